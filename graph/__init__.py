@@ -1,0 +1,1 @@
+"""RDF: terms, formats, SPARQL. Knows nothing of search or of the World."""

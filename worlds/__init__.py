@@ -1,0 +1,1 @@
+"""Worlds: an embedded RDF knowledge-graph engine with hybrid retrieval."""
