@@ -1,1 +1,70 @@
-"""SQL as source: schema, named statements, migrations, and the one module that touches a driver."""
+"""SQL as source: schema, named statements, migrations, and the one module that touches a driver.
+
+A statement stands in a `.sql` file under a line `-- name: <name>`, and its parameters are written `:name`.
+The driver knows only positional parameters, so loading turns each `:name` into `?N`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+SQL_FOLDER = Path(__file__).parent
+SCHEMA_VERSION = 1
+
+# What may hold a colon without being a parameter comes first: comments, strings.
+_TOKEN = re.compile(r"--[^\n]*|'(?:[^']|'')*'|:([a-z_]+)")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One SQL statement with positional parameters `?1 … ?N` and the names that they had."""
+
+    sql: str
+    parameters: tuple[str, ...]
+
+    def bind(self, **values: object) -> tuple[object, ...]:
+        """The values in the order of `?1 … ?N`; KeyError where one is missing."""
+        return tuple([values[name] for name in self.parameters])
+
+
+def compile_statement(text: str) -> Statement:
+    """Give `text` positional parameters, numbered by their first appearance."""
+    names: dict[str, int] = {}
+
+    def number(match: re.Match[str]) -> str:
+        name = match[1]
+        return match[0] if name is None else f"?{names.setdefault(name, len(names) + 1)}"
+
+    return Statement(_TOKEN.sub(number, text).strip().rstrip(";"), tuple(names))
+
+
+def _sections(path: Path) -> Iterator[tuple[str, str]]:
+    parts = re.split(r"^-- name: (\w+)\n", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    yield from zip(parts[1::2], parts[2::2], strict=True)
+
+
+@cache
+def texts(file: str) -> Mapping[str, str]:
+    """The named pieces of one `.sql` file as they are written, comments included."""
+    return dict(_sections(SQL_FOLDER / file))
+
+
+@cache
+def statements(file: str) -> Mapping[str, Statement]:
+    """The named statements of one `.sql` file."""
+    return {name: compile_statement(text) for name, text in texts(file).items()}
+
+
+def schema() -> str:
+    """The script that makes an empty database a world of today's schema."""
+    return (SQL_FOLDER / "schema.sql").read_text(encoding="utf-8")
+
+
+def migrations() -> list[tuple[int, str]]:
+    """(schema version that it leads to, script), in order; from an empty database they end in `schema()`."""
+    files = sorted((SQL_FOLDER / "migrations").glob("[0-9]*.sql"))
+    return [(int(file.name.split("_")[0]), file.read_text(encoding="utf-8")) for file in files]

@@ -1,0 +1,366 @@
+"""RDF formats: what they are called, how they are parsed, how they are written."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import pyoxigraph as ox
+
+from worlds.errors import OpenError, ParseError
+from worlds.graph.terms import RDF, XSD, Term, is_prefix, to_oxigraph
+
+if TYPE_CHECKING:
+    import rdflib
+
+    from worlds.graph.sources import Source
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format: `graphs` says whether it can hold named graphs."""
+
+    name: str
+    rdf: ox.RdfFormat
+    extensions: tuple[str, ...]
+    media_types: tuple[str, ...]
+    aliases: tuple[str, ...] = ()
+    graphs: bool = False
+
+
+FORMATS: Mapping[str, Format] = {
+    format.name: format
+    for format in (
+        Format("turtle", ox.RdfFormat.TURTLE, ("ttl",), ("text/turtle", "application/x-turtle")),
+        Format("nt", ox.RdfFormat.N_TRIPLES, ("nt",), ("application/n-triples",), ("ntriples", "n-triples")),
+        Format("nq", ox.RdfFormat.N_QUADS, ("nq",), ("application/n-quads",), ("nquads", "n-quads"), True),
+        Format("trig", ox.RdfFormat.TRIG, ("trig",), ("application/trig",), (), True),
+        Format("n3", ox.RdfFormat.N3, ("n3",), ("text/n3", "text/rdf+n3")),
+        Format(
+            "rdfxml",
+            ox.RdfFormat.RDF_XML,
+            ("rdf", "owl", "xml"),
+            ("application/rdf+xml",),
+            ("rdf/xml", "rdf+xml"),
+        ),
+        Format(
+            "jsonld",
+            ox.RdfFormat.JSON_LD,
+            ("jsonld", "json"),
+            ("application/ld+json",),
+            ("json-ld",),
+            True,
+        ),
+    )
+}
+
+EXTENSIONS: Mapping[str, str] = {end: format.name for format in FORMATS.values() for end in format.extensions}
+"""File extension, without its dot, to the name of its format."""
+
+_BY_NAME = {
+    name: format
+    for format in FORMATS.values()
+    for name in (format.name, *format.extensions, *format.media_types, *format.aliases)
+}
+
+
+def find_format(name: str) -> Format:
+    """The format of a name, an extension (with or without its dot) or a media type; `ValueError` if none."""
+    found = _BY_NAME.get(name.partition(";")[0].strip().lower().removeprefix("."))
+    if found is None:
+        raise ValueError(f"{name!r} is not a format: use one of {', '.join(FORMATS)}, or a media type")
+    return found
+
+
+# --- parsing --------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def parsing(source: Source, *, on_bytes: Callable[[int], object] | None = None) -> Iterator[ox.QuadParser]:
+    """The quads of a source, streamed: `with parsing(source) as quads: …`.
+
+    What is given is pyoxigraph's own parser: an iterator of `Quad` whose `.prefixes` holds, at any time, the
+    prefixes met so far (RDF/XML gives none). Blank nodes keep the labels of the file. Language tags are
+    lower-cased; lexical forms are not touched. `on_bytes` is called with each number of bytes taken from
+    the source, before decompression.
+
+    Raises `ParseError` from the loop, with the place where the parser stopped, for what is not RDF, not
+    UTF-8, or breaks off; `OpenError` when the source can't be opened. JSON-LD has two rules of its own:
+    remote contexts are not fetched (`ParseError`), and without a base relative IRIs are dropped, as its
+    specification says; every other format refuses them.
+    """
+    format = FORMATS[source.format]
+    with source.open(on_bytes) as stream:
+        reader = _Reader(stream, source.name)
+        parser = ox.parse(
+            reader,  # type: ignore[arg-type]  # read() is all that it needs
+            format.rdf,
+            base_iri=source.base,
+            without_named_graphs=format.name == "n3",  # formulas are quoted, not asserted
+        )
+        try:
+            yield parser
+        except SyntaxError as error:
+            line, column = error.lineno, error.offset
+            if line is None and format.name == "rdfxml":
+                line, column = _xml_place(source, reader)
+            raise ParseError(_explain(error), source=source.name, line=line, column=column) from error
+
+
+class _Reader:
+    """What the parser reads from; whatever breaks the stream leaves it as a ParseError.
+
+    Only what `read` raises is translated: an OSError of the caller's loop stays the caller's.
+    """
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        self._read, self._name = stream.read, name
+        self.taken = self.last = 0
+
+    def read(self, size: int = -1) -> bytes:
+        try:
+            data = self._read(size)
+        except (OSError, EOFError, UnicodeError) as error:
+            raise ParseError(f"the input cannot be read to its end: {error}", source=self._name) from error
+        self.taken += len(data)
+        self.last = len(data)
+        return data
+
+
+def _explain(error: SyntaxError) -> str:
+    message = re.sub(r"^Parser error [^:]*: ", "", error.msg or "not valid")
+    if "LoadDocumentCallback" in message:
+        return "it refers to a remote @context, and those are not fetched: write the context into the file"
+    if message == "Named graphs are not allowed":
+        return "N3 formulas ({…}) are not supported: only plain triples are"
+    if message.endswith("No scheme found in an absolute IRI"):
+        return f"{message}: the IRI is relative; give a base"
+    return message
+
+
+class _Stepper:
+    """Hands out the first `start` bytes as asked, then one at a time; knows the place of the last one."""
+
+    def __init__(self, stream: BinaryIO, start: int) -> None:
+        self._stream, self._start = stream, start
+        self.line, self.column = 1, 0
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._stream.read(max(1, min(size, self._start)))
+        self._start -= len(data)
+        line_end = data.rfind(b"\n")
+        if line_end >= 0:
+            self.line += data.count(b"\n")
+            self.column = 0
+        # Characters, not bytes: all bytes but those that continue a character.
+        self.column += len(data[line_end + 1 :].translate(None, bytes(range(0x80, 0xC0))))
+        return data
+
+
+def _xml_place(source: Source, failed: _Reader) -> tuple[int | None, int | None]:
+    """Where RDF/XML broke: pyoxigraph doesn't say, so the part it read last is parsed again byte by byte."""
+    try:
+        with source.open() as stream:
+            stepper = _Stepper(stream, failed.taken - failed.last)
+            parser = ox.parse(stepper, ox.RdfFormat.RDF_XML, base_iri=source.base)  # type: ignore[arg-type]
+            try:
+                for _ in parser:
+                    pass
+            except SyntaxError:
+                return stepper.line, max(stepper.column, 1)
+    except (OpenError, OSError):  # a stream that can be read only once
+        pass
+    return None, None
+
+
+def rdflib_quads(graph: rdflib.Graph) -> Iterator[ox.Quad]:
+    """The quads of an rdflib Graph, Dataset or ConjunctiveGraph.
+
+    A plain Graph's triples, whatever its identifier, and those of a dataset's default context are in the
+    default graph. Blank nodes keep their labels where these are legal. Raises `ParseError` for what rdflib
+    holds but RDF does not allow: invalid IRIs, literals as subjects, N3 formulas.
+    """
+    import rdflib
+    from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
+
+    default = ox.DefaultGraph()
+    graphs: dict[object, Any] = {None: default, DATASET_DEFAULT_GRAPH_ID: default}
+    terms: dict[object, Any] = {}
+
+    def convert(term: object) -> Any:
+        if isinstance(term, rdflib.Literal):
+            return to_oxigraph(term)
+        known = terms.get(term)
+        if known is None:
+            try:
+                known = to_oxigraph(term)
+            except ValueError:
+                if not isinstance(term, rdflib.BNode):
+                    raise
+                known = ox.BlankNode()  # any string can be a label in rdflib
+            terms[term] = known
+        return known
+
+    rows: Iterable[tuple[Any, ...]]
+    if isinstance(graph, rdflib.ConjunctiveGraph):
+        if not isinstance(graph, rdflib.Dataset):
+            graphs[graph.default_context.identifier] = default
+        rows = rdflib.ConjunctiveGraph.quads(graph, (None, None, None, None))
+    else:
+        rows = ((*triple, None) for triple in graph)
+    for subject, predicate, object_, context in rows:
+        name = context.identifier if isinstance(context, rdflib.Graph) else context
+        try:
+            yield ox.Quad(
+                convert(subject), convert(predicate), convert(object_), graphs.get(name) or convert(name)
+            )
+        except (TypeError, ValueError) as error:
+            triple = (subject, predicate, object_)
+            raise ParseError(f"rdflib holds what is not RDF, {triple!r}: {error}") from error
+
+
+# --- writing --------------------------------------------------------------------------------------------
+
+
+def serialize(
+    quads: Iterable[ox.Quad], out: BinaryIO, format: str, prefixes: Mapping[str, str] | None = None
+) -> None:
+    """Write quads, streamed in their order; every term comes back as it was when the file is parsed again.
+
+    Turtle, TriG and RDF/XML are short where the quads of a subject (and of a graph) stand together.
+    Prefixes that the format can't express are left out. Raises `ValueError` for what the format can't
+    hold: named graphs in a triple format; triple terms in JSON-LD; in RDF/XML the characters that XML
+    forbids, and predicates that are no XML name. What was written until then stays in `out`.
+    """
+    target = find_format(format)
+    names = {name: iri for name, iri in (prefixes or {}).items() if is_prefix(name) and _is_iri(iri)}
+    if target.name == "rdfxml":
+        _write_xml(quads, out, names)
+        return
+    if target.name == "jsonld":
+        quads = _without_triple_terms(quads)
+    ox.serialize(quads, out, target.rdf, prefixes=names)
+
+
+def _is_iri(iri: str) -> bool:
+    try:
+        ox.NamedNode(iri)
+    except ValueError:
+        return False
+    return True
+
+
+def _without_triple_terms(quads: Iterable[ox.Quad]) -> Iterator[ox.Quad]:
+    for quad in quads:
+        if isinstance(quad.object, ox.Triple):
+            raise ValueError(f"JSON-LD has no triple terms: {quad}; use turtle, nt, trig or nq")
+        yield quad
+
+
+# RDF/XML is written here: pyoxigraph 0.5.13 writes control characters and U+000D as they are, and gives the
+# element of <http://example.org/1> no name, be it a predicate or a type. Only its own parser reads that back.
+
+_NAME_START = (
+    "A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f"
+    "\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_NAME = rf"[{_NAME_START}][{_NAME_START}0-9.\-\u00b7\u0300-\u036f\u203f\u2040]*"
+_IS_NAME = re.compile(_NAME)
+_LOCAL_NAME = re.compile(_NAME + "$")
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_XML_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#xD;"})
+_RESERVED = frozenset(
+    RDF + name
+    for name in (
+        *("RDF", "ID", "about", "parseType", "resource", "nodeID", "datatype", "li", "Description"),
+        *("aboutEach", "aboutEachID", "bagID"),
+    )
+)
+_XML_NAMESPACES = ("http://www.w3.org/2000/xmlns/", "http://www.w3.org/XML/1998/namespace")
+
+
+def escape_xml(text: str) -> str:
+    """The text as XML content or attribute, in double quotes; `ValueError` if XML forbids a character."""
+    if illegal := _NOT_XML.search(text):
+        raise ValueError(f"XML can't hold U+{ord(illegal[0]):04X}, which is in {text[:60]!r}")
+    return text.translate(_XML_ESCAPES)
+
+
+def _write_xml(quads: Iterable[ox.Quad], out: BinaryIO, prefixes: Mapping[str, str]) -> None:
+    names = {  # namespace → prefix
+        iri: name
+        for name, iri in prefixes.items()
+        if _IS_NAME.fullmatch(name)
+        and name not in ("rdf", "its")
+        and not name.lower().startswith("xml")
+        and iri not in _XML_NAMESPACES
+    }
+    names[RDF] = "rdf"
+
+    @functools.lru_cache(maxsize=4096)
+    def element(iri: str) -> tuple[str, str]:
+        return _xml_name(iri, names)
+
+    declared = "".join(f' xmlns:{name}="{escape_xml(iri)}"' for iri, name in names.items())
+    out.write(f'<?xml version="1.0" encoding="UTF-8"?>\n<rdf:RDF{declared}>\n'.encode())
+    subject: object = None
+    for quad in quads:
+        if not isinstance(quad.graph_name, ox.DefaultGraph):
+            raise ValueError(f"RDF/XML has no named graphs: {quad}; use trig, nq or jsonld")
+        lines = f"    {_xml_property(quad.predicate, quad.object, element)}\n"
+        if quad.subject != subject:
+            end = "" if subject is None else "  </rdf:Description>\n"
+            subject = quad.subject
+            lines = f"{end}  <rdf:Description {_xml_node(subject, 'about')}>\n{lines}"
+        out.write(lines.encode())
+    out.write(("" if subject is None else "  </rdf:Description>\n").encode() + b"</rdf:RDF>\n")
+
+
+def _xml_property(predicate: ox.NamedNode, value: Term, element: Callable[[str], tuple[str, str]]) -> str:
+    name, attributes = element(predicate.value)
+    if isinstance(value, ox.Triple):
+        inner = _xml_property(value.predicate, value.object, element)
+        about = _xml_node(value.subject, "about")
+        return (
+            f'<{name}{attributes} rdf:version="1.2" rdf:parseType="Triple">'
+            f"<rdf:Description {about}>{inner}</rdf:Description></{name}>"
+        )
+    if not isinstance(value, ox.Literal):
+        return f"<{name}{attributes} {_xml_node(value, 'resource')}/>"
+    if value.language is not None:
+        attributes += f' xml:lang="{value.language}"'
+        if value.direction is not None:
+            attributes += (
+                ' xmlns:its="http://www.w3.org/2005/11/its" rdf:version="1.2-basic" its:version="2.0"'
+                f' its:dir="{value.direction}"'
+            )
+    elif value.datatype.value != XSD + "string":
+        attributes += f' rdf:datatype="{escape_xml(value.datatype.value)}"'
+    return f"<{name}{attributes}>{escape_xml(value.value)}</{name}>"
+
+
+def _xml_name(iri: str, names: Mapping[str, str]) -> tuple[str, str]:
+    """The element of a predicate, and the declaration of its namespace where the head has none."""
+    match = _LOCAL_NAME.search(iri)
+    if match is None or iri in _RESERVED or iri[: match.start()] in _XML_NAMESPACES:
+        raise ValueError(f"RDF/XML can't write the predicate <{iri}>; use turtle, nt or jsonld")
+    for namespace, name in names.items():
+        if iri.startswith(namespace) and _IS_NAME.fullmatch(iri, len(namespace)):
+            return f"{name}:{iri[len(namespace) :]}", ""
+    return match[0], f' xmlns="{escape_xml(iri[: match.start()])}"'
+
+
+def _xml_node(node: object, attribute: str) -> str:
+    if isinstance(node, ox.BlankNode):
+        # A label must be an XML name; one that is not is spelt in hex, and so is one that looks like it.
+        label = node.value
+        if not _IS_NAME.fullmatch(label) or label.startswith("_x"):
+            label = "_x" + label.encode().hex()
+        return f'rdf:nodeID="{label}"'
+    if isinstance(node, ox.NamedNode):
+        return f'rdf:{attribute}="{escape_xml(node.value)}"'
+    raise ValueError(f"RDF/XML can't write {node} as a subject")

@@ -1,0 +1,438 @@
+"""RDF terms: what callers may write, what the engine holds, what comes back.
+
+Inside, a term is a pyoxigraph term; outside it is an rdflib term, or a plain Python value where asked for.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pyoxigraph as ox
+
+if TYPE_CHECKING:
+    import rdflib.term
+
+Term: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
+
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+
+WELL_KNOWN_PREFIXES: Mapping[str, str] = {
+    "rdf": RDF,
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "owl": "http://www.w3.org/2002/07/owl#",
+    "xsd": XSD,
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "skosxl": "http://www.w3.org/2008/05/skos-xl#",
+    "dcterms": "http://purl.org/dc/terms/",
+    "dc": "http://purl.org/dc/elements/1.1/",
+    "dcmitype": "http://purl.org/dc/dcmitype/",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "schema": "https://schema.org/",
+    "prov": "http://www.w3.org/ns/prov#",
+    "sh": "http://www.w3.org/ns/shacl#",
+    "void": "http://rdfs.org/ns/void#",
+    "dcat": "http://www.w3.org/ns/dcat#",
+    "geo": "http://www.w3.org/2003/01/geo/wgs84_pos#",
+    "geosparql": "http://www.opengis.net/ont/geosparql#",
+    "vcard": "http://www.w3.org/2006/vcard/ns#",
+    "org": "http://www.w3.org/ns/org#",
+    "time": "http://www.w3.org/2006/time#",
+    "qb": "http://purl.org/linked-data/cube#",
+    "ssn": "http://www.w3.org/ns/ssn/",
+    "sosa": "http://www.w3.org/ns/sosa/",
+    "odrl": "http://www.w3.org/ns/odrl/2/",
+    "bibo": "http://purl.org/ontology/bibo/",
+    "vann": "http://purl.org/vocab/vann/",
+    "doap": "http://usefulinc.com/ns/doap#",
+    "sioc": "http://rdfs.org/sioc/ns#",
+}
+"""Prefixes that an author expects to work undeclared; a URI of the scheme geo is written `<geo:…>`."""
+
+# A literal needs a language (and a direction) to be of these types; without, no parser reads it back.
+_NEED_LANGUAGE = frozenset({RDF + "langString", RDF + "dirLangString"})
+
+_LITERAL = re.compile(
+    r'"((?:[^"\\]|\\.)*)"(?:@([A-Za-z]+(?:-[A-Za-z0-9]+)*)(?:--(ltr|rtl))?|\^\^(\S+))?', re.DOTALL
+)
+_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
+_ESCAPED = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+
+# Turtle's PN_PREFIX and PN_LOCAL, without the escapes that make a name harder to read than its IRI.
+_PN_BASE = (
+    "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d"
+    "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_PN_CHARS = _PN_BASE + r"_0-9\-\u00b7\u0300-\u036f\u203f\u2040"
+_PN_PREFIX = re.compile(f"(?:[{_PN_BASE}](?:[{_PN_CHARS}.]*[{_PN_CHARS}])?)?")
+_PN_LOCAL = re.compile(
+    f"(?:(?:[{_PN_BASE}_0-9:]|%[0-9A-Fa-f]{{2}})"
+    f"(?:(?:[{_PN_CHARS}.:]|%[0-9A-Fa-f]{{2}})*(?:[{_PN_CHARS}:]|%[0-9A-Fa-f]{{2}}))?)?"
+)
+
+
+@functools.cache
+def _rdflib() -> Any:
+    """rdflib.term, imported at its first use: `import worlds` must stay quick."""
+    import rdflib.term
+
+    return rdflib.term
+
+
+# --- in -------------------------------------------------------------------------------------------------
+
+
+def to_oxigraph(term: object, *, prefixes: Mapping[str, str] | None = None) -> Term:
+    """The term that a caller means: a pyoxigraph term, an rdflib term, or a string.
+
+    A string is an IRI (`http://…`, `<urn:x>`), a name whose prefix is in `prefixes` (`ex:thing`), a blank
+    node (`_:b`) or a literal in N-Triples syntax (`"text"@en`, `"1"^^xsd:integer`), never a bare text.
+    Where a prefix is also the name of a scheme, `scheme://…` is the IRI and all else the prefixed name.
+
+    Raises `ValueError` for a string or a term that RDF does not allow, `TypeError` for any other object.
+    """
+    if isinstance(term, ox.NamedNode | ox.Triple):
+        return term
+    if isinstance(term, ox.Literal):
+        if term.language is None and term.datatype.value in _NEED_LANGUAGE:
+            raise _needs_language(term.value, term.datatype.value)
+        return term
+    if isinstance(term, ox.BlankNode):
+        return _blank(term.value)
+    if type(term) is str:
+        return _from_text(term, prefixes)
+    if isinstance(term, str):
+        return _from_rdflib(term, prefixes)
+    raise TypeError(
+        f"{term!r} ({type(term).__name__}) is not an RDF term: give an rdflib or pyoxigraph term, or a string"
+    )
+
+
+def to_object(value: object, *, prefixes: Mapping[str, str] | None = None) -> Term:
+    """`to_oxigraph`, and int, float, bool, Decimal, datetime and date as typed literals.
+
+    A string follows the same rules as anywhere: a text is `rdflib.Literal("text")` or `'"text"'`.
+    """
+    if isinstance(value, bool):
+        return ox.Literal("true" if value else "false", datatype=_xsd("boolean"))
+    if isinstance(value, int):
+        return ox.Literal(int.__repr__(value), datatype=_xsd("integer"))
+    if isinstance(value, float):  # float.__repr__: a NumPy float's own repr is `np.float64(1.5)`
+        lexical = float.__repr__(value).replace("inf", "INF").replace("nan", "NaN")
+        return ox.Literal(lexical, datatype=_xsd("double"))
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            raise ValueError(f"{value!r} has no xsd:decimal; give a float for it")
+        return ox.Literal(format(value, "f"), datatype=_xsd("decimal"))
+    if isinstance(value, datetime):
+        offset = value.utcoffset()
+        if offset is not None and offset.total_seconds() % 60:
+            value = value.astimezone(UTC)  # xsd:dateTime has no seconds in its zone
+        return ox.Literal(value.isoformat(), datatype=_xsd("dateTime"))
+    if isinstance(value, date):
+        return ox.Literal(value.isoformat(), datatype=_xsd("date"))
+    return to_oxigraph(value, prefixes=prefixes)
+
+
+@functools.cache
+def _xsd(name: str) -> ox.NamedNode:
+    return ox.NamedNode(XSD + name)
+
+
+def _from_text(text: str, prefixes: Mapping[str, str] | None) -> Term:
+    if text.startswith("<") and text.endswith(">"):
+        return _iri(_unescape(text[1:-1]))
+    if text.startswith("_:"):
+        return _blank(text[2:])
+    if text.startswith('"') and (match := _LITERAL.fullmatch(text)):
+        body, language, direction, datatype = match.groups()
+        of_type = None if datatype is None else _from_text(datatype, prefixes)
+        if isinstance(of_type, ox.NamedNode | None):
+            return _literal(_unescape(body), language, direction, of_type)
+    prefix, colon, local = text.partition(":")
+    if colon:
+        if prefixes is not None and prefix in prefixes and not local.startswith("//"):
+            return _iri(prefixes[prefix] + local)
+        if _SCHEME.match(text):
+            return _iri(text)
+    raise ValueError(
+        f"{text!r} is neither an IRI nor a name with a known prefix; "
+        f"a text is written rdflib.Literal({text!r}) or in quotes: '\"…\"'"
+    )
+
+
+def _from_rdflib(term: str, prefixes: Mapping[str, str] | None) -> Term:
+    rdf = _rdflib()
+    if isinstance(term, rdf.Literal):
+        datatype: str | None = term.datatype
+        language: str | None = term.language
+        if language is not None or datatype is None:
+            return _literal(str(term), language, None, None)
+        return _literal(str(term), None, None, _iri(str(datatype)))
+    if isinstance(term, rdf.URIRef):
+        return _iri(str(term))
+    if isinstance(term, rdf.BNode):
+        return _blank(str(term))
+    if isinstance(term, rdf.Identifier):  # a SPARQL variable, a graph's name for itself
+        raise TypeError(f"{term!r} is not an RDF term")
+    return _from_text(str(term), prefixes)
+
+
+def _iri(iri: str) -> ox.NamedNode:
+    try:
+        return ox.NamedNode(iri)
+    except ValueError as error:
+        raise ValueError(f"{iri!r} is not an IRI: {error}") from error
+
+
+def _blank(label: str) -> ox.BlankNode:
+    # pyoxigraph constructs labels with a colon, which N-Triples 1.1 had, but no longer parses them.
+    if ":" not in label:
+        try:
+            return ox.BlankNode(label)
+        except ValueError:
+            pass
+    raise ValueError(f"{label!r} is not a blank node label: letters, digits, '_', '-' and inner dots only")
+
+
+def _literal(
+    value: str, language: str | None, direction: str | None, datatype: ox.NamedNode | None
+) -> ox.Literal:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{value!r} holds a lone surrogate, which no RDF literal can: {error}") from error
+    if datatype is not None:
+        if datatype.value in _NEED_LANGUAGE:
+            raise _needs_language(value, datatype.value)
+        return ox.Literal(value, datatype=datatype)
+    if language is None:
+        return ox.Literal(value)
+    try:
+        if direction is None:
+            return ox.Literal(value, language=language)
+        return ox.Literal(value, language=language, direction=ox.BaseDirection(direction))
+    except ValueError as error:
+        raise ValueError(f"{language!r} is not a language tag: {error}") from error
+
+
+def _needs_language(value: str, datatype: str) -> ValueError:
+    return ValueError(f"{value!r} is typed <{datatype}>, but has no language: give it one, or no datatype")
+
+
+def _unescape(text: str) -> str:
+    return _ESCAPE.sub(_unescape_one, text) if "\\" in text else text
+
+
+def _unescape_one(match: re.Match[str]) -> str:
+    code = match[1]
+    try:
+        return _ESCAPED[code] if len(code) == 1 else chr(int(code[1:], 16))
+    except (KeyError, ValueError, OverflowError) as error:
+        raise ValueError(f"{match[0]!r} is not an escape that N-Triples knows") from error
+
+
+# --- out ------------------------------------------------------------------------------------------------
+
+
+def to_rdflib(term: Term) -> Any:
+    """The same term as rdflib has it, its lexical form untouched.
+
+    rdflib has neither triple terms nor base directions: such a term is returned as it is, in pyoxigraph's
+    form. An ill-typed literal is built without rdflib's log line about it.
+    """
+    rdf = _rdflib()
+    if isinstance(term, ox.NamedNode):
+        return str.__new__(rdf.URIRef, term.value)  # pyoxigraph has validated it already
+    if isinstance(term, ox.Literal):
+        language = term.language
+        if language is not None:
+            return term if term.direction is not None else _new_literal(rdf, term.value, language)
+        datatype, value_of, well_formed = _rdflib_datatype(term.datatype.value)
+        return _new_literal(rdf, term.value, None, datatype, value_of, well_formed)
+    if isinstance(term, ox.BlankNode):
+        return str.__new__(rdf.BNode, term.value)
+    return term
+
+
+def _new_literal(
+    rdf: Any,
+    lexical: str,
+    language: str | None,
+    datatype: rdflib.term.URIRef | None = None,
+    value_of: Callable[[str], Any] | None = str,
+    well_formed: Callable[[str, Any], bool] | None = None,
+) -> Any:
+    """What rdflib's constructor makes, without its faults.
+
+    The constructor rewrites the lexical forms of xsd:token and xsd:normalizedString even under
+    `normalize=False`, logs a traceback for each ill-typed literal, and checks IRIs again.
+    """
+    value = None
+    if value_of is not None:
+        try:
+            value = value_of(lexical)
+        except Exception:  # a converter may raise anything: the literal is ill-typed, which is legal RDF
+            value = None
+    literal = str.__new__(rdf.Literal, lexical)
+    literal._language = language
+    literal._datatype = datatype
+    literal._value = value
+    literal._ill_typed = None if well_formed is None else not well_formed(lexical, value)
+    return literal
+
+
+@functools.lru_cache(maxsize=1024)
+def _rdflib_datatype(iri: str) -> tuple[Any, Callable[[str], Any] | None, Callable[[str, Any], bool] | None]:
+    """What rdflib knows of a datatype: its IRI (None: a plain string), its converter, its check."""
+    rdf = _rdflib()
+    if iri == XSD + "string":  # rdflib tells "x" from "x"^^xsd:string; RDF 1.1 does not
+        return None, str, None
+    datatype = rdf.URIRef(iri)
+    if datatype not in rdf._toPythonMapping:
+        return datatype, None, None
+    well_formed = rdf._check_well_formed_types.get(datatype, rdf._well_formed_by_value)
+    return datatype, rdf._toPythonMapping[datatype] or str, well_formed
+
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+_DOUBLE = re.compile(r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|INF)|NaN")
+_ZONE = r"(?:Z|[+-][0-9]{2}:[0-9]{2})"
+_DATE = re.compile(rf"([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}){_ZONE}?")
+_DATETIME = re.compile(
+    rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(?:\.[0-9]+)?({_ZONE})?"
+)
+
+
+def to_python(term: Term | None) -> object:
+    """The plain Python value: IRIs and texts as str, blank nodes as `_:x`, numbers, booleans and dates typed.
+
+    A value that is invalid for its datatype, and every datatype without an exact Python type, stays the
+    lexical str. A date loses its zone and a dateTime what is finer than a microsecond.
+    """
+    if isinstance(term, ox.Literal):
+        convert = _CONVERTERS.get(term.datatype.value)
+        if convert is None:
+            return term.value
+        try:
+            value = convert(term.value)
+        except ValueError:  # a 13th month; an integer beyond Python's limit of digits
+            return term.value
+        return term.value if value is None else value
+    if isinstance(term, ox.NamedNode):
+        return term.value
+    return None if term is None else format_term(term)
+
+
+def _to_bool(text: str) -> bool | None:
+    return {"true": True, "1": True, "false": False, "0": False}.get(text)
+
+
+def _to_decimal(text: str) -> Decimal | None:
+    return Decimal(text) if _DECIMAL.fullmatch(text) else None
+
+
+def _to_float(text: str) -> float | None:
+    return float(text) if _DOUBLE.fullmatch(text) else None
+
+
+def _to_date(text: str) -> date | None:
+    match = _DATE.fullmatch(text)
+    return date.fromisoformat(match[1]) if match else None
+
+
+def _to_datetime(text: str) -> datetime | None:
+    return datetime.fromisoformat(text) if _DATETIME.fullmatch(text) else None
+
+
+def _to_stamp(text: str) -> datetime | None:
+    match = _DATETIME.fullmatch(text)
+    return datetime.fromisoformat(text) if match and match[1] else None
+
+
+def _to_int(low: int | None = None, high: int | None = None) -> Callable[[str], int | None]:
+    def convert(text: str) -> int | None:
+        if not _INTEGER.fullmatch(text):
+            return None
+        value = int(text)
+        return value if (low is None or value >= low) and (high is None or value <= high) else None
+
+    return convert
+
+
+_CONVERTERS: dict[str, Callable[[str], object]] = {
+    XSD + name: convert
+    for name, convert in {
+        "boolean": _to_bool,
+        "decimal": _to_decimal,
+        "double": _to_float,
+        "float": _to_float,
+        "date": _to_date,
+        "dateTime": _to_datetime,
+        "dateTimeStamp": _to_stamp,
+        "integer": _to_int(),
+        "long": _to_int(-(2**63), 2**63 - 1),
+        "int": _to_int(-(2**31), 2**31 - 1),
+        "short": _to_int(-(2**15), 2**15 - 1),
+        "byte": _to_int(-(2**7), 2**7 - 1),
+        "unsignedLong": _to_int(0, 2**64 - 1),
+        "unsignedInt": _to_int(0, 2**32 - 1),
+        "unsignedShort": _to_int(0, 2**16 - 1),
+        "unsignedByte": _to_int(0, 2**8 - 1),
+        "nonNegativeInteger": _to_int(0),
+        "positiveInteger": _to_int(1),
+        "nonPositiveInteger": _to_int(None, 0),
+        "negativeInteger": _to_int(None, -1),
+    }.items()
+}
+
+
+# --- for people -----------------------------------------------------------------------------------------
+
+
+def is_prefix(name: str) -> bool:
+    """Whether Turtle and SPARQL allow the name before the colon; the empty name is one."""
+    return _PN_PREFIX.fullmatch(name) is not None
+
+
+def shorten(iri: str, prefixes: Mapping[str, str]) -> str:
+    """The prefixed name by the longest namespace that fits, valid in Turtle and SPARQL; else `<iri>`."""
+    best, length = "", 0
+    for prefix, namespace in prefixes.items():
+        if len(namespace) > length and iri.startswith(namespace):
+            local = iri[len(namespace) :]
+            if _PN_LOCAL.fullmatch(local):
+                best, length = f"{prefix}:{local}", len(namespace)
+    return best or f"<{iri}>"
+
+
+_BARE = {
+    XSD + "integer": re.compile(r"[+-]?[0-9]+"),
+    XSD + "decimal": re.compile(r"[+-]?[0-9]*\.[0-9]+"),
+    XSD + "double": re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+"),
+    XSD + "boolean": re.compile(r"true|false"),
+}
+
+
+def format_term(term: Term, prefixes: Mapping[str, str] | None = None) -> str:
+    """The term in Turtle: names shortened, numbers and booleans bare where that is the same literal."""
+    prefixes = prefixes or {}
+    if isinstance(term, ox.NamedNode):
+        return shorten(term.value, prefixes)
+    if isinstance(term, ox.Triple):
+        parts = (format_term(part, prefixes) for part in (term.subject, term.predicate, term.object))
+        return f"<<( {' '.join(parts)} )>>"
+    if isinstance(term, ox.Literal) and term.language is None:
+        datatype = term.datatype.value
+        if datatype in _BARE and _BARE[datatype].fullmatch(term.value):
+            return term.value
+        if datatype != XSD + "string":
+            return f"{ox.Literal(term.value)}^^{shorten(datatype, prefixes)}"
+    return str(term)

@@ -1,0 +1,308 @@
+"""The one module that touches a driver.
+
+Two drivers share a core and its defects: `libsql-experimental`, and `libsql` where the first has no wheel.
+What this module hides, each a trap that was seen: cursors that run their statement again when fetched past the end,
+`fetchall()` that is None, errors that are all `ValueError`, a panic after `close()`, a `str` with U+0000 that is
+read back cut, integers beyond ±2^31 that are bound as REAL, and transactions that begin by themselves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import quote
+from weakref import WeakValueDictionary
+
+from worlds.errors import (
+    ConflictError,
+    IntegrityError,
+    OpenError,
+    QueryError,
+    ReadOnlyError,
+    WorldsError,
+)
+from worlds.sql import Statement
+
+if sys.platform == "win32" or sys.version_info >= (3, 14):
+    import libsql as driver
+else:
+    import libsql_experimental as driver
+
+Row = tuple[Any, ...]
+
+_INT_LIMIT = 2**31
+_ROWS_PER_INSERT = 200
+_MESSAGES: tuple[tuple[str, type[WorldsError], str], ...] = (
+    ("readonly database", ReadOnlyError, "the world is read-only"),
+    ("read-only", ReadOnlyError, "the world is read-only"),
+    ("database is locked", ConflictError, "another process holds the world's write lock"),
+    ("database table is locked", ConflictError, "another statement holds the table"),
+    ("disk is full", IntegrityError, "the disk is full; nothing was changed"),
+    ("disk I/O error", IntegrityError, "the file could not be read or written"),
+    ("file is not a database", OpenError, "not a world: the file is not a database, or the key is wrong"),
+    ("malformed", IntegrityError, "the file is damaged"),
+    ("fts5:", QueryError, "the full-text query is not valid"),
+    ("unterminated string", QueryError, "the full-text query is not valid"),
+)
+
+
+class WriteLock:
+    """Serialises the writers of one file in one process.
+
+    SQLite's own lock would be waited for with the GIL held, so that its owner could never give it back.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self.owner: object = None
+
+    def acquire(self, owner: object, timeout: float) -> None:
+        """Wait for the lock, `timeout` seconds at most; ConflictError if it stays taken."""
+        if not self._lock.acquire(timeout=timeout):
+            raise ConflictError(f"another thread has been writing to this world for {timeout:g} seconds")
+        if self.owner is not None and self.owner is not owner:
+            self._lock.release()
+            raise ConflictError("this thread is already writing to the same file through another World")
+        self.owner = owner
+
+    def release(self) -> None:
+        """Give the lock back."""
+        self.owner = None
+        self._lock.release()
+
+
+_write_locks: WeakValueDictionary[str, WriteLock] = WeakValueDictionary()
+_write_locks_guard = threading.Lock()
+
+
+def _write_lock(path: str) -> WriteLock:
+    if path == ":memory:":
+        return WriteLock()
+    with _write_locks_guard:
+        return _write_locks.setdefault(os.path.realpath(path), WriteLock())
+
+
+class Connection:
+    """One connection to one database, for use by many threads.
+
+    Every call holds `lock`. The driver never releases the GIL, so a statement stops all threads of the process
+    until it ends.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        read_only: bool = False,
+        immutable: bool = False,
+        durability: str = "normal",
+        timeout: float = 10.0,
+        encryption_key: str | None = None,
+    ) -> None:
+        self.path = path
+        self.read_only = read_only
+        self.timeout = timeout
+        self.lock = threading.RLock()
+        self._write_lock = _write_lock(path)
+        self._depth = 0  # of nested write transactions
+        self._reading = False
+        self._closed = False
+        try:
+            # In a folder that cannot be written to, SQLite opens a WAL database only if told that nobody writes it.
+            name = f"file:{quote(path)}?immutable=1" if immutable else path
+            self._driver = driver.connect(name, isolation_level=None, uri=immutable, encryption_key=encryption_key)
+        except Exception as error:
+            raise _mapped(error, path) from error
+        try:
+            self._configure(durability)
+        except BaseException:
+            self.close()
+            raise
+
+    def _configure(self, durability: str) -> None:
+        self.run(f"PRAGMA busy_timeout = {int(self.timeout * 1000)}")
+        # A recursive trigger keeps the full-text index right under REPLACE, which we don't use but others may.
+        self.run("PRAGMA recursive_triggers = ON")
+        self.run("PRAGMA cache_size = -131072")
+        self.run("PRAGMA temp_store = MEMORY")
+        self.run("PRAGMA mmap_size = 8589934592")
+        if self.read_only:
+            self.run("PRAGMA query_only = ON")
+        else:
+            self.run("PRAGMA journal_mode = WAL")
+        self.run(f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}")
+
+    # -- statements -----------------------------------------------------------------------------------------------
+
+    def rows(self, statement: str | Statement, parameters: Sequence[object] = ()) -> list[Row]:
+        """Run one statement and give all its rows."""
+        sql = statement if isinstance(statement, str) else statement.sql
+        with self.lock:
+            self._check_open()
+            try:
+                return self._driver.execute(sql, _checked(parameters)).fetchall() or []
+            except Exception as error:
+                raise _mapped(error, self.path) from error
+
+    def row(self, statement: str | Statement, parameters: Sequence[object] = ()) -> Row | None:
+        """Run one statement and give its first row, None if there is none."""
+        rows = self.rows(statement, parameters)
+        return rows[0] if rows else None
+
+    def value(self, statement: str | Statement, parameters: Sequence[object] = ()) -> Any:
+        """Run one statement and give the first column of its first row, None if there is none."""
+        row = self.row(statement, parameters)
+        return None if row is None else row[0]
+
+    def run(self, statement: str | Statement, parameters: Sequence[object] = ()) -> None:
+        """Run one statement for its effect."""
+        self.rows(statement, parameters)
+
+    def insert(self, into: str, rows: Sequence[Row]) -> None:
+        """Insert `rows` (of one length) with as few statements as the driver's limits allow.
+
+        `into` is the statement up to VALUES. Several rows a statement are twice as fast as `executemany`, and spare
+        a remote world a round trip a row.
+        """
+        for start in range(0, len(rows), _ROWS_PER_INSERT):
+            batch = rows[start : start + _ROWS_PER_INSERT]
+            marks = f"({', '.join('?' * len(batch[0]))})"
+            self.run(f"{into} VALUES {', '.join([marks] * len(batch))}", [value for row in batch for value in row])
+
+    def script(self, script: str) -> None:
+        """Run several statements."""
+        with self.lock:
+            self._check_open()
+            try:
+                self._driver.cursor().executescript(script)  # the connection's own executescript swallows errors
+            except Exception as error:
+                raise _mapped(error, self.path) from error
+
+    # -- transactions ---------------------------------------------------------------------------------------------
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a write transaction is open."""
+        return self._depth > 0
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """A write transaction, or a savepoint inside one: kept if the block ends, undone if it raises.
+
+        ConflictError if another thread or process keeps the write lock for longer than `timeout` seconds.
+        """
+        if self.read_only:
+            raise ReadOnlyError(f"{self.path} was opened read-only")
+        with self.lock:
+            self._check_open()
+            if self._depth == 0:
+                self._write_lock.acquire(self, self.timeout)
+            try:
+                with self._level():
+                    yield
+            finally:
+                if self._depth == 0:
+                    self._write_lock.release()
+
+    @contextlib.contextmanager
+    def _level(self) -> Iterator[None]:
+        level = self._depth
+        begin, keep, undo = (
+            (("BEGIN IMMEDIATE",), ("COMMIT",), ("ROLLBACK",))
+            if level == 0
+            else ((f"SAVEPOINT l{level}",), (f"RELEASE l{level}",), (f"ROLLBACK TO l{level}", f"RELEASE l{level}"))
+        )
+        for sql in begin:
+            self.run(sql)
+        self._depth += 1
+        try:
+            yield
+            for sql in keep:
+                self.run(sql)
+        except BaseException:
+            # A full disk makes SQLite roll back by itself; then there is nothing left to undo.
+            with contextlib.suppress(WorldsError):
+                for sql in undo:
+                    self.run(sql)
+            raise
+        finally:
+            self._depth -= 1
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let the block's statements read one state of the file, whatever other processes write meanwhile."""
+        with self.lock:
+            if self._depth or self._reading:
+                yield
+                return
+            self.run("BEGIN")
+            self._reading = True
+            try:
+                yield
+            finally:
+                self._reading = False
+                self.run("COMMIT")
+
+    @contextlib.contextmanager
+    def deferred_indexes(self, table: str) -> Iterator[None]:
+        """Drop the table's indexes and make them again after the block: one sort instead of many insertions.
+
+        Inside a transaction, which brings them back should the block raise.
+        """
+        indexes = self.rows(
+            "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ?1 AND sql IS NOT NULL", (table,)
+        )
+        for name, _ in indexes:
+            self.run(f"DROP INDEX {name}")
+        yield
+        for _, sql in indexes:
+            self.run(sql)
+
+    # -- life -----------------------------------------------------------------------------------------------------
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise OpenError(f"the world {self.path} is closed")
+
+    def close(self) -> None:
+        """Close the connection; calling it again does nothing."""
+        with self.lock:
+            if not self._closed:
+                if not self.read_only:
+                    # The log goes into the file, so that a closed world is one file.
+                    with contextlib.suppress(WorldsError):
+                        self.run("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._closed = True
+                self._driver.close()
+
+
+def _checked(parameters: Sequence[object]) -> tuple[object, ...]:
+    """The parameters as a tuple the driver binds faithfully; TypeError for what it would corrupt."""
+    values = tuple(parameters)
+    for value in values:
+        kind = type(value)
+        if kind is str:
+            if "\0" in value:  # type: ignore[operator]  # it is a str
+                raise TypeError("a str with U+0000 would be read back cut: bind its UTF-8 as bytes")
+        elif kind is int:
+            if not -_INT_LIMIT <= value < _INT_LIMIT:  # type: ignore[operator]  # it is an int
+                raise TypeError(f"{value} would be bound as REAL")
+        elif value is not None and kind is not bytes and kind is not float:
+            raise TypeError(f"a {kind.__name__} cannot be bound")
+    return values
+
+
+def _mapped(error: Exception, path: str) -> WorldsError | Exception:
+    if isinstance(error, (TypeError, WorldsError)):
+        return error
+    text = str(error)
+    for fragment, kind, message in _MESSAGES:
+        if fragment in text:
+            return kind(f"{path}: {message} ({text})")
+    if "unable to open" in text:
+        return OpenError(f"{path}: the file cannot be opened or created ({text})")
+    return WorldsError(f"{path}: {text}")

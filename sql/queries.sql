@@ -1,0 +1,243 @@
+-- Statements that read and write one world, by their caller.
+-- A parameter that ends in _json is a JSON array; term ids, chunk ids and the like are integers.
+
+-- ---- terms ---------------------------------------------------------------------------------------------------------
+
+-- name: last_term
+SELECT coalesce(max(id), 0) FROM terms;
+
+-- name: find_terms
+-- rows_json: [hash, kind, value, datatype, language, direction, value is hexadecimal UTF-8], one for each term sought.
+-- Gives (position in rows_json, term id).
+SELECT sought.key, terms.id
+FROM json_each(:rows_json) AS sought
+CROSS JOIN terms ON terms.hash = sought.value ->> 0
+WHERE terms.kind = sought.value ->> 1
+  AND terms.value = iif(sought.value ->> 6, unhex(sought.value ->> 2), sought.value ->> 2)
+  AND terms.datatype IS sought.value ->> 3
+  AND terms.language IS sought.value ->> 4
+  AND terms.direction IS sought.value ->> 5;
+
+-- name: terms_by_id
+SELECT terms.id, kind, terms.value, datatype, language, direction
+FROM json_each(:ids_json) AS sought CROSS JOIN terms ON terms.id = sought.value;
+
+-- name: terms_in_range
+SELECT id, kind, value, datatype, language, direction FROM terms WHERE id > :after ORDER BY id LIMIT :limit;
+
+-- ---- quads ---------------------------------------------------------------------------------------------------------
+
+-- name: find_quads
+-- rows_json: [subject, predicate, object, graph]. Gives (position in rows_json, quad id, the revision that added it).
+SELECT sought.key, quads.id, quads.revision
+FROM json_each(:rows_json) AS sought
+CROSS JOIN quads INDEXED BY quads_spog
+    ON quads.subject = sought.value ->> 0 AND quads.predicate = sought.value ->> 1
+    AND quads.object = sought.value ->> 2 AND quads.graph = sought.value ->> 3;
+
+-- name: insert_quads
+-- pairs_json: subject << 32 | object, for one predicate and graph; a third of the cost of arrays of four.
+INSERT INTO quads (subject, predicate, object, graph, revision)
+SELECT value >> 32, :predicate, value & 4294967295, :graph, :revision FROM json_each(:pairs_json);
+
+-- name: restore_quads
+-- Quads that this very revision removed and now adds again keep the revision that first added them.
+-- Gives one row for each quad restored: its position in rows_json.
+SELECT sought.key, gone.rowid, gone.revision
+FROM json_each(:rows_json) AS sought
+CROSS JOIN removed_quads AS gone ON gone.removed = :revision
+WHERE gone.subject = sought.value ->> 0 AND gone.predicate = sought.value ->> 1
+  AND gone.object = sought.value ->> 2 AND gone.graph = sought.value ->> 3;
+
+-- name: delete_removed
+DELETE FROM removed_quads WHERE rowid IN (SELECT value FROM json_each(:ids_json));
+
+-- name: record_removed
+-- A quad that the same revision added leaves no trace.
+INSERT INTO removed_quads (subject, predicate, object, graph, revision, removed)
+SELECT subject, predicate, object, graph, revision, :revision
+FROM json_each(:ids_json) AS gone CROSS JOIN quads ON quads.id = gone.value
+WHERE revision <> :revision;
+
+-- name: delete_quads
+DELETE FROM quads WHERE id IN (SELECT value FROM json_each(:ids_json));
+
+-- name: quads_in_range
+-- Four columns as comma-separated strings: a tenth of the cost of rows.
+SELECT max(id), group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
+FROM (SELECT * FROM quads WHERE id > :after ORDER BY id LIMIT :limit);
+
+-- name: quads_of_graph
+SELECT max(id), group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
+FROM (SELECT * FROM quads WHERE graph = :graph AND id > :after ORDER BY id LIMIT :limit);
+
+-- name: quads_added_since
+SELECT max(id), group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
+FROM (SELECT * FROM quads WHERE id > :after AND revision > :revision ORDER BY id LIMIT :limit);
+
+-- name: quads_removed_since
+SELECT max(rowid), group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
+FROM (SELECT rowid, * FROM removed_quads
+      WHERE removed > :revision AND revision <= :revision AND rowid > :after ORDER BY rowid LIMIT :limit);
+
+-- name: count_quads
+SELECT count(*) FROM quads;
+
+-- name: any_quad
+SELECT 1 FROM quads LIMIT 1;
+
+-- ---- revisions -----------------------------------------------------------------------------------------------------
+
+-- name: last_revision
+SELECT coalesce(max(revision), 0) FROM revisions;
+
+-- name: state
+-- What a derived index must agree with: (revision, how often embeddings changed, how often vectors were removed).
+SELECT (SELECT coalesce(max(revision), 0) FROM revisions),
+       (SELECT value FROM meta WHERE name = 'embedding_changes'),
+       (SELECT value FROM meta WHERE name = 'vector_removals');
+
+-- name: insert_revision
+INSERT INTO revisions (revision, time, author, message, added, removed, first_quad)
+VALUES (:revision, :time, :author, :message, :added, :removed, :first_quad);
+
+-- name: next_quad
+SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'quads'), 0) + 1;
+
+-- name: first_quad_since
+SELECT coalesce(min(first_quad), 0) FROM revisions WHERE revision > :revision;
+
+-- ---- chunks --------------------------------------------------------------------------------------------------------
+
+-- name: texts_to_chunk
+-- The literals among ids_json that have no chunk yet: of a text datatype (datatypes_json, besides strings), or any.
+-- Gives (term id, lexical form).
+SELECT terms.id, terms.value
+FROM json_each(:ids_json) AS sought CROSS JOIN terms ON terms.id = sought.value
+WHERE terms.kind = 3
+  AND (:any_datatype OR terms.datatype IS NULL OR terms.datatype IN (SELECT value FROM json_each(:datatypes_json)))
+  AND NOT EXISTS (SELECT 1 FROM chunks WHERE chunks.term = terms.id);
+
+-- name: insert_whole_chunks
+-- pairs_json: length << 32 | term id.
+INSERT INTO chunks (term, start, end) SELECT value & 4294967295, 0, value >> 32 FROM json_each(:pairs_json);
+
+-- name: chunks_without_quads
+-- The chunks of the literals in ids_json that no quad holds any longer, quads under excluded predicates aside.
+SELECT chunks.id, chunks.vector
+FROM json_each(:ids_json) AS sought CROSS JOIN chunks ON chunks.term = sought.value
+WHERE NOT EXISTS (
+    SELECT 1 FROM quads
+    WHERE quads.object = chunks.term AND quads.predicate NOT IN (SELECT value FROM json_each(:excluded_json))
+);
+
+-- name: chunks_of_terms
+SELECT chunks.id, chunks.vector
+FROM json_each(:ids_json) AS sought CROSS JOIN chunks ON chunks.term = sought.value;
+
+-- name: delete_chunks
+DELETE FROM chunks WHERE id IN (SELECT value FROM json_each(:ids_json));
+
+-- ---- embeddings ----------------------------------------------------------------------------------------------------
+
+-- name: pending_chunks
+-- Gives (chunk id, term id, text).
+SELECT chunks.id, chunks.term, coalesce(chunks.text, terms.value)
+FROM chunks JOIN terms ON terms.id = chunks.term
+WHERE chunks.vector IS NULL AND chunks.id > :after ORDER BY chunks.id LIMIT :limit;
+
+-- name: count_pending
+SELECT count(*) FROM chunks WHERE vector IS NULL;
+
+-- name: find_embedded
+-- digests_json: hexadecimal. Gives (position in digests_json, vector id).
+SELECT sought.key, embedded_texts.vector
+FROM json_each(:digests_json) AS sought CROSS JOIN embedded_texts ON embedded_texts.digest = unhex(sought.value);
+
+-- name: find_vectors
+-- keys_json: hexadecimal. Gives (position in keys_json, vector id) of live and retired vectors.
+SELECT sought.key, coalesce(
+    (SELECT id FROM vectors WHERE vectors.key = unhex(sought.value)),
+    (SELECT id FROM retired_vectors WHERE retired_vectors.key = unhex(sought.value)))
+FROM json_each(:keys_json) AS sought;
+
+-- name: revive_vectors
+INSERT INTO vectors (id, key, embedding)
+SELECT id, key, embedding FROM retired_vectors WHERE id IN (SELECT value FROM json_each(:ids_json));
+
+-- name: revive_codes
+-- codes_json: [vector id, code in hexadecimal].
+INSERT INTO vector_codes (id, code) SELECT value ->> 0, unhex(value ->> 1) FROM json_each(:codes_json);
+
+-- name: forget_retired
+DELETE FROM retired_vectors WHERE id IN (SELECT value FROM json_each(:ids_json));
+
+-- name: retired_among
+SELECT id, embedding FROM retired_vectors WHERE id IN (SELECT value FROM json_each(:ids_json));
+
+-- name: next_vector
+SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'vectors'), 0) + 1;
+
+-- name: set_chunk_vectors
+-- pairs_json: vector id << 32 | chunk id.
+UPDATE chunks SET vector = pair.value >> 32
+FROM json_each(:pairs_json) AS pair WHERE chunks.id = pair.value & 4294967295;
+
+-- name: vectors_without_chunks
+SELECT sought.value FROM json_each(:ids_json) AS sought
+WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE chunks.vector = sought.value);
+
+-- name: retire_vectors
+INSERT INTO retired_vectors (id, key, embedding)
+SELECT id, key, embedding FROM vectors WHERE id IN (SELECT value FROM json_each(:ids_json));
+
+-- name: delete_vectors
+DELETE FROM vectors WHERE id IN (SELECT value FROM json_each(:ids_json));
+
+-- name: delete_codes
+DELETE FROM vector_codes WHERE id IN (SELECT value FROM json_each(:ids_json));
+
+-- name: codes_in_range
+-- Ids and codes of one block as two strings.
+SELECT max(id), group_concat(id), group_concat(hex(code), '')
+FROM (SELECT id, code FROM vector_codes WHERE id > :after ORDER BY id LIMIT :limit);
+
+-- name: add_to_meta
+INSERT INTO meta (name, value) VALUES (:name, :amount)
+ON CONFLICT (name) DO UPDATE SET value = value + excluded.value;
+
+-- name: set_meta
+INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: get_meta
+SELECT value FROM meta WHERE name = :name;
+
+-- name: delete_meta
+DELETE FROM meta WHERE name = :name;
+
+-- name: add_prefix
+INSERT INTO prefixes (prefix, iri) VALUES (:prefix, :iri) ON CONFLICT (prefix) DO NOTHING;
+
+-- name: all_prefixes
+SELECT prefix, iri FROM prefixes ORDER BY prefix;
+
+-- name: predicates_of_objects
+SELECT DISTINCT quads.object, quads.predicate
+FROM json_each(:ids_json) AS sought CROSS JOIN quads ON quads.object = sought.value;
+
+-- name: texts
+SELECT terms.id, terms.value FROM json_each(:ids_json) AS sought CROSS JOIN terms ON terms.id = sought.value;
+
+-- name: find_vector_index
+SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'vectors_embedding';
+
+-- name: set_prefix
+INSERT INTO prefixes (prefix, iri) VALUES (:prefix, :iri) ON CONFLICT (prefix) DO UPDATE SET iri = excluded.iri;
+
+-- name: some_chunks
+SELECT id, vector FROM chunks LIMIT :limit;
+
+-- name: literal_quads
+SELECT max(id), group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
+FROM (SELECT quads.* FROM quads JOIN terms ON terms.id = quads.object AND terms.kind = 3
+      WHERE quads.id > :after ORDER BY quads.id LIMIT :limit);

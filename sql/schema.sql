@@ -1,0 +1,118 @@
+-- The tables of one world, as of schema version 1.
+-- migrations/ is the road to the same database from each earlier version; a test proves that both agree.
+
+-- Settings and counters of the world: format, schema_version, created, policy, embedder, next_blank_node, …
+CREATE TABLE meta (
+    name TEXT PRIMARY KEY,
+    value                        -- no type, so that nothing is converted
+) WITHOUT ROWID;
+
+-- Prefixes that loaded documents declared, or the user set; the first declaration of a prefix stays.
+CREATE TABLE prefixes (
+    prefix TEXT PRIMARY KEY,
+    iri TEXT NOT NULL
+) WITHOUT ROWID;
+
+-- RDF terms, each once, exactly as given. Id 0 is no row: it stands for the default graph.
+CREATE TABLE terms (
+    id INTEGER PRIMARY KEY,      -- 1 … 2^31 - 1
+    kind INTEGER NOT NULL,       -- 1 IRI, 2 blank node, 3 literal, 4 triple term
+    value NOT NULL,              -- IRI, label, lexical form, or 'subject predicate object' as term ids;
+                                 -- TEXT, or a BLOB of UTF-8 where it contains U+0000
+    datatype INTEGER,            -- term id; NULL for xsd:string and for language-tagged strings
+    language TEXT,               -- in lower case
+    direction TEXT,              -- 'ltr' or 'rtl' (RDF 1.2)
+    hash INTEGER NOT NULL        -- CRC-32 of the value's UTF-8, lower 31 bits
+);
+CREATE INDEX terms_hash ON terms (hash);
+
+-- The quads that hold now.
+CREATE TABLE quads (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, -- grows with each addition and is never reused
+    subject INTEGER NOT NULL,    -- term id
+    predicate INTEGER NOT NULL,  -- term id
+    object INTEGER NOT NULL,     -- term id
+    graph INTEGER NOT NULL,      -- term id, 0 for the default graph
+    revision INTEGER NOT NULL    -- the revision that added it
+);
+CREATE UNIQUE INDEX quads_spog ON quads (subject, predicate, object, graph);
+CREATE INDEX quads_posg ON quads (predicate, object, subject, graph);
+CREATE INDEX quads_o ON quads (object);
+CREATE INDEX quads_g ON quads (graph) WHERE graph <> 0;
+
+-- The quads that held once, for the history.
+CREATE TABLE removed_quads (
+    subject INTEGER NOT NULL,
+    predicate INTEGER NOT NULL,
+    object INTEGER NOT NULL,
+    graph INTEGER NOT NULL,
+    revision INTEGER NOT NULL,   -- the revision that had added it
+    removed INTEGER NOT NULL     -- the revision that removed it
+);
+CREATE INDEX removed_quads_removed ON removed_quads (removed);
+
+-- One row for each write that changed something.
+CREATE TABLE revisions (
+    revision INTEGER PRIMARY KEY,
+    time TEXT NOT NULL,          -- UTC, ISO 8601
+    author TEXT,
+    message TEXT,
+    added INTEGER NOT NULL,      -- quads
+    removed INTEGER NOT NULL,    -- quads
+    first_quad INTEGER NOT NULL  -- no quad that this revision added has a smaller id
+);
+
+-- Passages of the literals that are text; one literal's chunks are shared by all quads that have it.
+CREATE TABLE chunks (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    term INTEGER NOT NULL,       -- the literal
+    start INTEGER NOT NULL,      -- characters from the literal's beginning
+    end INTEGER NOT NULL,        -- characters, exclusive
+    text TEXT,                   -- NULL where the chunk is the whole literal
+    segmented TEXT,              -- the form for the full-text index where it differs
+    vector INTEGER               -- vectors.id; NULL while the embedding is pending
+);
+CREATE INDEX chunks_term ON chunks (term);
+CREATE INDEX chunks_vector ON chunks (vector);
+
+-- What the full-text index reads.
+CREATE VIEW indexed_texts AS
+SELECT chunks.id AS id, coalesce(chunks.segmented, chunks.text, terms.value) AS text
+FROM chunks JOIN terms ON terms.id = chunks.term;
+
+CREATE VIRTUAL TABLE chunks_fts USING fts5 (
+    text,
+    content = 'indexed_texts',
+    content_rowid = 'id',
+    tokenize = 'porter unicode61 remove_diacritics 2'
+);
+
+CREATE TRIGGER chunks_inserted AFTER INSERT ON chunks BEGIN
+    INSERT INTO chunks_fts (rowid, text) SELECT id, text FROM indexed_texts WHERE id = new.id;
+END;
+CREATE TRIGGER chunks_deleted BEFORE DELETE ON chunks BEGIN
+    INSERT INTO chunks_fts (chunks_fts, rowid, text) SELECT 'delete', id, text FROM indexed_texts WHERE id = old.id;
+END;
+CREATE TRIGGER chunks_rewritten BEFORE UPDATE OF id, term, text, segmented ON chunks BEGIN
+    SELECT raise(ABORT, 'the text of a chunk never changes: delete the chunk and insert another');
+END;
+
+-- Which texts were ever embedded, so that the same text is never embedded twice.
+CREATE TABLE embedded_texts (
+    digest BLOB PRIMARY KEY,     -- BLAKE2b-128 of the text's UTF-8
+    vector INTEGER NOT NULL      -- vectors.id or retired_vectors.id
+) WITHOUT ROWID;
+CREATE INDEX embedded_texts_vector ON embedded_texts (vector);
+
+-- Sign bits of the vectors, most significant bit first, for the scan in memory.
+CREATE TABLE vector_codes (
+    id INTEGER PRIMARY KEY,      -- vectors.id
+    code BLOB NOT NULL           -- dimension / 8 bytes
+);
+
+-- Vectors whose texts are gone; a cache that compact() empties.
+CREATE TABLE retired_vectors (
+    id INTEGER PRIMARY KEY,      -- as it was in vectors
+    key BLOB,
+    embedding BLOB
+);

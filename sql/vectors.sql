@@ -1,0 +1,28 @@
+-- The vectors of one world and their native index. They exist from the moment the world knows its embedder,
+-- whose dimension takes the place of {dimension}.
+
+-- name: create_vectors
+-- One row for each distinct vector: equal vectors, stored twice, would ruin the index's graph.
+CREATE TABLE vectors (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, -- always the same vector, also after it was retired and came back
+    key BLOB UNIQUE,                      -- BLAKE2b-128 of the vector, rounded to 1e-3
+    embedding F32_BLOB({dimension})       -- little-endian float32, unit length; NULL: the text has no direction
+);
+
+-- name: create_vector_index
+CREATE INDEX vectors_embedding ON vectors (
+    libsql_vector_idx(
+        embedding,
+        'metric=cosine', 'compress_neighbors=float1bit', 'max_neighbors=20', 'alpha=1.0', 'search_l=400'
+    )
+);
+
+-- name: drop_vector_index
+DROP INDEX IF EXISTS vectors_embedding;
+
+-- name: drop_vectors
+UPDATE chunks SET vector = NULL WHERE vector IS NOT NULL;
+DELETE FROM embedded_texts WHERE true;
+DELETE FROM retired_vectors WHERE true;
+DELETE FROM vector_codes WHERE true;
+DROP TABLE vectors;

@@ -1,0 +1,183 @@
+"""Keeps the chunks in step with the quads: one set of chunks for each literal that is text, none for the others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.chunking import chunk_spans, estimate_tokens
+from worlds.dictionary import Dictionary, Ids, json_ids
+from worlds.policy import ChunkSize, TextPolicy
+from worlds.quads import read_quads
+from worlds.segmentation import segment
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+
+_SQL = statements("queries.sql")
+_BATCH = 5000
+_READABLE_TOKENS = 256  # what the smallest common embedding models read
+
+
+def batches(ids: Ids) -> Iterator[str]:
+    """The ids as JSON arrays, a statement's worth each."""
+    for start in range(0, len(ids), _BATCH):
+        yield json_ids(ids[start : start + _BATCH])
+
+
+class ChunkStore:
+    """The chunks of one world. Every method runs inside the caller's transaction."""
+
+    def __init__(self, connection: Connection, dictionary: Dictionary) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._policy: tuple[str | None, TextPolicy] = (None, TextPolicy())
+
+    @property
+    def policy(self) -> TextPolicy:
+        """The policy as it is stored in the file."""
+        stored = self._connection.value(_SQL["get_meta"], ("policy",))
+        if stored != self._policy[0]:
+            self._policy = (stored, TextPolicy() if stored is None else TextPolicy.from_json(stored))
+        return self._policy[1]
+
+    def adopt(self, policy: TextPolicy) -> None:
+        """Store another policy, and cut the literals that it concerns anew."""
+        before = self.policy
+        if policy == before:
+            return
+        self._connection.run(_SQL["set_meta"], ("policy", policy.to_json()))
+        resized = policy.size != before.size or policy.sizes != before.sizes
+        if resized or not policy.datatypes >= before.datatypes or not policy.include >= before.include:
+            vectors: set[int] = set()
+            while rows := self._connection.rows(_SQL["some_chunks"], (_BATCH,)):
+                vectors |= self.delete(rows)
+            self.retire(vectors)
+        for quads in read_quads(self._connection, "literal_quads"):
+            self.add(quads)
+            self.drop(np.unique(quads[:, 2]))
+
+    def add(self, quads: Ids) -> int:
+        """Chunk the text literals of quads [n, 4] that were added; gives the number of chunks made."""
+        policy = self.policy
+        objects = np.unique(quads[~np.isin(quads[:, 1], self._ids(policy.exclude)), 2])
+        count = self._chunk(objects, any_datatype=False)
+        if policy.include:
+            included = np.unique(quads[np.isin(quads[:, 1], self._ids(policy.include)), 2])
+            count += self._chunk(included, any_datatype=True)
+        return count
+
+    def _ids(self, iris: frozenset[str]) -> list[int]:
+        found = self._dictionary.find([ox.NamedNode(iri) for iri in sorted(iris)])
+        return [number for number in found if number is not None]
+
+    def _chunk(self, terms: Ids, *, any_datatype: bool) -> int:
+        policy = self.policy
+        datatypes = json_ids(self._ids(policy.datatypes))
+        count = 0
+        for ids in batches(terms):
+            found = self._connection.rows(
+                _SQL["texts_to_chunk"],
+                _SQL["texts_to_chunk"].bind(ids_json=ids, any_datatype=int(any_datatype), datatypes_json=datatypes),
+            )
+            sizes = self._sizes([term for term, _ in found]) if policy.sizes else {}
+            count += self.insert(found, lambda term, sizes=sizes: sizes.get(term, policy.size))  # type: ignore[misc]
+        return count
+
+    def _sizes(self, terms: list[int]) -> dict[int, ChunkSize]:
+        policy = self.policy
+        iris = sorted(policy.sizes)
+        numbers = self._dictionary.find([ox.NamedNode(iri) for iri in iris])
+        by_predicate = {number: policy.sizes[iri] for iri, number in zip(iris, numbers, strict=True)}
+        sizes: dict[int, ChunkSize] = {}
+        rows = self._connection.rows(_SQL["predicates_of_objects"], (json_ids(terms),))
+        for term, predicate in rows:
+            size = by_predicate.get(predicate, policy.size)
+            sizes[term] = min(sizes.get(term, size), size, key=lambda size: size.max_chars)
+        return sizes
+
+    def insert(
+        self,
+        texts: list[tuple[int, str | bytes]],
+        size: Callable[[int], ChunkSize],
+        *,
+        max_tokens: int = _READABLE_TOKENS,
+        count_tokens: Callable[[str], int] = estimate_tokens,
+    ) -> int:
+        """Chunk literals given as (term id, lexical form); gives the number of chunks made."""
+        whole: list[int] = []
+        parts: list[tuple[object, ...]] = []
+        for term, stored in texts:
+            text = stored.decode() if isinstance(stored, bytes) else stored
+            limits = size(term)
+            spans = chunk_spans(
+                text, max_chars=limits.max_chars, overlap=limits.overlap, max_tokens=max_tokens, count_tokens=count_tokens
+            )
+            if len(spans) == 1 and spans[0] == (0, len(text)):
+                segmented = segment(text)
+                if segmented is None:
+                    whole.append(len(text) << 32 | term)
+                else:
+                    parts.append((term, 0, len(text), None, segmented))
+            else:
+                for start, end in spans:
+                    piece = text[start:end]
+                    parts.append((term, start, end, _storable(piece), segment(piece)))
+        for begin in range(0, len(whole), _BATCH):
+            self._connection.run(_SQL["insert_whole_chunks"], (json.dumps(whole[begin : begin + _BATCH]),))
+        self._connection.insert("INSERT INTO chunks (term, start, end, text, segmented)", parts)
+        return len(whole) + len(parts)
+
+    def drop(self, objects: Ids) -> None:
+        """Remove the chunks of those literals that no quad holds as text any longer."""
+        policy = self.policy
+        excluded = json_ids(self._ids(policy.exclude))
+        vectors: set[int] = set()
+        for ids in batches(objects):
+            statement = _SQL["chunks_without_quads"]
+            rows = self._connection.rows(statement, statement.bind(ids_json=ids, excluded_json=excluded))
+            vectors |= self.delete(rows)
+        self.retire(vectors)
+
+    def rechunk(self, terms: Ids, *, max_tokens: int = _READABLE_TOKENS, count_tokens: Callable[[str], int] = estimate_tokens) -> int:
+        """Cut literals that are text anew; gives the number of chunks made."""
+        policy = self.policy
+        vectors: set[int] = set()
+        count = 0
+        for ids in batches(terms):
+            vectors |= self.delete(self._connection.rows(_SQL["chunks_of_terms"], (ids,)))
+            found = self._connection.rows(_SQL["texts"], (ids,))
+            sizes = self._sizes([term for term, _ in found]) if policy.sizes else {}
+            count += self.insert(
+                found,
+                lambda term, sizes=sizes: sizes.get(term, policy.size),  # type: ignore[misc]
+                max_tokens=max_tokens,
+                count_tokens=count_tokens,
+            )
+        self.retire(vectors)
+        return count
+
+    def delete(self, rows: list[tuple[int, int | None]]) -> set[int]:
+        """Delete chunks given as (chunk id, vector id); gives the vectors that they had."""
+        if rows:
+            for ids in batches(np.array([row[0] for row in rows], dtype=np.int64)):
+                self._connection.run(_SQL["delete_chunks"], (ids,))
+        return {vector for _, vector in rows if vector is not None}
+
+    def retire(self, vectors: set[int]) -> None:
+        """Move the vectors that no chunk has any longer out of the index; the cache keeps them."""
+        gone: list[int] = []
+        for ids in batches(np.array(sorted(vectors), dtype=np.int64)):
+            gone += [number for (number,) in self._connection.rows(_SQL["vectors_without_chunks"], (ids,))]
+        for ids in batches(np.array(gone, dtype=np.int64)):
+            for name in ("retire_vectors", "delete_codes", "delete_vectors"):
+                self._connection.run(_SQL[name], (ids,))
+        if gone:
+            self._connection.run(_SQL["add_to_meta"], ("vector_removals", len(gone)))
+
+
+def _storable(text: str) -> str | bytes:
+    """A text as the driver reads it back whole."""
+    return text.encode() if "\0" in text else text

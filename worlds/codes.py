@@ -1,0 +1,138 @@
+"""Sign bits of a world's vectors, in memory: a scan that finds the few thousand vectors worth an exact cosine.
+
+The bit of a dimension says whether the vector is positive there; the share of bits in which two vectors differ
+estimates the angle between them (Charikar, 2002, "Similarity estimation techniques from rounding algorithms").
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worlds.dictionary import Ids
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+
+_SQL = statements("queries.sql")
+_BLOCK = 65_536
+_MARGIN = 3.5  # standard deviations of the estimate
+LEAST, MOST = 500, 4000  # candidates
+
+
+def sign_codes(vectors: NDArray[np.float32]) -> NDArray[np.uint8]:
+    """The codes, uint8 [n, ceil(d / 8)], of float32 [n, d]; most significant bit first."""
+    return np.packbits(vectors > 0, axis=1)
+
+
+class Codes:
+    """The codes of one world, kept in step with the file by two counters."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._state: tuple[object, object] | None = None
+        self._ids: Ids = np.empty(0, dtype=np.int64)  # ascending
+        self._words: NDArray[np.uint64] = np.empty((0, 0), dtype=np.uint64)  # [words, capacity], column by column
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def ids(self) -> Ids:
+        """The vector ids, ascending, int64 [n]."""
+        return self._ids[: self._count]
+
+    def refresh(self, changes: object, removals: object) -> None:
+        """Agree with the file, whose counters are given; reads what was added, or all if vectors were removed."""
+        if self._state == (changes, removals):
+            return
+        grown = self._state is not None and self._state[1] == removals and _less(self._state[0], changes)
+        if not grown:
+            self._count = 0
+        self._read(int(self._ids[self._count - 1]) if self._count else 0)
+        self._state = (changes, removals)
+
+    def _read(self, after: int) -> None:
+        while True:
+            last, ids, codes = self._connection.rows(_SQL["codes_in_range"], (after, _BLOCK))[0]
+            if last is None:
+                return
+            numbers = np.fromstring(ids, dtype=np.int64, sep=",")
+            raw = np.frombuffer(bytes.fromhex(codes), dtype=np.uint8).reshape(len(numbers), -1)
+            padded = np.zeros((len(numbers), -(-raw.shape[1] // 8) * 8), dtype=np.uint8)
+            padded[:, : raw.shape[1]] = raw
+            self._append(numbers, padded.view(np.uint64).T)
+            after = last
+
+    def _append(self, ids: Ids, words: NDArray[np.uint64]) -> None:
+        end = self._count + len(ids)
+        if self._words.shape[0] != words.shape[0] or end > self._words.shape[1]:
+            capacity = max(end + end // 4, 1024)
+            grown = np.zeros((words.shape[0], capacity), dtype=np.uint64)
+            numbers = np.zeros(capacity, dtype=np.int64)
+            if self._count:
+                grown[:, : self._count] = self._words[:, : self._count]
+                numbers[: self._count] = self._ids[: self._count]
+            self._words, self._ids = grown, numbers
+        self._words[:, self._count : end] = words
+        self._ids[self._count : end] = ids
+        self._count = end
+
+    def nearest(self, query: NDArray[np.float32], depth: int, eligible: Ids | None = None) -> Ids:
+        """Ids of the vectors among which the `depth` nearest to `query`, float32 [d], almost surely are.
+
+        `eligible`, ascending ids, narrows the search. The cut lies `_MARGIN` standard deviations of the estimate
+        beyond the `depth`-th smallest distance, so that data without clear neighbours give more candidates than
+        data with them; between LEAST and MOST, or `depth` if that is more.
+        """
+        code = sign_codes(query[None, :])[0]
+        padded = np.zeros(self._words.shape[0] * 8, dtype=np.uint8)
+        padded[: len(code)] = code
+        words = padded.view(np.uint64)
+        positions = None
+        if eligible is not None:
+            positions = np.searchsorted(self.ids, eligible)
+            positions = positions[positions < self._count]
+            positions = positions[np.isin(self._ids[positions], eligible, assume_unique=True)]
+        ids = self.ids
+        if positions is not None and len(positions) * 8 < self._count:
+            distances = _distances(self._words[:, positions], words)
+            ids = ids[positions]
+            positions = None
+        else:
+            distances = _distances(self._words[:, : self._count], words)
+        if positions is not None:
+            narrowed = np.full(self._count, np.iinfo(np.uint16).max, dtype=np.uint16)
+            narrowed[positions] = distances[positions]
+            distances = narrowed
+        return ids[np.flatnonzero(distances <= self._cut(distances, depth, len(query)))]
+
+    def _cut(self, distances: NDArray[np.uint16], depth: int, dimension: int) -> int:
+        counts = np.cumsum(np.bincount(np.minimum(distances, dimension + 1), minlength=dimension + 2)[: dimension + 1])
+        if not counts[-1]:
+            return 0
+
+        def reaching(count: int) -> int:
+            return int(np.searchsorted(counts, min(count, counts[-1])))
+
+        nearest = reaching(depth)
+        share = max(nearest / dimension, 1 / dimension)
+        cut = nearest + math.ceil(_MARGIN * math.sqrt(dimension * share * (1 - min(share, 0.5))))
+        return max(min(cut, reaching(max(MOST, depth))), reaching(max(LEAST, depth)))
+
+
+def _less(before: object, now: object) -> bool:
+    return isinstance(now, int) and (before is None or (isinstance(before, int) and before < now))
+
+
+def _distances(columns: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.uint16]:
+    """Hamming distances, uint16 [n], of codes uint64 [w, n] to one code uint64 [w]; by blocks that fit the cache."""
+    count = columns.shape[1]
+    distances = np.zeros(count, dtype=np.uint16)
+    for start in range(0, count, _BLOCK):
+        block = distances[start : start + _BLOCK]
+        for column, word in zip(columns, words, strict=True):
+            block += np.bitwise_count(column[start : start + _BLOCK] ^ word)
+    return distances

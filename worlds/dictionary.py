@@ -1,0 +1,283 @@
+"""The dictionary of a world: RDF terms on one side, the ids they are stored under on the other."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+from zlib import crc32
+
+import numpy as np
+import pyoxigraph as ox
+from numpy.typing import NDArray
+
+from worlds.errors import IntegrityError
+from worlds.sql import statements
+from worlds.sql.connection import Connection, Row
+
+Term: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
+GraphName: TypeAlias = ox.NamedNode | ox.BlankNode | ox.DefaultGraph
+Ids: TypeAlias = NDArray[np.int64]
+
+IRI, BLANK_NODE, LITERAL, TRIPLE = 1, 2, 3, 4
+DEFAULT_GRAPH = ox.DefaultGraph()
+DEFAULT_GRAPH_ID = 0
+
+_SQL = statements("queries.sql")
+_BATCH = 5000  # rows a statement
+_CACHE = 200_000  # decoded terms kept
+_LAST_ID = 2**31 - 1
+_IMPLIED = {
+    "http://www.w3.org/2001/XMLSchema#string",
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString",
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString",
+}
+_DIRECTIONS = {"ltr": ox.BaseDirection.LTR, "rtl": ox.BaseDirection.RTL}
+
+
+def json_ids(ids: Iterable[int] | Ids) -> str:
+    """The ids as a JSON array."""
+    return str(ids.tolist() if isinstance(ids, np.ndarray) else list(ids))
+
+
+class Dictionary:
+    """Finds and reads terms. `Interner` adds them."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._terms: dict[int, Term] = {}
+        self._ids: dict[Term, int] = {}
+
+    def forget(self) -> None:
+        """Drop what is cached: a transaction was rolled back, and its ids may come to mean other terms."""
+        self._terms.clear()
+        self._ids.clear()
+
+    def find(self, terms: Sequence[Term]) -> list[int | None]:
+        """The id of each term, None for one that the world doesn't know."""
+        missing = [term for term in terms if term not in self._ids]
+        if missing:
+            if len(self._ids) > _CACHE:
+                self._ids.clear()
+                missing = list(terms)
+            keys = [self._key(term) for term in missing]
+            known = [(term, key) for term, key in zip(missing, keys, strict=True) if key is not None]
+            for position, number in self.lookup([key for _, key in known]).items():
+                self._ids[known[position][0]] = number
+        return [self._ids.get(term) for term in terms]
+
+    def _key(self, term: Term) -> Row | None:
+        """The row to look for; None where a part of the term is unknown, and so the term."""
+        if isinstance(term, ox.Literal):
+            datatype = None
+            if not implied_datatype(term):
+                datatype = self.find([term.datatype])[0]
+                if datatype is None:
+                    return None
+            return literal_key(term, datatype)
+        if isinstance(term, ox.Triple):
+            parts = self.find([term.subject, term.predicate, term.object])
+            return None if None in parts else triple_key(parts)
+        return (IRI if isinstance(term, ox.NamedNode) else BLANK_NODE, term.value, None, None, None)
+
+    def lookup(self, keys: Sequence[Row]) -> dict[int, int]:
+        """Position in `keys` → term id, for the keys that are there. A key is (kind, value, datatype, language, direction)."""
+        found: dict[int, int] = {}
+        for start in range(0, len(keys), _BATCH):
+            batch = [_sought(key) for key in keys[start : start + _BATCH]]
+            rows = self._connection.rows(_SQL["find_terms"], (json.dumps(batch, ensure_ascii=False),))
+            found.update((start + int(position), number) for position, number in rows)
+        return found
+
+    def terms(self, ids: Iterable[int]) -> dict[int, Any]:
+        """Id → term (or the default graph, for 0), for all `ids`; IntegrityError where one is not there."""
+        wanted = set(ids)
+        wanted.discard(DEFAULT_GRAPH_ID)
+        cache = self._terms
+        missing = wanted - cache.keys()
+        if missing:
+            if len(cache) > _CACHE:
+                cache.clear()
+                missing = wanted
+            ordered = sorted(missing)
+            for start in range(0, len(ordered), _BATCH):
+                self.decode(self._connection.rows(_SQL["terms_by_id"], (json_ids(ordered[start : start + _BATCH]),)), cache)
+        try:
+            return {DEFAULT_GRAPH_ID: DEFAULT_GRAPH, **{number: cache[number] for number in wanted}}
+        except KeyError as error:
+            raise IntegrityError(f"term {error} is referred to, but is not stored") from None
+
+    def decode(self, rows: Sequence[Row], into: dict[int, Term]) -> None:
+        """Turn rows (id, kind, value, datatype, language, direction) into terms."""
+        datatypes = {row[3] for row in rows if row[3] is not None}
+        known = self.terms(datatypes) if datatypes else {}
+        for number, kind, stored, datatype, language, direction in rows:
+            value = stored.decode() if type(stored) is bytes else stored
+            if kind == IRI:
+                into[number] = ox.NamedNode(value)
+            elif kind == LITERAL:
+                if datatype is not None:
+                    into[number] = ox.Literal(value, datatype=known[datatype])  # type: ignore[arg-type]  # an IRI
+                elif direction is not None:
+                    into[number] = ox.Literal(value, language=language, direction=_DIRECTIONS[direction])
+                else:
+                    into[number] = ox.Literal(value, language=language)
+            elif kind == BLANK_NODE:
+                into[number] = ox.BlankNode(value)
+            else:
+                parts = [int(part) for part in value.split()]
+                terms = self.terms(parts)
+                into[number] = ox.Triple(*[terms[part] for part in parts])  # type: ignore[arg-type]  # as stored
+
+
+def implied_datatype(literal: ox.Literal) -> bool:
+    """Whether the datatype goes without saying: xsd:string, or a language-tagged string's."""
+    return literal.language is not None or literal.datatype.value in _IMPLIED
+
+
+def literal_key(literal: ox.Literal, datatype: int | None) -> Row:
+    """What identifies a literal: (kind, value, datatype, language, direction)."""
+    direction = literal.direction
+    return (LITERAL, literal.value, datatype, literal.language, None if direction is None else str(direction))
+
+
+def triple_key(parts: Sequence[int | None]) -> Row:
+    """What identifies a triple term of three term ids."""
+    return (TRIPLE, " ".join(map(str, parts)), None, None, None)
+
+
+def _hash(value: str) -> int:
+    return crc32(value.encode()) & 0x7FFFFFFF
+
+
+def _sought(key: Row) -> list[Any]:
+    kind, value, datatype, language, direction = key
+    if "\0" in value:
+        return [_hash(value), kind, value.encode().hex(), datatype, language, direction, 1]
+    return [_hash(value), kind, value, datatype, language, direction, 0]
+
+
+def _depth(term: object) -> int:
+    return 1 + max(_depth(term.subject), _depth(term.object)) if isinstance(term, ox.Triple) else 0
+
+
+class Interner:
+    """Gives ids to the terms of one write, inside its transaction, adding those that the world doesn't have.
+
+    Terms get a local number at once (`local`), and their ids in batches (`flush`), so that no term costs a round
+    trip of its own; `resolve` turns local numbers into ids at the end.
+    """
+
+    def __init__(self, connection: Connection, dictionary: Dictionary, *, rename_blank_nodes: bool) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._rename = rename_blank_nodes
+        self._last = connection.value(_SQL["last_term"])
+        self._all_new = self._last == 0  # nothing to look up in an empty world
+        self.numbers: dict[Any, int] = {DEFAULT_GRAPH: 0}
+        self.pending: list[Term] = []
+        self._ids = array("q", [DEFAULT_GRAPH_ID])
+        self._blank_nodes: list[ox.BlankNode] = []
+
+    def local(self, term: Term) -> int:
+        """The term's local number."""
+        number = self.numbers.get(term)
+        if number is None:
+            number = self.numbers[term] = len(self._ids) + len(self.pending)
+            self.pending.append(term)
+            if type(term) is ox.BlankNode:
+                self._blank_nodes.append(term)
+        return number
+
+    def end_document(self) -> None:
+        """Forget the blank nodes so far: the next document's labels are other nodes."""
+        self.flush()
+        for node in self._blank_nodes:
+            del self.numbers[node]
+        self._blank_nodes.clear()
+
+    def trim(self, most: int) -> None:
+        """Forget terms, blank nodes aside, if more than `most` are remembered; they are looked up when they return."""
+        if len(self.numbers) > most:
+            kept = {term: self.numbers[term] for term in (DEFAULT_GRAPH, *self._blank_nodes)}
+            self.numbers.clear()
+            self.numbers.update(kept)
+            self._all_new = False
+
+    def resolve(self, local: NDArray[np.int64]) -> Ids:
+        """Local numbers to term ids, in an array of the same shape."""
+        self.flush()
+        return np.frombuffer(self._ids, dtype=np.int64)[local]
+
+    def flush(self) -> None:
+        """Give ids to all pending terms."""
+        pending = self.pending
+        if not pending:
+            return
+        self._add_parts()
+        first = len(self._ids)
+        self._ids.frombytes(bytes(8 * len(pending)))
+        atoms: list[int] = []
+        literals: list[int] = []
+        triples: list[int] = []
+        for position, term in enumerate(pending):
+            kind = type(term)
+            (literals if kind is ox.Literal else triples if kind is ox.Triple else atoms).append(position)
+        self._store(first, atoms, [self._atom_key(pending[position]) for position in atoms])
+        self._store(first, literals, [self._literal_key(pending[position]) for position in literals])  # type: ignore[arg-type]  # literals
+        for position in sorted(triples, key=lambda position: _depth(pending[position])):  # parts before wholes
+            self._store(first, [position], [self._triple_key(pending[position])])  # type: ignore[arg-type]  # a triple
+        self.pending = []
+
+    def _add_parts(self) -> None:
+        """Make sure that the datatypes of literals and the parts of triple terms have local numbers too."""
+        position = 0
+        while position < len(self.pending):  # the list grows while it is read
+            term = self.pending[position]
+            position += 1
+            if type(term) is ox.Literal:
+                if not implied_datatype(term):
+                    self.local(term.datatype)
+            elif type(term) is ox.Triple:
+                for part in (term.subject, term.predicate, term.object):
+                    self.local(part)  # type: ignore[arg-type]  # a term
+
+    def _id(self, term: Term) -> int:
+        return self._ids[self.numbers[term]]
+
+    def _atom_key(self, term: Any) -> Row:
+        if type(term) is ox.NamedNode:
+            return (IRI, term.value, None, None, None)
+        return (BLANK_NODE, None if self._rename else term.value, None, None, None)
+
+    def _literal_key(self, literal: ox.Literal) -> Row:
+        return literal_key(literal, None if implied_datatype(literal) else self._id(literal.datatype))
+
+    def _triple_key(self, triple: ox.Triple) -> Row:
+        return triple_key([self._id(part) for part in (triple.subject, triple.predicate, triple.object)])  # type: ignore[arg-type]  # terms
+
+    def _store(self, first: int, positions: list[int], keys: list[Row]) -> None:
+        known: dict[int, int] = {}
+        if not self._all_new:
+            sought = [index for index, key in enumerate(keys) if key[1] is not None]
+            found = self._dictionary.lookup([keys[index] for index in sought])
+            known = {sought[index]: number for index, number in found.items()}
+        ids = self._ids
+        last = self._last
+        rows: list[Row] = []
+        for index, position in enumerate(positions):
+            number = known.get(index)
+            if number is None:
+                number = last = last + 1
+                kind, value, datatype, language, direction = keys[index]
+                if value is None:
+                    value = f"w{number}"  # the id makes the label unique in the world
+                code = value.encode()
+                stored = code if "\0" in value else value
+                rows.append((number, kind, stored, datatype, language, direction, crc32(code) & 0x7FFFFFFF))
+            ids[first + position] = number
+        if last > _LAST_ID:
+            raise IntegrityError(f"a world holds at most {_LAST_ID:,} terms")
+        self._last = last
+        self._connection.insert("INSERT INTO terms (id, kind, value, datatype, language, direction, hash)", rows)

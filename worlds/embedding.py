@@ -1,0 +1,248 @@
+"""Gives the chunks of a world their vectors: resumable, cached by content, one vector for each distinct text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worlds.chunkstore import ChunkStore
+from worlds.codes import sign_codes
+from worlds.dictionary import json_ids
+from worlds.embedders import Embedder, checked_documents, count_tokens, fingerprint
+from worlds.errors import EmbedderError
+from worlds.sql import statements, texts
+from worlds.sql.connection import Connection, Row
+
+_SQL = statements("queries.sql")
+_VECTORS = texts("vectors.sql")
+_BLOCK = 4096  # pending chunks read at a time, and sorted by length
+_SLICE = 256  # texts embedded, and stored in one transaction
+
+Progress = Callable[[int, int], None]  # (chunks done, chunks to do)
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode(), digest_size=16).digest()
+
+
+def vector_keys(vectors: NDArray[np.float32]) -> list[bytes]:
+    """What identifies each row of float32 [n, d]: rounded, because runtimes differ in the last bits."""
+    rounded = np.round(vectors, 3) + np.float32(0)  # + 0 makes -0.0 into 0.0
+    return [blake2b(row.tobytes(), digest_size=16).digest() for row in rounded.astype("<f4")]
+
+
+class Embeddings:
+    """The vectors of one world."""
+
+    def __init__(self, connection: Connection, chunks: ChunkStore) -> None:
+        self._connection = connection
+        self._chunks = chunks
+
+    # -- which embedder -------------------------------------------------------------------------------------------
+
+    @property
+    def stored(self) -> dict[str, object] | None:
+        """What the file says about its embedder: name, dimension, fingerprint, metric; None before the first vector."""
+        value = self._connection.value(_SQL["get_meta"], ("embedder",))
+        return None if value is None else json.loads(value)  # type: ignore[no-any-return]  # as adopt() wrote it
+
+    def fits(self, embedder: Embedder) -> bool:
+        """Whether the embedder's vectors are comparable with those that are stored."""
+        stored = self.stored
+        return stored is None or (
+            stored["fingerprint"] == fingerprint(embedder) and stored["dimension"] == embedder.dimension
+        )
+
+    def require(self, embedder: Embedder) -> None:
+        """EmbedderError unless the embedder fits."""
+        stored = self.stored
+        if stored is not None and not self.fits(embedder):
+            raise EmbedderError(
+                f"this world was embedded with {stored['name']} ({stored['dimension']} dimensions, fingerprint "
+                f"{stored['fingerprint']}), not with {embedder.name} ({embedder.dimension} dimensions, fingerprint "
+                f"{fingerprint(embedder)}); open it with that embedder, or embed it anew: worlds embed --rebuild"
+            )
+
+    def adopt(self, embedder: Embedder) -> None:
+        """Make the tables for this embedder's vectors, unless they are there; EmbedderError if another one's are."""
+        self.require(embedder)
+        if self.stored is not None:
+            return
+        about = {
+            "name": embedder.name,
+            "dimension": embedder.dimension,
+            "fingerprint": fingerprint(embedder),
+            "metric": "cosine",
+        }
+        with self._connection.transaction():
+            self._connection.run(_VECTORS["create_vectors"].format(dimension=int(embedder.dimension)))
+            if self._connection.value(_SQL["get_meta"], ("vector_index",)) != 0:
+                self.create_index()
+            self._connection.run(_SQL["set_meta"], ("embedder", json.dumps(about)))
+
+    def forget(self) -> None:
+        """Drop all vectors and what is known of their embedder; every chunk becomes pending."""
+        with self._connection.transaction():
+            if self.stored is None:
+                return
+            self.drop_index()
+            self._connection.script(_VECTORS["drop_vectors"])
+            self._connection.run(_SQL["delete_meta"], ("embedder",))
+            self._connection.run(_SQL["add_to_meta"], ("vector_removals", 1))
+
+    # -- the native index -----------------------------------------------------------------------------------------
+
+    @property
+    def indexed(self) -> bool:
+        """Whether the native vector index is there."""
+        return self._connection.row(_SQL["find_vector_index"]) is not None
+
+    def want_index(self, wanted: bool) -> None:
+        """Say whether the native index is part of this world, and build or drop it accordingly."""
+        if self._connection.read_only:
+            return
+        with self._connection.transaction():
+            self._connection.run(_SQL["set_meta"], ("vector_index", int(wanted)))
+            if wanted and not self.indexed and self.stored is not None:
+                self.create_index()
+            elif not wanted and self.indexed:
+                self.drop_index()
+
+    def create_index(self) -> None:
+        """Build the native index over all vectors."""
+        # A CREATE INDEX that fails in autocommit leaves shadow tables behind that make the next one silently empty.
+        with self._connection.transaction():
+            self._connection.run(_VECTORS["create_vector_index"])
+
+    def drop_index(self) -> None:
+        """Remove the native index; nothing else changes."""
+        with self._connection.transaction():
+            self._connection.run(_VECTORS["drop_vector_index"])
+
+    # -- embedding ------------------------------------------------------------------------------------------------
+
+    def pending(self) -> int:
+        """The number of chunks that have no vector yet."""
+        return int(self._connection.value(_SQL["count_pending"]))
+
+    def embed(self, embedder: Embedder, progress: Progress | None = None) -> int:
+        """Give every pending chunk its vector; gives the number of texts the embedder was asked for.
+
+        Each slice of texts is kept as soon as it is done: what was embedded before an interruption stays.
+        """
+        total = self.pending()
+        if not total:
+            return 0
+        self.adopt(embedder)
+        done = asked = after = 0
+        refitted: set[int] = set()
+        while rows := self._connection.rows(_SQL["pending_chunks"], (after, _BLOCK)):
+            after = rows[-1][0]
+            by_text: dict[bytes, tuple[str, list[int]]] = {}
+            for chunk, text in self._refit(embedder, rows, refitted):
+                by_text.setdefault(_digest(text), (text, []))[1].append(chunk)
+            done += self._reuse(by_text)
+            ordered = sorted(by_text.items(), key=lambda item: len(item[1][0]))
+            for start in range(0, len(ordered), _SLICE):
+                part = ordered[start : start + _SLICE]
+                vectors, usable = checked_documents(embedder, [text for _, (text, _) in part])
+                chunks = [chunks for _, (_, chunks) in part]
+                self._store([digest for digest, _ in part], chunks, vectors, usable)
+                asked += len(part)
+                done += sum(map(len, chunks))
+                if progress:
+                    progress(done, max(done, total))
+        return asked
+
+    def _refit(self, embedder: Embedder, rows: list[Row], refitted: set[int]) -> list[tuple[int, str]]:
+        """(chunk id, text) of the chunks that the embedder reads whole; the literals of the others are cut anew."""
+        fitting: list[tuple[int, str]] = []
+        too_long: set[int] = set()
+        for chunk, term, stored in rows:
+            text = stored.decode() if isinstance(stored, bytes) else stored
+            # No tokenizer makes more tokens than it reads bytes, its two marks aside.
+            if (
+                term in refitted
+                or len(text) * 4 + 2 <= embedder.max_tokens
+                or count_tokens(embedder, text) <= embedder.max_tokens
+            ):
+                fitting.append((chunk, text))
+            else:
+                too_long.add(term)
+        if too_long:
+            refitted |= too_long
+            with self._connection.transaction():
+                self._chunks.rechunk(
+                    np.array(sorted(too_long), dtype=np.int64),
+                    max_tokens=embedder.max_tokens,
+                    count_tokens=lambda text: count_tokens(embedder, text),
+                )
+                self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
+        return fitting
+
+    def _reuse(self, by_text: dict[bytes, tuple[str, list[int]]]) -> int:
+        """Give known vectors to the chunks whose text was embedded before, and take those texts out of `by_text`."""
+        digests = list(by_text)
+        found: dict[bytes, int] = {}
+        for start in range(0, len(digests), _SLICE):
+            part = digests[start : start + _SLICE]
+            rows = self._connection.rows(_SQL["find_embedded"], (json.dumps([digest.hex() for digest in part]),))
+            found.update((part[int(position)], vector) for position, vector in rows)
+        if not found:
+            return 0
+        pairs = [(vector, chunk) for digest, vector in found.items() for chunk in by_text.pop(digest)[1]]
+        with self._connection.transaction():
+            self._assign(pairs)
+        return len(pairs)
+
+    def _store(
+        self, digests: list[bytes], chunks: list[list[int]], vectors: NDArray[np.float32], usable: NDArray[np.bool_]
+    ) -> None:
+        """Keep what one call of the embedder gave: vectors float32 [n, d], and which rows of it are vectors."""
+        keys = vector_keys(vectors)
+        codes = sign_codes(vectors)
+        with self._connection.transaction():
+            found = self._connection.rows(_SQL["find_vectors"], (json.dumps([key.hex() for key in keys]),))
+            numbers = {keys[int(position)]: number for position, number in found if number is not None}
+            following = self._connection.value(_SQL["next_vector"])
+            new_vectors: list[Row] = []
+            new_codes: list[Row] = []
+            for row, key in enumerate(keys):
+                if key not in numbers:
+                    numbers[key] = following
+                    new_vectors.append((following, key, vectors[row].astype("<f4").tobytes() if usable[row] else None))
+                    if usable[row]:
+                        new_codes.append((following, codes[row].tobytes()))
+                    following += 1
+            self._connection.insert("INSERT INTO vectors (id, key, embedding)", new_vectors)
+            self._connection.insert("INSERT INTO vector_codes (id, code)", new_codes)
+            texts = [(digest, numbers[key]) for digest, key in zip(digests, keys, strict=True)]
+            self._connection.insert("INSERT OR IGNORE INTO embedded_texts (digest, vector)", texts)
+            self._assign([(numbers[key], chunk) for key, group in zip(keys, chunks, strict=True) for chunk in group])
+
+    def _assign(self, pairs: list[tuple[int, int]]) -> None:
+        """Give vectors to chunks, as pairs (vector id, chunk id); retired vectors come back."""
+        vectors = sorted({vector for vector, _ in pairs})
+        self._revive(vectors)
+        for start in range(0, len(pairs), _BLOCK):
+            packed = [vector << 32 | chunk for vector, chunk in pairs[start : start + _BLOCK]]
+            self._connection.run(_SQL["set_chunk_vectors"], (json.dumps(packed),))
+        self._chunks.retire(set(vectors))  # another process may have removed the chunks meanwhile
+        self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
+
+    def _revive(self, vectors: list[int]) -> None:
+        ids = json_ids(vectors)
+        rows = self._connection.rows(_SQL["retired_among"], (ids,))
+        if not rows:
+            return
+        self._connection.run(_SQL["revive_vectors"], (ids,))
+        stored = [(number, np.frombuffer(blob, dtype="<f4")) for number, blob in rows if blob is not None]
+        codes = [[number, sign_codes(vector[None, :])[0].tobytes().hex()] for number, vector in stored]
+        self._connection.run(_SQL["revive_codes"], (json.dumps(codes),))
+        self._connection.run(_SQL["forget_retired"], (ids,))
+        # Their ids lie among the old ones, so whoever keeps the codes in memory must read all of them again.
+        self._connection.run(_SQL["add_to_meta"], ("vector_removals", 1))

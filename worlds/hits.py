@@ -1,0 +1,184 @@
+"""What a search gives back: hits that cite their quads and explain their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
+
+from worlds.graph.terms import to_rdflib
+from worlds.segmentation import unsegment
+
+if TYPE_CHECKING:
+    from worlds.dictionary import Dictionary
+
+_MARKS = ("\x02", "\x03")
+_SNIPPET = 240  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """One list's part in a score: `contribution` = `weight` / (k + `rank`)."""
+
+    rank: int  # from 1
+    value: float  # cosine similarity, higher is better; or BM25 as SQLite gives it, lower is better
+    weight: float
+    contribution: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How a search was answered."""
+
+    mode: str  # what was done: hybrid, vector or text
+    plan: str | None  # exact, codes or index; None without a vector leg
+    reason: str  # why that plan
+    eligible: int | None  # chunks that the filter lets through; None without a filter
+    compared: int | None  # vectors whose exact cosine was computed; None where the index chose them
+    match: str | None  # the FTS5 expression; None without a text leg
+    notes: tuple[str, ...]  # what could not be done, and what was done instead
+    milliseconds: dict[str, float]  # by step
+    sql: str
+    parameters: tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One chunk that was found. Terms are rdflib terms; `graph` is None for the default graph.
+
+    `subject`, `predicate` and `graph` are those of the first quad that holds the chunk's literal and passes the
+    filter. `start` and `end` count characters in the literal. `explain` maps "vector" and "text" to what each
+    contributed; None unless the search was asked to explain.
+    """
+
+    score: float  # higher is better
+    text: str
+    subject: Any
+    predicate: Any
+    graph: Any
+    literal: Any
+    start: int
+    end: int
+    label: str | None
+    types: tuple[Any, ...]
+    explain: dict[str, Leg] | None
+    chunk: int
+    _quads: tuple[list[tuple[int, int, int]], int] = field(repr=False, compare=False)
+    _dictionary: Dictionary = field(repr=False, compare=False)
+    _snippets: Callable[[], dict[int, str]] = field(repr=False, compare=False)
+
+    @cached_property
+    def quads(self) -> list[tuple[Any, Any, Any, Any]]:
+        """The quads (subject, predicate, object, graph) that hold the literal and pass the filter, oldest first."""
+        rows, literal = self._quads
+        terms = self._dictionary.terms({number for row in rows for number in row} | {literal})
+        shown = {number: to_rdflib(term) if number else None for number, term in terms.items()}
+        return [(shown[s], shown[p], shown[literal], shown[g]) for s, p, g in rows]
+
+    @cached_property
+    def snippet(self) -> str:
+        """The part of the text, some 240 characters, where most of the query's words are, each as **word**."""
+        return make_snippet(self._snippets().get(self.chunk, self.text))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The hit as JSON-ready values."""
+        return {
+            "score": self.score,
+            "subject": str(self.subject),
+            "label": self.label,
+            "types": [str(kind) for kind in self.types],
+            "predicate": str(self.predicate),
+            "graph": None if self.graph is None else str(self.graph),
+            "text": self.text,
+            "snippet": self.snippet,
+            "language": getattr(self.literal, "language", None),
+            "start": self.start,
+            "end": self.end,
+            "quads": [[None if term is None else term.n3() for term in quad] for quad in self.quads],
+            "explain": None
+            if self.explain is None
+            else {
+                name: {"rank": leg.rank, "value": leg.value, "weight": leg.weight, "contribution": leg.contribution}
+                for name, leg in self.explain.items()
+            },
+        }
+
+
+class SearchResults(Sequence[Hit]):
+    """The hits of one search, best first. `explain` tells how it was answered, `notes` what could not be done."""
+
+    def __init__(self, hits: list[Hit], explain: Explanation) -> None:
+        self._hits = hits
+        self.explain = explain
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What could not be done, and what was done instead; empty when all went as asked."""
+        return self.explain.notes
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Hit]: ...
+    def __getitem__(self, index: int | slice) -> Hit | list[Hit]:
+        return self._hits[index]
+
+    def __len__(self) -> int:
+        return len(self._hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self._hits)
+
+    def __repr__(self) -> str:
+        return f"<SearchResults: {len(self)} hits, {self.explain.mode}, plan {self.explain.plan}>"
+
+
+def make_snippet(marked: str) -> str:
+    """Some 240 characters of an FTS5-highlighted text, around its densest part; matches become **match**."""
+    text = unsegment(marked)
+    # A segmented word was marked character by character, or across its separators: join what touches.
+    text = text.replace(_MARKS[1] + _MARKS[0], "")
+    plain: list[str] = []
+    spans: list[tuple[int, int]] = []
+    length = begin = 0
+    for character in text:
+        if character == _MARKS[0]:
+            begin = length
+        elif character == _MARKS[1]:
+            spans.append((begin, length))
+        else:
+            plain.append(character)
+            length += 1
+    content = "".join(plain)
+    start, end = _window(content, spans)
+    pieces: list[str] = ["…"] if start else []
+    at = start
+    for left, right in spans:
+        if start <= left and right <= end:
+            pieces += [content[at:left], "**", content[left:right], "**"]
+            at = right
+    pieces.append(content[at:end])
+    if end < length:
+        pieces.append("…")
+    return " ".join("".join(pieces).split())
+
+
+def _window(content: str, spans: list[tuple[int, int]]) -> tuple[int, int]:
+    if len(content) <= _SNIPPET:
+        return 0, len(content)
+    best, most, right = 0, 0, 0
+    for left, (start, _) in enumerate(spans):
+        while right < len(spans) and spans[right][1] <= start + _SNIPPET:
+            right += 1
+        if right - left > most:
+            best, most = start, right - left
+    start = max(0, best - _SNIPPET // 6)
+    if start:
+        space = content.find(" ", start, best)
+        start = space + 1 if space >= 0 else start
+    end = min(len(content), start + _SNIPPET)
+    if end < len(content):
+        space = content.rfind(" ", start + _SNIPPET // 2, end)
+        end = space if space >= 0 else end
+    return start, end

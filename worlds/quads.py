@@ -1,0 +1,47 @@
+"""Quads as arrays of term ids, int64 [n, 4]: subject, predicate, object, graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from worlds.dictionary import Ids
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+
+_SQL = statements("queries.sql")
+_BLOCK = 50_000  # rows read at a time
+
+NO_QUADS: Ids = np.empty((0, 4), dtype=np.int64)
+
+
+def unique_quads(quads: Ids) -> Ids:
+    """The distinct rows of int64 [n, 4], sorted."""
+    if len(quads) < 2:
+        return quads
+    quads = quads[np.lexsort((quads[:, 3], quads[:, 2], quads[:, 1], quads[:, 0]))]
+    return quads[np.append(True, np.any(np.diff(quads, axis=0) != 0, axis=1))]
+
+
+def difference(quads: Ids, others: Ids) -> Ids:
+    """The rows of `quads` that are not rows of `others`; both int64 [n, 4] of distinct rows."""
+    if not len(quads) or not len(others):
+        return quads
+    both = np.concatenate([quads, others])
+    order = np.lexsort((both[:, 3], both[:, 2], both[:, 1], both[:, 0]))
+    ordered = both[order]
+    same = np.append(np.all(np.diff(ordered, axis=0) == 0, axis=1), False)
+    # lexsort is stable: of two equal rows the one of `quads` comes first
+    return np.delete(quads, order[same], axis=0)
+
+
+def read_quads(connection: Connection, name: str, *, after: int = 0, **parameters: int) -> Iterator[Ids]:
+    """Blocks int64 [n, 4] of the statement `name`, which pages by `after`."""
+    statement = _SQL[name]
+    while True:
+        last, *columns = connection.rows(statement, statement.bind(after=after, limit=_BLOCK, **parameters))[0]
+        if last is None:
+            return
+        yield np.stack([np.fromstring(column, dtype=np.int64, sep=",") for column in columns], axis=1)
+        after = last

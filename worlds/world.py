@@ -1,0 +1,551 @@
+"""The World: one file of quads, texts and vectors, and the verbs on it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds import files
+from worlds.chunkstore import ChunkStore
+from worlds.codes import Codes
+from worlds.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, GraphName, Ids, Interner
+from worlds.embedders import Embedder, checked_query, reason_without, resolve_embedder
+from worlds.embedding import Embeddings
+from worlds.errors import EmbedderError, FilterError, QueryError, WorldsError
+from worlds.filters import Filters, make_filter
+from worlds.gate import Change, Gate
+from worlds.graph.evaluation import evaluate, run
+from worlds.graph.formats import FORMATS, find_format, parsing, rdflib_quads, serialize
+from worlds.graph.results import Solutions, Triples
+from worlds.graph.sources import sources
+from worlds.graph.terms import WELL_KNOWN_PREFIXES, to_object, to_oxigraph
+from worlds.hits import SearchResults
+from worlds.ingest import Reader
+from worlds.policy import TextPolicy
+from worlds.quads import NO_QUADS, difference, read_quads
+from worlds.search import MODES, PLANS, Request, Search
+from worlds.sparql import SparqlIndex
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+
+if TYPE_CHECKING:
+    from worlds.check import Report
+
+_SQL = statements("queries.sql")
+DEFAULT_CANDIDATES = 100
+MOST_CANDIDATES = 10_000
+
+
+class Progress(Protocol):
+    """Is told how far long work has come."""
+
+    def __call__(self, step: str, done: int, total: int | None) -> None:
+        """`step` is what is being done ("read", "embed", …), `total` None where it is not known."""
+
+
+def open(
+    path: str | os.PathLike[str] = ":memory:",
+    *,
+    embedder: str | Embedder | None = "auto",
+    read_only: bool = False,
+    create: bool = True,
+    vector_index: bool | Literal["auto"] = "auto",
+    durability: Literal["normal", "full"] = "normal",
+    timeout: float = 10.0,
+    encryption_key: str | None = None,
+) -> World:
+    """Open the world at `path`, or make it; `":memory:"` is a world that is gone when it is closed.
+
+    `embedder` is "auto" (the default model where it is installed, else none), None, the name or path of a
+    sentence-transformers model, or an `Embedder`. `vector_index` says whether the native index is part of the world;
+    "auto" keeps what the file has, and builds it in a new one. `durability="full"` keeps an acknowledged write
+    through a power loss too, not only through the death of the process. `timeout` is how many seconds a write waits
+    for another process's.
+
+    OpenError if there is no file and `create` is False, or it is not a world; SchemaError if it is a newer world;
+    EmbedderError if `embedder` was named and does not fit what the world was embedded with; ReadOnlyError if the
+    folder cannot be written to and `read_only` is False.
+    """
+    chosen = resolve_embedder(embedder)
+    connection = files.open_file(
+        os.fspath(path),
+        read_only=read_only,
+        create=create,
+        durability=durability,
+        timeout=timeout,
+        encryption_key=encryption_key,
+    )
+    try:
+        return World(connection, chosen, demanded=embedder not in ("auto", None), vector_index=vector_index)
+    except BaseException:
+        connection.close()
+        raise
+
+
+class World:
+    """A knowledge graph with search, in one file. Made by `worlds.open`; safe to share between threads."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        embedder: Embedder | None,
+        *,
+        demanded: bool,
+        vector_index: bool | Literal["auto"],
+    ) -> None:
+        self._connection = connection
+        self._dictionary = Dictionary(connection)
+        self._chunks = ChunkStore(connection, self._dictionary)
+        self._gate = Gate(connection, self._dictionary, self._chunks)
+        self._sparql = SparqlIndex(connection, self._dictionary)
+        self._gate.observers.append(self._sparql)
+        self._embeddings = Embeddings(connection, self._chunks)
+        self._codes = Codes(connection)
+        filters = Filters(connection, self._dictionary, self._chunks, self._where_subjects)
+        self._search = Search(connection, self._dictionary, filters, self._codes)
+        self.embedder = embedder
+        if demanded and embedder is not None:
+            self._embeddings.require(embedder)
+        if vector_index != "auto":
+            self._embeddings.want_index(bool(vector_index))
+
+    # -- life -----------------------------------------------------------------------------------------------------
+
+    @property
+    def path(self) -> str:
+        """Where the world lies; ":memory:" for one that lies nowhere."""
+        return self._connection.path
+
+    def close(self) -> None:
+        """Close the file. What was written is kept; a second call does nothing."""
+        self._sparql.drop()
+        self._connection.close()
+
+    def __enter__(self) -> World:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<World {self.path}>"
+
+    def __len__(self) -> int:
+        """The number of quads."""
+        return int(self._connection.value(_SQL["count_quads"]))
+
+    def __bool__(self) -> bool:
+        return True  # an empty world is a world
+
+    # -- prefixes and policy --------------------------------------------------------------------------------------
+
+    @property
+    def prefixes(self) -> dict[str, str]:
+        """Prefix → IRI: the well-known ones, and over them those that loaded files declared or `bind` set."""
+        return {**WELL_KNOWN_PREFIXES, **dict(self._connection.rows(_SQL["all_prefixes"]))}
+
+    def bind(self, prefix: str, iri: str) -> None:
+        """Set a prefix, for queries, filters and exports; it is stored in the file."""
+        ox.NamedNode(iri)
+        with self._connection.transaction():
+            self._connection.run(_SQL["set_prefix"], (prefix, iri))
+
+    @property
+    def policy(self) -> TextPolicy:
+        """Which literals are text. Setting it cuts the literals that it concerns anew, in one transaction."""
+        return self._chunks.policy
+
+    @policy.setter
+    def policy(self, policy: TextPolicy) -> None:
+        with self._connection.transaction():
+            self._chunks.adopt(policy)
+
+    def _term(self, value: object) -> Any:
+        return to_oxigraph(value, prefixes=self.prefixes if isinstance(value, str) else None)
+
+    # -- writes ---------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def transaction(self, *, author: str | None = None, message: str | None = None) -> Iterator[World]:
+        """Make the block's writes one revision: all of them or, if the block raises, none.
+
+        Transactions nest; an inner one that raises undoes its own writes only. The block's queries and searches see
+        its writes. New texts are embedded after the outermost block ends.
+        """
+        outermost = not self._gate.writing
+        with self._gate.write(author=author, message=message) as revision:
+            yield self
+        if outermost and revision.chunks and revision.embed:
+            self._embed_new(None)
+
+    def add(
+        self,
+        quads: Iterable[Sequence[object]],
+        *,
+        author: str | None = None,
+        message: str | None = None,
+        embed: bool = True,
+    ) -> Change:
+        """Add triples or quads of terms, given as tuples of three or four (the fourth the graph), or an rdflib graph.
+
+        A str is an IRI or a prefixed name (or `_:label`, `"literal"@en` as in N-Triples); rdflib and pyoxigraph terms,
+        numbers, booleans and dates are taken as they are. ValueError or TypeError for what is no term.
+        """
+        return self._write_quads(quads, adding=True, author=author, message=message, embed=embed)
+
+    def remove(
+        self, quads: Iterable[Sequence[object]], *, author: str | None = None, message: str | None = None
+    ) -> Change:
+        """Remove triples (from the default graph) or quads of terms, as `add` takes them. What is not there is ignored."""
+        return self._write_quads(quads, adding=False, author=author, message=message, embed=False)
+
+    def _write_quads(
+        self, quads: Iterable[Sequence[object]], *, adding: bool, author: str | None, message: str | None, embed: bool
+    ) -> Change:
+        if hasattr(quads, "triples") and hasattr(quads, "namespaces"):
+            given = list(rdflib_quads(quads))  # type: ignore[arg-type]  # an rdflib graph
+        else:
+            prefixes = self.prefixes
+            given = [_quad(item, prefixes) for item in quads]
+        with self._gate.write(author=author, message=message):
+            reader = Reader(Interner(self._connection, self._dictionary, rename_blank_nodes=False))
+            reader.read(given)
+            found = reader.quads()
+            added, removed, chunks = self._gate.apply(found if adding else NO_QUADS, NO_QUADS if adding else found)
+        return self._finish(added, removed, chunks, embed=embed, progress=None)
+
+    def load(
+        self,
+        source: object,
+        *,
+        format: str | None = None,
+        graph: object = None,
+        mode: Literal["merge", "replace"] = "merge",
+        base: str | None = None,
+        author: str | None = None,
+        message: str | None = None,
+        embed: bool = True,
+        allow_network: bool | Collection[str] = False,
+        progress: Progress | None = None,
+    ) -> Change:
+        """Load RDF as one revision: a file, a folder, a glob, a URL, `-`, bytes, a file object, an rdflib graph, or a list.
+
+        `format` is guessed from the name and the content if None. `graph` takes all of the input's quads, else each
+        goes where the input says. `mode="replace"` puts the input in the place of what the graph held: of `graph`, else
+        of every graph that the input names, and of the default graph for a format without graphs. Each document's
+        blank nodes become new ones. `embed=False` leaves the new texts pending. URLs are refused unless
+        `allow_network` is True or names their host.
+
+        ParseError (with source, line and column) for input that is not RDF, OpenError for input that is not there;
+        the world is then as it was, and it is after an interruption too.
+        """
+        if mode not in ("merge", "replace"):
+            raise ValueError(f"mode is 'merge' or 'replace', not {mode!r}")
+        target = None if graph is None else self._graph_name(graph)
+        with self._gate.write(author=author, message=message):
+            interner = Interner(self._connection, self._dictionary, rename_blank_nodes=True)
+            reader = Reader(interner, graph=target)
+            plain = self._read(source, reader, interner, format, base, allow_network, progress)
+            quads = reader.quads()
+            removed = NO_QUADS
+            if mode == "replace":
+                held = self._held(quads, interner, target, plain)
+                quads, removed = difference(quads, held), difference(held, quads)
+            if progress:
+                progress("write", 0, len(quads) + len(removed))
+            added, gone, chunks = self._gate.apply(quads, removed)
+        return self._finish(added, gone, chunks, embed=embed, progress=progress)
+
+    def _read(
+        self,
+        source: object,
+        reader: Reader,
+        interner: Interner,
+        format: str | None,
+        base: str | None,
+        allow_network: bool | Collection[str],
+        progress: Progress | None,
+    ) -> bool:
+        """Read every document of `source`; gives whether one was in a format without named graphs."""
+        plain = False
+        prefixes: dict[str, str] = {}
+        for item in source if isinstance(source, (list, tuple)) else [source]:
+            if hasattr(item, "triples") and hasattr(item, "namespaces"):
+                reader.read(rdflib_quads(item))
+                prefixes |= {str(prefix): str(iri) for prefix, iri in item.namespaces()}
+                plain = plain or not hasattr(item, "quads")
+                interner.end_document()
+                continue
+            for document in sources(item, format=format, base=base, allow_network=allow_network):
+                taken = 0
+
+                def count(size: int) -> None:
+                    nonlocal taken
+                    taken += size
+
+                def report(_: int, size: int | None = document.size, name: str = document.name) -> None:
+                    if progress:
+                        progress(f"read {Path(name).name}", taken, size)  # noqa: B023  # this document's
+
+                with parsing(document, on_bytes=count) as quads:
+                    reader.read(quads, report)
+                    prefixes |= quads.prefixes
+                plain = plain or not FORMATS[document.format].graphs
+                interner.end_document()
+        for prefix, iri in prefixes.items():
+            self._connection.run(_SQL["add_prefix"], (prefix, iri))
+        return plain
+
+    def _held(self, quads: Ids, interner: Interner, target: GraphName | None, plain: bool) -> Ids:
+        """The quads that a replacing load puts its own in the place of."""
+        graphs = {int(graph) for graph in np.unique(quads[:, 3])} if len(quads) else set()
+        if target is not None:
+            graphs = {int(interner.resolve(np.array([interner.local(target)]))[0])}  # type: ignore[arg-type]  # an IRI
+        elif plain:
+            graphs.add(DEFAULT_GRAPH_ID)
+        blocks = [block for graph in graphs for block in read_quads(self._connection, "quads_of_graph", graph=graph)]
+        return np.concatenate([NO_QUADS, *blocks])
+
+    def _graph_name(self, graph: object) -> GraphName:
+        if isinstance(graph, ox.DefaultGraph) or graph == "default":
+            return DEFAULT_GRAPH
+        term = self._term(graph)
+        if not isinstance(term, (ox.NamedNode, ox.BlankNode)):
+            raise ValueError(f"a graph is named by an IRI, not by {graph!r}")
+        return term
+
+    def _finish(self, added: int, removed: int, chunks: int, *, embed: bool, progress: Progress | None) -> Change:
+        if not added and not removed:
+            return Change(None, 0, 0)
+        revision = self._gate.last_revision
+        if self._gate.writing:
+            self._gate.note_embed(embed)
+            return Change(revision, added, removed, chunks)
+        embedded = self._embed_new(progress) if embed and chunks else 0
+        return Change(revision, added, removed, chunks, embedded)
+
+    def _embed_new(self, progress: Progress | None) -> int:
+        """Embed what is pending, if there is an embedder that fits."""
+        if self.embedder is None or not self._embeddings.fits(self.embedder):
+            return 0
+        return self.embed(progress=progress)
+
+    # -- embeddings -----------------------------------------------------------------------------------------------
+
+    def embed(self, *, rebuild: bool = False, progress: Progress | None = None) -> int:
+        """Give every pending chunk its vector; gives the number of texts that the embedder read.
+
+        Each batch is kept as soon as it is done, so an interrupted call goes on where it stopped. `rebuild=True`
+        drops all vectors first, which changing the embedder needs. EmbedderError without an embedder, or with one that
+        does not fit, or that fails.
+        """
+        embedder = self._require_embedder()
+        if self._gate.writing:
+            raise WorldsError("embed() cannot run inside a transaction: new texts are embedded when it ends")
+        if rebuild:
+            self._embeddings.forget()
+        return self._embeddings.embed(
+            embedder, None if progress is None else lambda done, total: progress("embed", done, total)
+        )
+
+    def _require_embedder(self) -> Embedder:
+        if self.embedder is None:
+            raise EmbedderError(f"this world was opened without an embedder. {reason_without()}".strip())
+        return self.embedder
+
+    # -- SPARQL ---------------------------------------------------------------------------------------------------
+
+    def query(
+        self,
+        query: str,
+        *,
+        bindings: Mapping[str, object] | None = None,
+        union: bool = False,
+        progress: Progress | None = None,
+    ) -> Solutions | Triples | bool:
+        """Answer a SPARQL query: SELECT gives `Solutions`, ASK a bool, CONSTRUCT and DESCRIBE `Triples`.
+
+        The default graph is the default graph alone, or with `union=True` all graphs together. The world's prefixes
+        need no declaration. `bindings` gives variables their values. The first query builds the index in memory.
+        QueryError (with line and column) for what does not parse.
+        """
+        report = None if progress is None else lambda done, total: progress("index", done, total)
+        with self._connection.lock:
+            store = self._sparql.store(report)
+            prefixes = self.prefixes
+            values = {name: to_object(value, prefixes=prefixes) for name, value in (bindings or {}).items()}
+            return evaluate(store, query, prefixes=prefixes, bindings=values, union=union)
+
+    def _where_subjects(self, pattern: str, graphs: list[Any] | None) -> list[Any]:
+        """The ?subject of a group pattern, over the union of all graphs or of those given."""
+        query = f"SELECT DISTINCT ?subject WHERE {{ {pattern}\n}}"
+        try:
+            found = run(
+                self._sparql.store(), query, prefixes=self.prefixes, union=graphs is None, default_graphs=graphs
+            )
+            subjects = [solution[0] for solution in found]  # type: ignore[union-attr,index]  # a SELECT
+        except QueryError as error:
+            raise FilterError(f"where takes a SPARQL group pattern over ?subject: {error}") from error
+        return [subject for subject in subjects if isinstance(subject, (ox.NamedNode, ox.BlankNode))]
+
+    # -- search ---------------------------------------------------------------------------------------------------
+
+    def search(
+        self,
+        text: str,
+        *,
+        limit: int = 10,
+        mode: Literal["hybrid", "vector", "text"] = "hybrid",
+        subjects: object = None,
+        predicates: object = None,
+        types: object = None,
+        subclasses: bool = False,
+        graphs: object = None,
+        languages: object = None,
+        where: str | None = None,
+        exclude: Mapping[str, object] | None = None,
+        k: float = 60,
+        weights: Mapping[str, float] | None = None,
+        candidates: int | None = None,
+        syntax: Literal["words", "fts5"] = "words",
+        vector: Sequence[float] | np.ndarray[Any, Any] | None = None,
+        plan: Literal["auto", "exact", "codes", "index"] = "auto",
+        explain: bool = False,
+    ) -> SearchResults:
+        """The chunks that best answer `text`, best first: by vectors, by words, or by both, fused by their ranks.
+
+        **Filters** narrow what can be found before anything is ranked, so the answer has min(`limit`, eligible) hits
+        however few they are (in mode "text", as many as have one of the words). Each takes one value or a list, any of
+        which will do; all that are given must hold for one quad: `subjects`, `predicates`, `types` (with `subclasses`,
+        those below them too), `graphs` ("default" is the default graph), `languages` ("en" includes en-GB, "" is
+        none), `where`, a SPARQL group pattern over ?subject. `exclude` maps the same names to what must not hold.
+        `types`, `subclasses` and `where` read the union of all graphs, or those that `graphs` names.
+
+        **Words**: all scripts; `"a phrase"`, `-without`, `prefix*`. `syntax="fts5"` hands the text to SQLite's FTS5.
+        **Ranking**: a chunk's score is the sum over both lists of weight / (`k` + rank); `weights` maps "vector" and
+        "text" to numbers, 1.0 by default; each list is `candidates` long (100, or `limit` if that is more).
+        `vector`, float32 [d], takes the place of the text's own. `plan` forces a way to find the nearest vectors:
+        "exact", "codes" or "index". `explain=True` tells for each hit what each list gave.
+
+        Without an embedder that fits, "hybrid" degrades to "text" and says so in `.notes`; "vector" is an
+        EmbedderError. FilterError for what cannot be a filter, QueryError for a wrong FTS5 expression.
+        """
+        request = self._request(
+            text, limit, mode, k, weights, candidates, syntax, vector, plan,
+            subjects=subjects, predicates=predicates, types=types, subclasses=subclasses, graphs=graphs,
+            languages=languages, where=where, exclude=exclude,
+        )  # fmt: skip
+        return self._search.run(request, explain=explain)
+
+    def search_sql(self, text: str, **options: Any) -> tuple[str, tuple[object, ...]]:
+        """The SQL statement of a search and its parameters `?1 … ?N`; the options are those of `search`."""
+        options.pop("explain", None)
+        names = ("limit", "mode", "k", "weights", "candidates", "syntax", "vector", "plan")
+        defaults: dict[str, Any] = {"limit": 10, "mode": "hybrid", "k": 60, "syntax": "words", "plan": "auto"}
+        chosen = [options.pop(name, defaults.get(name)) for name in names]
+        request = self._request(text, *chosen, **options)
+        with self._connection.snapshot():
+            state = self._connection.rows(_SQL["state"])[0]
+            statement, parameters, _, _ = self._search.prepare(request, state)
+        return statement.sql, parameters
+
+    def _request(
+        self,
+        text: str,
+        limit: int,
+        mode: str,
+        k: float,
+        weights: Mapping[str, float] | None,
+        candidates: int | None,
+        syntax: str,
+        vector: Sequence[float] | np.ndarray[Any, Any] | None,
+        plan: str,
+        **filters: Any,
+    ) -> Request:
+        if not isinstance(text, str):
+            raise TypeError(f"a search takes a str, not {type(text).__name__}")
+        for name, value, choices in (("mode", mode, MODES), ("plan", plan, PLANS), ("syntax", syntax, ("words", "fts5"))):
+            if value not in choices:
+                raise ValueError(f"{name} is one of {', '.join(choices)}, not {value!r}")
+        for name, number, most in (("limit", limit, MOST_CANDIDATES), ("candidates", candidates, MOST_CANDIDATES)):
+            if number is not None and not (isinstance(number, int) and 1 <= number <= most):
+                raise ValueError(f"{name} is a whole number from 1 to {most:,}, not {number!r}")
+        weights = {"vector": 1.0, "text": 1.0, **(weights or {})}
+        if set(weights) != {"vector", "text"} or not all(0 <= weight < float("inf") for weight in weights.values()):
+            raise ValueError(f"weights map 'vector' and 'text' to numbers from 0 on, not {weights!r}")
+        if not 0 <= k < float("inf"):
+            raise ValueError(f"k is a number from 0 on, not {k!r}")
+        found, notes = self._query_vector(text, mode, vector)
+        return Request(
+            text=text,
+            mode=mode,
+            limit=limit,
+            k=k,
+            weights=weights,
+            candidates=candidates or DEFAULT_CANDIDATES,
+            plan=plan,
+            syntax=syntax,
+            filter=make_filter(self._term, **filters),
+            vector=found,
+            notes=notes,
+        )
+
+    def _query_vector(
+        self, text: str, mode: str, given: Sequence[float] | np.ndarray[Any, Any] | None
+    ) -> tuple[np.ndarray[Any, np.dtype[np.float32]] | None, tuple[str, ...]]:
+        """The vector to search with, None to leave the vector leg out, and what there is to say about it."""
+        if mode == "text":
+            return None, ()
+        try:
+            stored = self._embeddings.stored
+            if given is not None:
+                return _unit(given, stored), ()
+            embedder = self._require_embedder()
+            self._embeddings.require(embedder)
+            if stored is None:
+                return None, ("no text is embedded yet; only words were searched",)
+            if not text.strip():
+                return None, ("the query is blank",)
+            return checked_query(embedder, text), ()
+        except EmbedderError as error:
+            if mode == "vector":
+                raise
+            return None, (f"only words were searched: {error}",)
+
+
+def _unit(vector: Sequence[float] | np.ndarray[Any, Any], stored: Mapping[str, object] | None) -> Any:
+    """A caller's vector, float32 [d] of unit length; EmbedderError if it does not fit the world's."""
+    given = np.asarray(vector, dtype=np.float32)
+    if stored is None:
+        raise EmbedderError("no text is embedded yet, so there is nothing that a vector could be compared with")
+    if given.shape != (stored["dimension"],):
+        raise EmbedderError(f"the world's vectors have {stored['dimension']} dimensions; this one has shape {given.shape}")
+    length = float(np.linalg.norm(given))
+    if not 0 < length < float("inf"):
+        raise EmbedderError("the vector is zero or not finite")
+    return given / np.float32(length)
+
+
+def _quad(item: Sequence[object], prefixes: Mapping[str, str]) -> ox.Quad:
+    if isinstance(item, ox.Quad):
+        return item
+    if isinstance(item, ox.Triple):
+        return ox.Quad(item.subject, item.predicate, item.object)
+    if isinstance(item, str) or not isinstance(item, Sequence) or len(item) not in (3, 4):
+        raise TypeError(f"a quad is a tuple of three or four terms, not {item!r}")
+    subject, predicate = (to_oxigraph(part, prefixes=prefixes) for part in item[:2])
+    if not isinstance(subject, (ox.NamedNode, ox.BlankNode)) or not isinstance(predicate, ox.NamedNode):
+        raise ValueError(f"a subject is an IRI or a blank node, a predicate an IRI: {item!r}")
+    value = to_object(item[2], prefixes=prefixes)
+    graph: Any = DEFAULT_GRAPH
+    if len(item) == 4 and item[3] is not None and not isinstance(item[3], ox.DefaultGraph):
+        graph = to_oxigraph(item[3], prefixes=prefixes)
+        if not isinstance(graph, (ox.NamedNode, ox.BlankNode)):
+            raise ValueError(f"a graph is named by an IRI: {item!r}")
+    return ox.Quad(subject, predicate, value, graph)
