@@ -6,12 +6,12 @@ import contextlib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, BinaryIO, Literal, Protocol
 
 import numpy as np
 import pyoxigraph as ox
 
-from worlds import files
+from worlds import check, files, maintenance
 from worlds.chunkstore import ChunkStore
 from worlds.codes import Codes
 from worlds.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, GraphName, Ids, Interner
@@ -21,7 +21,7 @@ from worlds.errors import EmbedderError, FilterError, QueryError, WorldsError
 from worlds.filters import Filters, make_filter
 from worlds.gate import Change, Gate
 from worlds.graph.evaluation import evaluate, run
-from worlds.graph.formats import FORMATS, find_format, parsing, rdflib_quads, serialize
+from worlds.graph.formats import FORMATS, parsing, rdflib_quads
 from worlds.graph.results import Solutions, Triples
 from worlds.graph.sources import sources
 from worlds.graph.terms import WELL_KNOWN_PREFIXES, to_object, to_oxigraph
@@ -33,9 +33,6 @@ from worlds.search import MODES, PLANS, Request, Search
 from worlds.sparql import SparqlIndex
 from worlds.sql import statements
 from worlds.sql.connection import Connection
-
-if TYPE_CHECKING:
-    from worlds.check import Report
 
 _SQL = statements("queries.sql")
 DEFAULT_CANDIDATES = 100
@@ -517,6 +514,45 @@ class World:
             if mode == "vector":
                 raise
             return None, (f"only words were searched: {error}",)
+
+    # -- the file -------------------------------------------------------------------------------------------------
+
+    def export(
+        self, target: str | os.PathLike[str] | BinaryIO, *, format: str | None = None, graph: object = None
+    ) -> int:
+        """Write the quads to a file or a binary stream, and give their number; lexical forms are as they were given.
+
+        `format` is taken from the target's name if None (.gz, .bz2 and .zst compress), else it is N-Quads. `graph`
+        exports one graph alone ("default" is the default graph), as triples; a format without graphs refuses a world
+        with named graphs otherwise. A file is put in place only when it is complete. ValueError for what the format
+        cannot hold.
+        """
+        name = None if graph is None else self._graph_name(graph)
+        return maintenance.export(self._connection, self._dictionary, target, format, name, self.prefixes)
+
+    def stats(self) -> maintenance.Stats:
+        """What the world holds: counts, sizes, the embedder, what is pending."""
+        return maintenance.stats(self._connection, self._embeddings)
+
+    def check(self) -> check.Report:
+        """Verify that quads, chunks, full-text and vectors agree; the report says what doesn't. Changes nothing."""
+        return check.check(self._connection, self._dictionary, self._chunks, self._embeddings)
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Write a complete copy of the world to a new file, as of now; other processes may go on.
+
+        OpenError if there is something at `path` already, or it cannot be written.
+        """
+        maintenance.backup(self._connection, os.fspath(path))
+
+    def compact(self) -> None:
+        """Give unused space back: drop cached embeddings of texts that are gone and unused terms, and rebuild the file.
+
+        The native vector index is built anew, which takes about a millisecond a vector.
+        """
+        maintenance.compact(self._connection, self._embeddings)
+        self._dictionary.forget()
+        self._sparql.drop()
 
 
 def _unit(vector: Sequence[float] | np.ndarray[Any, Any], stored: Mapping[str, object] | None) -> Any:
