@@ -11,9 +11,7 @@ import pyoxigraph as ox
 from worlds.errors import QueryError
 from worlds.graph.results import Solutions, Triples, projected_variables, tokens
 
-DEEPEST = (
-    256  # nested groups and brackets; pyoxigraph's parser overflows its stack somewhere beyond a thousand
-)
+DEEPEST = 256  # nested groups and brackets; pyoxigraph's parser overflows its stack somewhere beyond a thousand
 _PLACE = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
 
 
@@ -61,8 +59,7 @@ def run(
         return store.query(
             query,
             prefixes=dict(prefixes),
-            substitutions={ox.Variable(name.lstrip("?$")): term for name, term in (bindings or {}).items()}
-            or None,
+            substitutions={ox.Variable(name.lstrip("?$")): term for name, term in (bindings or {}).items()} or None,
             use_default_graph_as_union=union,
             default_graph=None if default_graphs is None else list(default_graphs),
         )

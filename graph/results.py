@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
 import pyoxigraph as ox
 
 from worlds.graph.formats import escape_xml, serialize
-from worlds.graph.terms import XSD, Term, to_python, to_rdflib
+from worlds.graph.terms import XSD, Term, format_term, to_python, to_rdflib
 
 if TYPE_CHECKING:
     import rdflib
@@ -70,7 +70,8 @@ class Row:
             return tuple(self[name] for name in self._variables[key])
         if not isinstance(key, str):
             key = self._variables[key]
-        elif key not in self._variables:
+        key = str(key)  # an rdflib Variable is a str that equals none
+        if key not in self._variables:
             raise KeyError(f"no variable {key!r}: the query gives {', '.join(self._variables)}")
         term = self._solution[key]
         return None if term is None else to_rdflib(term)
@@ -247,14 +248,14 @@ def _to_csv(variables: Sequence[str], solutions: list[Solution]) -> str:
 def _csv_term(term: Term | None) -> str:
     if term is None:
         return ""
-    return term.value if isinstance(term, ox.NamedNode | ox.Literal) else str(term)
+    return term.value if isinstance(term, ox.NamedNode | ox.Literal) else format_term(term)
 
 
 def _to_tsv(variables: Sequence[str], solutions: list[Solution]) -> str:
     lines = ["\t".join(f"?{name}" for name in variables)]
     for solution in solutions:
         terms = (solution[name] for name in variables)
-        lines.append("\t".join("" if term is None else str(term) for term in terms))
+        lines.append("\t".join("" if term is None else format_term(term) for term in terms))
     return "\n".join(lines) + "\n"
 
 

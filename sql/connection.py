@@ -12,7 +12,7 @@ import contextlib
 import os
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 from weakref import WeakValueDictionary
@@ -214,7 +214,11 @@ class Connection:
         begin, keep, undo = (
             (("BEGIN IMMEDIATE",), ("COMMIT",), ("ROLLBACK",))
             if level == 0
-            else ((f"SAVEPOINT l{level}",), (f"RELEASE l{level}",), (f"ROLLBACK TO l{level}", f"RELEASE l{level}"))
+            else (
+                (f"SAVEPOINT l{level}",),
+                (f"RELEASE l{level}",),
+                (f"ROLLBACK TO l{level}", f"RELEASE l{level}"),
+            )
         )
         for sql in begin:
             self.run(sql)
@@ -248,19 +252,25 @@ class Connection:
                 self.run("COMMIT")
 
     @contextlib.contextmanager
-    def deferred_indexes(self, table: str) -> Iterator[None]:
-        """Drop the table's indexes and make them again after the block: one sort instead of many insertions.
+    def without(self, kind: str, table: str) -> Iterator[Callable[[], None]]:
+        """Drop the table's indexes or triggers (`kind` is "index" or "trigger"), and make them again after the block.
 
-        Inside a transaction, which brings them back should the block raise.
+        Inside a transaction, which brings them back should the block raise. For indexes it is one sort instead of
+        many insertions. Gives a function that makes them again at once, for a block that finds it needs them.
         """
-        indexes = self.rows(
-            "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ?1 AND sql IS NOT NULL", (table,)
+        found = self.rows(
+            "SELECT name, sql FROM sqlite_master WHERE type = ?1 AND tbl_name = ?2 AND sql IS NOT NULL",
+            (kind, table),
         )
-        for name, _ in indexes:
-            self.run(f"DROP INDEX {name}")
-        yield
-        for _, sql in indexes:
-            self.run(sql)
+        for name, _ in found:
+            self.run(f"DROP {kind} {name}")
+
+        def make_again() -> None:
+            while found:
+                self.run(found.pop()[1])
+
+        yield make_again
+        make_again()
 
     # -- life -----------------------------------------------------------------------------------------------------
 
@@ -280,19 +290,20 @@ class Connection:
                 self._driver.close()
 
 
+_BINDABLE = {int, str, bytes, float, type(None)}
+
+
 def _checked(parameters: Sequence[object]) -> tuple[object, ...]:
     """The parameters as a tuple the driver binds faithfully; TypeError for what it would corrupt."""
     values = tuple(parameters)
-    for value in values:
-        kind = type(value)
-        if kind is str:
-            if "\0" in value:  # type: ignore[operator]  # it is a str
-                raise TypeError("a str with U+0000 would be read back cut: bind its UTF-8 as bytes")
-        elif kind is int:
-            if not -_INT_LIMIT <= value < _INT_LIMIT:  # type: ignore[operator]  # it is an int
-                raise TypeError(f"{value} would be bound as REAL")
-        elif value is not None and kind is not bytes and kind is not float:
-            raise TypeError(f"a {kind.__name__} cannot be bound")
+    strange = set(map(type, values)) - _BINDABLE
+    if strange:
+        raise TypeError(f"a {strange.pop().__name__} cannot be bound")
+    numbers = [value for value in values if type(value) is int]
+    if numbers and not (min(numbers) >= -_INT_LIMIT and max(numbers) < _INT_LIMIT):
+        raise TypeError(f"one of {min(numbers)} and {max(numbers)} would be bound as REAL")
+    if "\0" in "\n".join([value for value in values if type(value) is str]):
+        raise TypeError("a str with U+0000 would be read back cut: bind its UTF-8 as bytes")
     return values
 
 

@@ -241,3 +241,6 @@ SELECT id, vector FROM chunks LIMIT :limit;
 SELECT max(id), group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
 FROM (SELECT quads.* FROM quads JOIN terms ON terms.id = quads.object AND terms.kind = 3
       WHERE quads.id > :after ORDER BY quads.id LIMIT :limit);
+
+-- name: rebuild_fts
+INSERT INTO chunks_fts (chunks_fts) VALUES ('rebuild');

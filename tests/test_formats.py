@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,6 @@ from hypothesis import strategies as st
 from worlds.errors import ParseError
 from worlds.graph.formats import (
     EXTENSIONS,
-    FORMATS,
     escape_xml,
     find_format,
     parsing,
@@ -62,8 +62,10 @@ DOCUMENTS = {
     "nq": b'<http://example.org/s> <http://example.org/p> "c"@en .',
     "trig": b'PREFIX ex: <http://example.org/> { ex:s ex:p "c"@EN }',
     "n3": b'@prefix ex: <http://example.org/> .\nex:s ex:p "c"@en .',
-    "rdfxml": b"""<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:ex="http://example.org/">
-        <rdf:Description rdf:about="http://example.org/s"><ex:p xml:lang="en">c</ex:p></rdf:Description></rdf:RDF>""",
+    "rdfxml": b"""<rdf:RDF xmlns:ex="http://example.org/"
+            xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
+        <rdf:Description rdf:about="http://example.org/s"><ex:p xml:lang="en">c</ex:p></rdf:Description>
+        </rdf:RDF>""",
     "jsonld": b"""{"@context": {"ex": "http://example.org/"}, "@id": "ex:s",
         "ex:p": {"@value": "c", "@language": "en"}}""",
 }
@@ -133,14 +135,13 @@ RDF_XML = '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmln
             "! is not a valid RDF object",
         ),
         ("x.ttl", "<urn:é> <urn:é>\n  'é' é .", 2, 7, ""),
-        ("x.ttl", "<urn:a> <urn:b> <urn:c>", 1, 24, "dot"),
+        ("x.ttl", "<urn:a> <urn:b> <urn:c>\n", 2, 1, "end"),
         ("x.ttl", "\n ex:a ex:b ex:c .", 2, 2, "ex: has not been declared"),
         ("x.ttl", '<urn:a> <urn:b> """\n\n \\q""" .', 3, 2, "escape"),
         ("x.ttl", "<urn:a> <urn:b>\n<http://example.org/a b> .", 2, 1, "Invalid IRI code point ' '"),
         ("x.ttl", '<urn:a> <urn:b> "\\uD800" .', 1, 18, "not a valid unicode character"),
         ("x.trig", "{ <urn:a> <urn:b> <urn:c> .\n", 2, 1, ""),
         ("x.nt", "<urn:a> <urn:b> <urn:c> .\n<urn:a> <urn:b> c .\n", 2, 17, "object"),
-        ("x.nt", "<urn:a> <urn:b> <a> .\n", 1, 17, "relative; give a base"),
         ("x.nq", "<urn:a> <urn:b> <urn:c> 'd' .\n", 1, 25, ""),
         ("x.n3", "<urn:a> <urn:b> <urn:c> .\n<urn:a> <urn:b> ! .", 2, 19, ""),
         ("x.n3", "{ <urn:a> <urn:b> <urn:c> } => { } .", None, None, "formulas"),
@@ -150,7 +151,8 @@ RDF_XML = '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmln
         ("x.jsonld", '{"@context": [{"@import": "https://schema.org/"}]}', None, None, "not fetched"),
         ("x.jsonld", '{"@context": 5}', None, None, ""),
         ("x.rdf", RDF_XML + "<ex:A rdf:about='http://é/a b'/>\n</rdf:RDF>", 2, 32, "Invalid IRI code point"),
-        ("x.rdf", RDF_XML + "<ex:A>\né<ex:p></ex:q></ex:A></rdf:RDF>", 3, 15, "ex:q"),
+        ("x.rdf", RDF_XML + "<ex:A>\n<ex:p>é</ex:q></ex:A></rdf:RDF>", 3, 14, "ex:q"),
+        ("x.rdf", RDF_XML + "<ex:A>\nétext<ex:p/></ex:A></rdf:RDF>", 3, 6, ""),
         ("x.rdf", RDF_XML + "<ex:A>\n  <no:p/></ex:A></rdf:RDF>", 3, 9, "no:"),
         ("x.rdf", RDF_XML + "<ex:A", 2, 5, "not closed"),
     ],
@@ -158,21 +160,21 @@ RDF_XML = '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmln
 def test_an_error_has_its_place(
     tmp_path: Path, name: str, content: str, line: int | None, column: int | None, message: str
 ) -> None:
-    path = tmp_path / name
-    for data, file in ((content.encode(), path), (gzip.compress(content.encode()), tmp_path / f"{name}.gz")):
-        file.write_bytes(data)
-        base = None if "relative" not in message else ""
+    for file, data in ((name, content.encode()), (f"{name}.gz", gzip.compress(content.encode()))):
+        path = tmp_path / file
+        path.write_bytes(data)
         with pytest.raises(ParseError) as caught:
-            if base is None:
-                parse(file)
-            else:
-                parse(content.encode(), format="nt")
-        error = caught.value
-        assert (error.line, error.column) == (line, column)
-        assert message in str(error)
-        assert "Parser error" not in str(error)
-        assert error.source == (str(file) if base is None else "<bytes>")
-        assert isinstance(error.__cause__, SyntaxError)
+            parse(path)
+        assert (caught.value.source, caught.value.line, caught.value.column) == (str(path), line, column)
+        assert message in str(caught.value)
+        assert "Parser error" not in str(caught.value)
+
+
+def test_a_relative_iri_without_a_base_names_the_remedy() -> None:
+    for format in ("turtle", "nt", "rdfxml"):
+        document = DOCUMENTS[format].replace(b"http://example.org/s", b"s").replace(b"ex:s", b"<s>")
+        with pytest.raises(ParseError, match=r"<bytes>.*relative; give a base"):
+            parse(document, format=format)
 
 
 def test_rdf_xml_that_breaks_far_into_the_file_has_its_place_too(tmp_path: Path) -> None:
@@ -246,27 +248,23 @@ def test_an_rdflib_graph_is_the_default_graph() -> None:
 
 
 def test_an_rdflib_dataset_keeps_its_graphs() -> None:
-    dataset = rdflib.Dataset(default_union=True)
-    triple = (
-        rdflib.URIRef(S.value),
-        rdflib.URIRef(P.value),
-        rdflib.Literal("01", datatype=rdflib.XSD.integer),
-    )
-    dataset.add(triple)
-    dataset.graph(rdflib.URIRef(G.value)).add(triple)
-    dataset.graph(rdflib.BNode("b")).add(triple)
-    dataset.add((triple[0], triple[1], rdflib.URIRef("urn:x-rdflib:default")))
-    literal = typed("1", XSD + "integer")  # rdflib normalised it
-    assert set(rdflib_quads(dataset)) == {
-        ox.Quad(S, P, literal),
-        ox.Quad(S, P, literal, G),
-        ox.Quad(S, P, literal, ox.BlankNode("b")),
-        ox.Quad(S, P, ox.NamedNode("urn:x-rdflib:default")),
-    }
+    for dataset in (rdflib.Dataset(), rdflib.Dataset(default_union=True)):
+        subject, predicate = rdflib.URIRef(S.value), rdflib.URIRef(P.value)
+        literal = rdflib.Literal("01", datatype=rdflib.XSD.integer, normalize=False)
+        dataset.default_graph.add((subject, predicate, literal))
+        dataset.default_graph.add((subject, predicate, rdflib.URIRef("urn:x-rdflib:default")))
+        dataset.graph(rdflib.URIRef(G.value)).add((subject, predicate, literal))
+        dataset.graph(rdflib.BNode("b")).add((subject, predicate, literal))
+        assert set(rdflib_quads(dataset)) == {
+            ox.Quad(S, P, typed("01", XSD + "integer")),
+            ox.Quad(S, P, ox.NamedNode("urn:x-rdflib:default")),
+            ox.Quad(S, P, typed("01", XSD + "integer"), G),
+            ox.Quad(S, P, typed("01", XSD + "integer"), ox.BlankNode("b")),
+        }
 
 
 def test_a_conjunctive_graph_has_a_default_graph_of_its_own() -> None:
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="ConjunctiveGraph is deprecated"):
         graph = rdflib.ConjunctiveGraph()
     graph.add((rdflib.URIRef(S.value), rdflib.URIRef(P.value), rdflib.Literal("a")))
     graph.get_context(G.value).add((rdflib.URIRef(S.value), rdflib.URIRef(P.value), rdflib.Literal("b")))
@@ -283,6 +281,7 @@ def test_labels_that_only_rdflib_allows_stay_distinct() -> None:
     assert ox.BlankNode("good") in {quad.subject for quad in quads}
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of rdflib's own N3 parser
 def test_what_rdflib_holds_but_rdf_does_not_is_a_parse_error() -> None:
     graph = rdflib.Graph()
     graph.add((rdflib.Literal("a"), rdflib.URIRef(P.value), rdflib.Literal("b")))
@@ -383,44 +382,36 @@ def test_named_graphs_survive_a_format(format: str, data: st.DataObject) -> None
 
 
 @given(quads=quad_lists(XML_TEXT), grouped=st.booleans())
-def test_quads_survive_rdf_xml_or_are_refused(quads: list[ox.Quad], grouped: bool) -> None:
+def test_quads_survive_rdf_xml(quads: list[ox.Quad], grouped: bool) -> None:
+    quads = [quad for quad in quads if all(map(has_xml_name, predicates(quad)))]
     if grouped:
         quads = sorted(quads, key=lambda quad: str(quad.subject))
-    try:
-        document = write(quads, "rdfxml", PREFIXES)
-    except ValueError as error:
-        assert "can't write the predicate" in str(error)
-        return
+    document = write(quads, "rdfxml", PREFIXES)
     assert same(quads, parse(document, format="rdfxml"))
     expat.ParserCreate(namespace_separator=" ").Parse(document, True)
 
 
-@given(quads=quad_lists(XML_TEXT, triples=False))
-def test_rdflib_reads_our_rdf_xml(quads: list[ox.Quad]) -> None:
-    quads = [
-        quad
-        for quad in quads
-        if not (isinstance(quad.object, ox.Literal) and quad.object.direction)
-        and quad.predicate.value[-1].isascii()
-        and quad.predicate.value[-1].isalpha()
-    ]
-    graph = rdflib.Graph().parse(data=write(quads, "rdfxml"), format="xml")
-    assert len(graph) == len(set(quads))
-    found = {str(value) for value in graph.objects() if isinstance(value, rdflib.Literal)}
-    normalising = (XSD + "token", XSD + "anyURI")
-    expected = {
-        quad.object.value
-        for quad in quads
-        if isinstance(quad.object, ox.Literal) and quad.object.datatype.value not in normalising
-    }
-    assert (
-        {text for text in expected if not text.strip().strip("+-.0123456789e")} or expected <= found or graph
-    )
+def predicates(triple: ox.Quad | ox.Triple) -> Iterator[str]:
+    yield triple.predicate.value
+    if isinstance(triple.object, ox.Triple):
+        yield from predicates(triple.object)
+
+
+def has_xml_name(iri: str) -> bool:
+    return re.search(r"[A-Za-z_é中][A-Za-z0-9_.é中-]*$", iri) is not None
+
+
+@given(values=st.lists(st.builds(ox.Literal, XML_TEXT), unique=True), predicate=PREDICATES)
+def test_rdflib_reads_our_rdf_xml(values: list[ox.Literal], predicate: ox.NamedNode) -> None:
+    if has_xml_name(predicate.value):
+        document = write([ox.Quad(S, predicate, value) for value in values], "rdfxml", PREFIXES)
+        graph = rdflib.Graph().parse(data=document, format="xml")
+        assert {(str(p), str(o)) for _, p, o in graph} == {(predicate.value, value.value) for value in values}
 
 
 @pytest.mark.parametrize("format", ["turtle", "nt", "rdfxml"])
 def test_a_named_graph_is_refused_by_a_triple_format(format: str) -> None:
-    with pytest.raises(ValueError, match="not support named graphs|no named graphs"):
+    with pytest.raises(ValueError, match=r"(not support|no) named graphs"):
         write([ox.Quad(S, P, S), ox.Quad(S, P, P, G)], format)
 
 
@@ -462,7 +453,7 @@ def test_rdf_xml_keeps_what_an_xml_parser_would_change() -> None:
 @pytest.mark.parametrize("format", ["turtle", "trig", "rdfxml"])
 def test_a_prefix_that_a_format_cannot_express_is_left_out(format: str) -> None:
     prefixes = {
-        **{name: "http://example.org/" for name in ("a b", "_", "1", "a.", "xml", "XMLa", "ok")},
+        **dict.fromkeys(("a b", "_", "1", "a.", "xml", "XMLa", "ok"), "http://example.org/"),
         **{"relative": "x/", "space": "http://example.org/a b", "its": "http://example.org/its#"},
         **{"x": "http://www.w3.org/XML/1998/namespace", "rdf": "http://example.org/rdf#", "": "urn:"},
     }
@@ -479,7 +470,7 @@ def test_a_prefix_that_a_format_cannot_express_is_left_out(format: str) -> None:
     ]
     document = write(quads, format, prefixes)
     assert parse(document, format=format) == quads
-    assert b"ok:p" in document
+    assert re.search(rb"(ok|XMLa):p\b", document)
     if format == "rdfxml":
         expat.ParserCreate(namespace_separator=" ").Parse(document, True)
 

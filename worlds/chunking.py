@@ -10,10 +10,11 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 
-# How the estimate was calibrated, over 70,000 texts of 150 languages, code, chemistry and identifiers, against
-# the WordPiece vocabulary of BERT (uncased), which all-MiniLM-L6-v2 and most English embedders have: English prose
-# has 0.21 pieces a letter (99.9 %: under 0.32), other languages in Latin letters 0.35 to 0.5, capitals and digits
-# strewn in (identifiers, sequences, base64) 0.5 to 0.7. So English is told by its commonest words.
+# The estimate was calibrated over 70,000 texts of 150 languages, code, chemistry and identifiers, against the
+# WordPiece vocabulary of BERT (uncased), which all-MiniLM-L6-v2 and most English embedders have. English
+# prose has 0.21 pieces a letter (99.9 %: under 0.32), other languages in Latin letters 0.35 to 0.5,
+# identifiers and sequences with capitals and digits strewn in 0.5 to 0.7. So English is told by its commonest
+# words.
 _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _CAPITALS = _LETTERS[26:]
 _DIGITS = b"0123456789"
@@ -31,11 +32,12 @@ def estimate_tokens(text: str) -> int:
     """An estimate, on the high side, of the word pieces that a BERT-like embedder reads for `text`.
 
     The two pieces that enclose a text are counted. Every punctuation mark and every character beyond ASCII
-    counts as a piece, a Hangul syllable as three (its letters). ASCII letters and digits are estimated from how
-    English the text looks. Measured: the count is below the truth for 1 in 1,000 English texts and 1 in 500 of
-    other languages, by a tenth at most; long random strings of letters can have a third more than estimated.
-    English prose is overestimated by 40 %, so that a chunk keeps a safe distance. Never more than
-    `len(text) + 2` for ASCII, `3 * len(text) + 2` for any text.
+    counts as one, a Hangul syllable as three (its letters); ASCII letters and digits are estimated from how
+    English the text looks. Never more than `len(text) + 2` for ASCII, `3 * len(text) + 2` for any text.
+
+    Measured against the real count: below it for 1 in 1,000 English texts and 1 in 400 of other languages,
+    by a tenth at most; random strings of small letters can have a third more pieces than estimated. The price
+    is that English prose is overestimated by 40 %.
     """
     data = text.encode("utf-8", "surrogatepass")
     if len(data) == len(text):
@@ -67,11 +69,11 @@ def estimate_tokens(text: str) -> int:
     return min(int(pieces) + 1, most + 2)
 
 
-# A sentence ends after its closing quotes and brackets. A Latin full stop needs a blank and no small letter after
-# it ("e.g. this", "3.5"), and is none after an initial or a common abbreviation; those of unspaced scripts and of
-# Arabic and Indic end a sentence wherever they stand. A line break ends one unless the next line goes on with a
-# small letter (a wrapped paragraph). One class of characters first, so that the search skips fast; possessive
-# quantifiers, so that it is linear.
+# A sentence ends after its closing quotes and brackets. A Latin full stop needs a blank after it and no small
+# letter then ("e.g. this", "3.5"), unless it stands between blanks, and is none after an initial or a common
+# abbreviation; those of unspaced scripts and of Arabic and Indic end a sentence wherever they stand. A line
+# break ends one unless the next line goes on with a small letter (a wrapped paragraph). One class of
+# characters first, so that the search skips fast; possessive quantifiers, so that it is linear.
 _CLOSING = "[\"'”’»›)\\]}」』】）〉》]*+"
 _sentence_ends = re.compile(
     rf"""
@@ -80,19 +82,20 @@ _sentence_ends = re.compile(
         (?: [.!?…]++
           | (?<!\b[^\W\d_a-z]\.) (?<!\b(?:Dr|Mr|Ms|St|vs|cf|No|al)\.) (?<!\b(?:Mrs|Fig|Eqs|Ref|e\.g|i\.e)\.)
         )
-        {_CLOSING} (?= \s++ (?![a-z]) )
+        (?: {_CLOSING} (?= \s++ (?![a-z]) ) | (?<=\s.) (?=\s) )
       | (?<=[。！？｡．؟۔।॥༎།]) [。！？｡．؟۔।॥༎།]*+ {_CLOSING}
       | (?<=\n) [^\S\n]*+ (?: \n \s*+ | (?![\sa-z]) )
     )
     """,
     re.VERBOSE,
 ).finditer
+_clause_ends = re.compile(rf"[.!?…;:；：؛]{_CLOSING}(?=\s)|[；：؛]").finditer
 _word_ends = re.compile(r"[\s、，；：་—]++").finditer
 _word_start = re.compile(r"(?<=[\s、，；：་—])[^\s、，；：་—]").search
 _content = re.compile(r"\S").search
 
-# No text has more characters a token than this, save by blanks; it bounds the work for a chunk where max_chars
-# is far beyond what max_tokens allows.
+# No text has more characters a token than this, save by blanks; it bounds the work for a chunk where
+# max_chars is far beyond what max_tokens allows.
 _MOST_CHARS_A_TOKEN = 16
 _LONGEST_SEQUENCE = 32  # of combining characters that are kept together
 
@@ -114,8 +117,9 @@ def chunk_spans(
     a sentence that is too long is cut between words, else anywhere but inside a combining sequence.
 
     A chunk begins with the last whole sentences of the one before, as far as they fit into `overlap`
-    characters (of a chunk shorter than `max_chars` the same share, and never more than half); where a sentence
-    was cut, with its last words. Time is linear in the text; `count_tokens` is called a few times for a chunk.
+    characters (of a chunk shorter than `max_chars` the same share, and never more than half); where a
+    sentence was cut, with its last words. Time is linear in the text; `count_tokens` is called a few times
+    for each chunk.
 
     Raises ValueError when max_chars or max_tokens is below 8, or overlap is negative or not below max_chars.
     """
@@ -146,7 +150,7 @@ class _Cutter:
     ) -> None:
         self.text = text
         self.stop = len(text.rstrip())
-        self.reach = min(max_chars, _MOST_CHARS_A_TOKEN * max_tokens)
+        self.max_reach = self.reach = min(max_chars, _MOST_CHARS_A_TOKEN * max_tokens)
         self.overlap = min(overlap / max_chars, 0.5)  # as a share of a chunk
         self.max_tokens = max_tokens
         self.count_tokens = count_tokens
@@ -190,6 +194,7 @@ class _Cutter:
     def _end(self, start: int, fresh: int, sentences: list[int]) -> int | None:
         """Where the chunk from `start` ends, beyond `fresh`; None when `start` is too far back for that."""
         limit = start + self.reach
+        dense = False
         while limit > fresh:
             within = bisect_right(sentences, limit)
             end = sentences[within - 1] if within else 0
@@ -198,7 +203,10 @@ class _Cutter:
             size = end - start
             tokens = self.count_tokens(self.text[start:end])
             if tokens <= self.max_tokens or (size == 1 and start == fresh):
+                # Where tokens are dense, the next chunk need not look as far.
+                self.reach = min(self.max_reach, size * 3 if dense else self.max_reach)
                 return end
+            dense = True
             # What would fit if tokens were spread evenly, and always something less.
             limit = start + min(size * self.max_tokens // tokens, size * 15 // 16)
             if limit == start == fresh:
@@ -206,13 +214,18 @@ class _Cutter:
         return None
 
     def _cut(self, start: int, fresh: int, limit: int) -> int:
-        """Where to cut a sentence that goes on beyond `limit`: after a word, unless that is far before."""
+        """Where to cut a sentence that goes on beyond `limit`: after a clause or word, unless far before."""
         text = self.text
+        size = limit - start
         end = 0
-        for found in _word_ends(text, max(fresh + 1, start + (limit - start) // 4), limit + 1):
-            word_end = found.start() if text[found.start()].isspace() else found.end()
-            if word_end <= limit:
-                end = word_end
+        for found in _clause_ends(text, max(fresh, start + size // 2), limit + 1):
+            if found.end() <= limit:
+                end = found.end()
+        if not end:
+            for found in _word_ends(text, max(fresh + 1, start + size // 4), limit + 1):
+                word_end = found.start() if text[found.start()].isspace() else found.end()
+                if word_end <= limit:
+                    end = word_end
         if not end:
             end = limit
             while _joins(text, end) and fresh + 1 < end and limit - end < _LONGEST_SEQUENCE:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 
 import numpy as np
 import pyoxigraph as ox
@@ -18,6 +19,7 @@ from worlds.sql.connection import Connection
 
 _SQL = statements("queries.sql")
 _BATCH = 5000
+_BULK = 20_000  # literals from which on indexing them at once pays
 _READABLE_TOKENS = 256  # what the smallest common embedding models read
 
 
@@ -62,11 +64,16 @@ class ChunkStore:
     def add(self, quads: Ids) -> int:
         """Chunk the text literals of quads [n, 4] that were added; gives the number of chunks made."""
         policy = self.policy
-        objects = np.unique(quads[~np.isin(quads[:, 1], self._ids(policy.exclude)), 2])
-        count = self._chunk(objects, any_datatype=False)
-        if policy.include:
-            included = np.unique(quads[np.isin(quads[:, 1], self._ids(policy.include)), 2])
-            count += self._chunk(included, any_datatype=True)
+        kept = quads[~np.isin(quads[:, 1], self._ids(policy.exclude))] if policy.exclude else quads
+        objects = np.unique(kept[:, 2])
+        included = (
+            np.unique(quads[np.isin(quads[:, 1], self._ids(policy.include)), 2]) if policy.include else objects[:0]
+        )
+        bulk = len(objects) >= _BULK and self._connection.row(_SQL["some_chunks"], (1,)) is None
+        with self._connection.without("trigger", "chunks") if bulk else nullcontext():
+            count = self._chunk(objects, any_datatype=False) + self._chunk(included, any_datatype=True)
+        if bulk:
+            self._connection.run(_SQL["rebuild_fts"])  # half the cost of the trigger
         return count
 
     def _ids(self, iris: frozenset[str]) -> list[int]:
@@ -113,7 +120,11 @@ class ChunkStore:
             text = stored.decode() if isinstance(stored, bytes) else stored
             limits = size(term)
             spans = chunk_spans(
-                text, max_chars=limits.max_chars, overlap=limits.overlap, max_tokens=max_tokens, count_tokens=count_tokens
+                text,
+                max_chars=limits.max_chars,
+                overlap=limits.overlap,
+                max_tokens=max_tokens,
+                count_tokens=count_tokens,
             )
             if len(spans) == 1 and spans[0] == (0, len(text)):
                 segmented = segment(text)
@@ -141,7 +152,13 @@ class ChunkStore:
             vectors |= self.delete(rows)
         self.retire(vectors)
 
-    def rechunk(self, terms: Ids, *, max_tokens: int = _READABLE_TOKENS, count_tokens: Callable[[str], int] = estimate_tokens) -> int:
+    def rechunk(
+        self,
+        terms: Ids,
+        *,
+        max_tokens: int = _READABLE_TOKENS,
+        count_tokens: Callable[[str], int] = estimate_tokens,
+    ) -> int:
         """Cut literals that are text anew; gives the number of chunks made."""
         policy = self.policy
         vectors: set[int] = set()

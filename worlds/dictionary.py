@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 from zlib import crc32
 
@@ -82,7 +83,10 @@ class Dictionary:
         return (IRI if isinstance(term, ox.NamedNode) else BLANK_NODE, term.value, None, None, None)
 
     def lookup(self, keys: Sequence[Row]) -> dict[int, int]:
-        """Position in `keys` → term id, for the keys that are there. A key is (kind, value, datatype, language, direction)."""
+        """Position in `keys` → term id, for the keys that are there.
+
+        A key is (kind, value, datatype, language, direction).
+        """
         found: dict[int, int] = {}
         for start in range(0, len(keys), _BATCH):
             batch = [_sought(key) for key in keys[start : start + _BATCH]]
@@ -102,7 +106,10 @@ class Dictionary:
                 missing = wanted
             ordered = sorted(missing)
             for start in range(0, len(ordered), _BATCH):
-                self.decode(self._connection.rows(_SQL["terms_by_id"], (json_ids(ordered[start : start + _BATCH]),)), cache)
+                self.decode(
+                    self._connection.rows(_SQL["terms_by_id"], (json_ids(ordered[start : start + _BATCH]),)),
+                    cache,
+                )
         try:
             return {DEFAULT_GRAPH_ID: DEFAULT_GRAPH, **{number: cache[number] for number in wanted}}
         except KeyError as error:
@@ -118,7 +125,7 @@ class Dictionary:
                 into[number] = ox.NamedNode(value)
             elif kind == LITERAL:
                 if datatype is not None:
-                    into[number] = ox.Literal(value, datatype=known[datatype])  # type: ignore[arg-type]  # an IRI
+                    into[number] = ox.Literal(value, datatype=known[datatype])
                 elif direction is not None:
                     into[number] = ox.Literal(value, language=language, direction=_DIRECTIONS[direction])
                 else:
@@ -128,7 +135,7 @@ class Dictionary:
             else:
                 parts = [int(part) for part in value.split()]
                 terms = self.terms(parts)
-                into[number] = ox.Triple(*[terms[part] for part in parts])  # type: ignore[arg-type]  # as stored
+                into[number] = ox.Triple(*[terms[part] for part in parts])
 
 
 def implied_datatype(literal: ox.Literal) -> bool:
@@ -175,10 +182,21 @@ class Interner:
         self._rename = rename_blank_nodes
         self._last = connection.value(_SQL["last_term"])
         self._all_new = self._last == 0  # nothing to look up in an empty world
+        self._before_lookup: Callable[[], None] = lambda: None
         self.numbers: dict[Any, int] = {DEFAULT_GRAPH: 0}
         self.pending: list[Term] = []
         self._ids = array("q", [DEFAULT_GRAPH_ID])
         self._blank_nodes: list[ox.BlankNode] = []
+
+    @contextmanager
+    def bulk(self) -> Iterator[None]:
+        """Many terms are to come: the index of an empty world, which has nothing to look up, can wait."""
+        if not self._all_new:
+            yield
+            return
+        with self._connection.without("index", "terms") as make_again:
+            self._before_lookup = make_again
+            yield
 
     def local(self, term: Term) -> int:
         """The term's local number."""
@@ -203,6 +221,7 @@ class Interner:
             kept = {term: self.numbers[term] for term in (DEFAULT_GRAPH, *self._blank_nodes)}
             self.numbers.clear()
             self.numbers.update(kept)
+            self._before_lookup()
             self._all_new = False
 
     def resolve(self, local: NDArray[np.int64]) -> Ids:
@@ -241,7 +260,7 @@ class Interner:
                     self.local(term.datatype)
             elif type(term) is ox.Triple:
                 for part in (term.subject, term.predicate, term.object):
-                    self.local(part)  # type: ignore[arg-type]  # a term
+                    self.local(part)
 
     def _id(self, term: Term) -> int:
         return self._ids[self.numbers[term]]
@@ -255,7 +274,7 @@ class Interner:
         return literal_key(literal, None if implied_datatype(literal) else self._id(literal.datatype))
 
     def _triple_key(self, triple: ox.Triple) -> Row:
-        return triple_key([self._id(part) for part in (triple.subject, triple.predicate, triple.object)])  # type: ignore[arg-type]  # terms
+        return triple_key([self._id(part) for part in (triple.subject, triple.predicate, triple.object)])
 
     def _store(self, first: int, positions: list[int], keys: list[Row]) -> None:
         known: dict[int, int] = {}

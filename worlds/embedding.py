@@ -48,7 +48,7 @@ class Embeddings:
     def stored(self) -> dict[str, object] | None:
         """What the file says about its embedder: name, dimension, fingerprint, metric; None before the first vector."""
         value = self._connection.value(_SQL["get_meta"], ("embedder",))
-        return None if value is None else json.loads(value)  # type: ignore[no-any-return]  # as adopt() wrote it
+        return None if value is None else json.loads(value)
 
     def fits(self, embedder: Embedder) -> bool:
         """Whether the embedder's vectors are comparable with those that are stored."""
@@ -200,7 +200,11 @@ class Embeddings:
         return len(pairs)
 
     def _store(
-        self, digests: list[bytes], chunks: list[list[int]], vectors: NDArray[np.float32], usable: NDArray[np.bool_]
+        self,
+        digests: list[bytes],
+        chunks: list[list[int]],
+        vectors: NDArray[np.float32],
+        usable: NDArray[np.bool_],
     ) -> None:
         """Keep what one call of the embedder gave: vectors float32 [n, d], and which rows of it are vectors."""
         keys = vector_keys(vectors)

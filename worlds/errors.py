@@ -30,7 +30,7 @@ class SchemaError(WorldsError):
     """The world's schema is newer than this library, or unknown to it."""
 
 
-class _Located(WorldsError):
+class _LocatedError(WorldsError):
     """An error with a place in some input; `line` and `column` count from 1, None where unknown."""
 
     def __init__(
@@ -56,15 +56,15 @@ class _Located(WorldsError):
         super().__init__(f"{place}: {message}" if place else message)
 
 
-class ParseError(_Located):
+class ParseError(_LocatedError):
     """RDF input that does not parse; `.source`, `.line` and `.column` say where."""
 
 
-class QueryError(_Located):
+class QueryError(_LocatedError):
     """A query that does not parse or cannot be evaluated; `.line` and `.column` say where."""
 
 
-class QueryTimeout(QueryError):
+class QueryTimeout(QueryError):  # noqa: N818  # the name is a contract
     """A query was stopped at its time limit."""
 
 

@@ -34,7 +34,12 @@ def open_file(
     if immutable and not read_only:
         raise ReadOnlyError(f"{path} lies in a read-only folder; open it with read_only=True")
     connection = Connection(
-        path, read_only=read_only, immutable=immutable, durability=durability, timeout=timeout, encryption_key=encryption_key
+        path,
+        read_only=read_only,
+        immutable=immutable,
+        durability=durability,
+        timeout=timeout,
+        encryption_key=encryption_key,
     )
     try:
         _agree(connection, path)
@@ -53,7 +58,11 @@ def _agree(connection: Connection, path: str) -> None:
             f"{path} has schema {version}, this library knows {SCHEMA_VERSION}: upgrade with `pip install -U worlds-kg`"
         )
     if connection.read_only:
-        what = "is empty: not a world" if version == 0 else f"has the older schema {version} and must be opened once for writing"
+        what = (
+            "is empty: not a world"
+            if version == 0
+            else f"has the older schema {version} and must be opened once for writing"
+        )
         raise OpenError(f"{path} {what}")
     with connection.transaction():
         version = _version(connection, path)  # another process may have been first

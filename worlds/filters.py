@@ -60,7 +60,11 @@ class Filter:
 
 
 def make_filter(
-    to_term: ToTerm, *, exclude: Mapping[str, object] | None = None, subclasses: bool = False, **include: object
+    to_term: ToTerm,
+    *,
+    exclude: Mapping[str, object] | None = None,
+    subclasses: bool = False,
+    **include: object,
 ) -> Filter:
     """A filter from what a caller gave; FilterError names what cannot be one."""
     if exclude is not None and not isinstance(exclude, Mapping):
@@ -124,7 +128,11 @@ class _Resolved:
     def met(self, subjects: Ids, predicates: Ids, graphs: Ids) -> Any:
         """Which of the quads, given by columns, meet all conditions but the language's."""
         met = np.ones(len(subjects), dtype=bool)
-        for allowed, column in ((self.subjects, subjects), (self.predicates, predicates), (self.graphs, graphs)):
+        for allowed, column in (
+            (self.subjects, subjects),
+            (self.predicates, predicates),
+            (self.graphs, graphs),
+        ):
             if allowed is not None:
                 met &= np.isin(column, allowed)
         return met
@@ -168,7 +176,11 @@ class Filters:
     """Resolves filters, and keeps the eligible sets of recent ones while the world stays as it is."""
 
     def __init__(
-        self, connection: Connection, dictionary: Dictionary, chunks: ChunkStore, where_subjects: WhereSubjects
+        self,
+        connection: Connection,
+        dictionary: Dictionary,
+        chunks: ChunkStore,
+        where_subjects: WhereSubjects,
     ) -> None:
         self._connection = connection
         self._dictionary = dictionary
@@ -247,7 +259,8 @@ class Filters:
             classes = np.array([number for (number,) in rows], dtype=np.int64)
         statement = _SQL["instances"]
         found = self._connection.value(
-            statement, statement.bind(classes_json=json_ids(classes), rdf_type=rdf_type, graphs_json=graphs_json)
+            statement,
+            statement.bind(classes_json=json_ids(classes), rdf_type=rdf_type, graphs_json=graphs_json),
         )
         return np.unique(_column(found))
 
@@ -269,7 +282,7 @@ class Filters:
         return Eligible(chunk, np.unique(vector[vector > 0]), include, excluded)
 
     def _tables(self, include: _Resolved, *, quads: bool) -> Iterable[Any]:
-        """Columns (chunk, vector or 0, subject, predicate, graph) of the quads that may qualify, or the first two only."""
+        """Columns (chunk, vector or 0, subject, predicate, graph) of quads that may qualify, or only the first two."""
         if not quads:
             yield self._table("all_chunks")
         elif include.subjects is not None and len(include.subjects) < _MANY_SUBJECTS:
@@ -296,7 +309,10 @@ class Filters:
             languages = [tag for (tag,) in self._connection.rows(_SQL["languages"])]
             matching = [tag for tag in languages if any(_matches(tag, range_) for range_ in tags)]
             ids = np.concatenate(
-                [_NO_IDS, *[_column(self._connection.value(_SQL["chunks_in_language"], (tag,))) for tag in matching]]
+                [
+                    _NO_IDS,
+                    *[_column(self._connection.value(_SQL["chunks_in_language"], (tag,))) for tag in matching],
+                ]
             )
             keep &= np.isin(chunks, ids) == sought
         return keep

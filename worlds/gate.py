@@ -174,9 +174,9 @@ class Gate:
         del revision.log[mark:]
 
     def apply(self, added: Ids, removed: Ids = NO_QUADS) -> tuple[int, int, int]:
-        """Write a delta, int64 [n, 4] each, distinct rows, none in both; gives (added, removed, chunks) that took effect.
+        """Write a delta, int64 [n, 4] each, distinct rows, none in both; gives what took effect.
 
-        What is there already is not added, what is not there is not removed.
+        What is there already is not added, what is not there is not removed. Gives (added, removed, chunks made).
         """
         revision = self._revision
         assert revision is not None, "apply() belongs inside write()"
@@ -209,7 +209,9 @@ class Gate:
             return NO_QUADS, 0
         positions, numbers, revisions = self._find(quads)
         for ids in batches(numbers):
-            self._connection.run(_SQL["record_removed"], _SQL["record_removed"].bind(ids_json=ids, revision=revision.number))
+            self._connection.run(
+                _SQL["record_removed"], _SQL["record_removed"].bind(ids_json=ids, revision=revision.number)
+            )
             self._connection.run(_SQL["delete_quads"], (ids,))
         return quads[positions], int((revisions != revision.number).sum())
 
@@ -222,7 +224,7 @@ class Gate:
             quads = np.delete(quads, self._find(quads)[0], axis=0)
         restored = self._restorable(quads, revision) if revision.removed else {}
         bulk = len(quads) >= _BULK and (empty or len(quads) > connection.value(_SQL["count_quads"]))
-        with connection.deferred_indexes("quads") if bulk else contextlib.nullcontext():
+        with connection.without("index", "quads") if bulk else contextlib.nullcontext():
             self._insert(np.delete(quads, list(restored), axis=0) if restored else quads, revision.number)
             for number in sorted(set(restored.values())):
                 group = [position for position, first in restored.items() if first == number]

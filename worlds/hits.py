@@ -99,7 +99,12 @@ class Hit:
             "explain": None
             if self.explain is None
             else {
-                name: {"rank": leg.rank, "value": leg.value, "weight": leg.weight, "contribution": leg.contribution}
+                name: {
+                    "rank": leg.rank,
+                    "value": leg.value,
+                    "weight": leg.weight,
+                    "contribution": leg.contribution,
+                }
                 for name, leg in self.explain.items()
             },
         }

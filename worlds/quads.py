@@ -21,7 +21,8 @@ def unique_quads(quads: Ids) -> Ids:
     if len(quads) < 2:
         return quads
     quads = quads[np.lexsort((quads[:, 3], quads[:, 2], quads[:, 1], quads[:, 0]))]
-    return quads[np.append(True, np.any(np.diff(quads, axis=0) != 0, axis=1))]
+    distinct: Ids = quads[np.append(True, np.any(np.diff(quads, axis=0) != 0, axis=1))]
+    return distinct
 
 
 def difference(quads: Ids, others: Ids) -> Ids:

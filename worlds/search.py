@@ -81,7 +81,9 @@ class Search:
 
     # -- the statement --------------------------------------------------------------------------------------------
 
-    def prepare(self, request: Request, state: tuple[Any, ...]) -> tuple[Statement, tuple[object, ...], Explanation, Eligible | None]:
+    def prepare(
+        self, request: Request, state: tuple[Any, ...]
+    ) -> tuple[Statement, tuple[object, ...], Explanation, Eligible | None]:
         """The statement of a search, its parameters, and what is known of it before it runs."""
         began = time.perf_counter()
         eligible = self._filters.eligible(request.filter, state) if request.filter.any else None
@@ -102,7 +104,10 @@ class Search:
             plan = self._plan(request, depth, eligible, state)
             values |= plan.values
             values["query"] = request.vector.astype("<f4").tobytes()
-            ctes += [_PIECES["candidates_index" if plan.name == "index" else "candidates_given"], _PIECES["vector_leg"]]
+            ctes += [
+                _PIECES["candidates_index" if plan.name == "index" else "candidates_given"],
+                _PIECES["vector_leg"],
+            ]
             legs.append(_PIECES["vector_contributions"])
         match = None
         if request.mode != "vector":
@@ -153,7 +158,9 @@ class Search:
                 reason = "as asked" if request.plan == "exact" else f"{total:,} vectors are at most {EXACT:,}"
                 return _Plan("exact", reason, {"candidates_json": json_ids(codes.ids)}, total)
             if request.plan == "auto" and total >= INDEX_FROM:
-                return self._index_plan(depth, eligible, f"no filter, and {total:,} vectors are at least {INDEX_FROM:,}")
+                return self._index_plan(
+                    depth, eligible, f"no filter, and {total:,} vectors are at least {INDEX_FROM:,}"
+                )
         nearest = codes.nearest(request.vector, depth, None if eligible is None else eligible.vectors)
         of = total if eligible is None else len(eligible.vectors)
         reason = "as asked" if request.plan == "codes" else f"{of:,} vectors to choose from"
@@ -184,11 +191,19 @@ class Search:
             ran = time.perf_counter()
             hits = self._hits(rows, request, explanation.match, eligible, explain=explain)
             done = time.perf_counter()
-        explanation.milliseconds.update(statement=(ran - ready) * 1e3, hits=(done - ran) * 1e3, all=(done - began) * 1e3)
+        explanation.milliseconds.update(
+            statement=(ran - ready) * 1e3, hits=(done - ran) * 1e3, all=(done - began) * 1e3
+        )
         return SearchResults(hits, explanation)
 
     def _hits(
-        self, rows: list[Row], request: Request, match: str | None, eligible: Eligible | None, *, explain: bool
+        self,
+        rows: list[Row],
+        request: Request,
+        match: str | None,
+        eligible: Eligible | None,
+        *,
+        explain: bool,
     ) -> list[Hit]:
         if not rows:
             return []
@@ -288,4 +303,3 @@ def _language_order(term: object) -> int:
     """English and literals without a language first, so that a label reads the same in every list."""
     language = getattr(term, "language", None)
     return 0 if language == "en" or (language or "").startswith("en-") else 1 if language is None else 2
-

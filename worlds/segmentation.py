@@ -14,9 +14,9 @@ SEPARATOR = "\x1f"
 """What `segment` inserts: a control character that no tokenizer keeps and no keyboard types."""
 
 # Han, kana, Bopomofo, Yi, Tangut and Nüshu; then the South-East Asian scripts that Unicode's line breaking
-# (UAX #14, class SA) leaves to a dictionary; Tibetan, whose syllables have a mark between but whose words have
-# none; and Hangul: Korean has spaces, but its particles cling to the noun (한국어를) and its compounds run
-# together, so that whole words miss most of what they should find. Syllables find both, at no dictionary's cost.
+# (UAX #14, class SA) leaves to a dictionary; Tibetan, whose syllables are set apart but whose words are not;
+# and Hangul: Korean has spaces, but particles cling to the noun (한국어를) and compounds run together, so
+# that whole words miss most of what they should find. Its syllables find both, without a dictionary.
 _UNSPACED = (
     "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c\u3040-\u312f\u31a0-\u31bf\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uf900-\ufaff\uff66-\uff9f\U00016fe0-\U00018dff"
@@ -26,13 +26,13 @@ _UNSPACED = (
     "\uac00-\ud7a3"
 )
 # The tokenizer's tables are of Unicode 6.1: it takes younger symbols for letters and glues them to their
-# neighbours (`hello🤔` would be one word). These are the younger ones that are met: emoji, currency signs, arrows,
-# bidirectional isolates. (Older symbols, 😀 among them, it drops. No symbol is searchable.)
+# neighbours (`hello🤔` would be one word). These are the younger ones that are met: emoji, currency signs,
+# arrows, bidirectional isolates. (Older symbols, 😀 among them, it drops. No symbol is searchable.)
 _SYMBOLS = "\u061c\u2066-\u2069\u20ba-\u20cf\u23f4-\u23ff\u2b4d-\u2bff\u2e3c-\u2e7f\U0001f000-\U0001fbff"
 
 _APART = f"[{_UNSPACED}{_SYMBOLS}]"
-# `\w` has no combining marks, so that a mark never begins a word and stays with its letter. Planes 2 and 3 are
-# named because this Python may be older than their newest ideographs.
+# `\w` has no combining marks, so that a mark never begins a word and stays with its letter. Planes 2 and 3
+# are named because this Python may be older than their newest ideographs.
 _BEGINS_WORD = rf"[\w{_SYMBOLS}\U00020000-\U0003ffff]"
 
 _concerns = re.compile(rf"[\0{_UNSPACED}{_SYMBOLS}]").search

@@ -199,11 +199,17 @@ class World:
     def remove(
         self, quads: Iterable[Sequence[object]], *, author: str | None = None, message: str | None = None
     ) -> Change:
-        """Remove triples (from the default graph) or quads of terms, as `add` takes them. What is not there is ignored."""
+        """Remove triples (of the default graph) or quads, given as `add` takes them. What is not there is ignored."""
         return self._write_quads(quads, adding=False, author=author, message=message, embed=False)
 
     def _write_quads(
-        self, quads: Iterable[Sequence[object]], *, adding: bool, author: str | None, message: str | None, embed: bool
+        self,
+        quads: Iterable[Sequence[object]],
+        *,
+        adding: bool,
+        author: str | None,
+        message: str | None,
+        embed: bool,
     ) -> Change:
         if hasattr(quads, "triples") and hasattr(quads, "namespaces"):
             given = list(rdflib_quads(quads))  # type: ignore[arg-type]  # an rdflib graph
@@ -231,7 +237,7 @@ class World:
         allow_network: bool | Collection[str] = False,
         progress: Progress | None = None,
     ) -> Change:
-        """Load RDF as one revision: a file, a folder, a glob, a URL, `-`, bytes, a file object, an rdflib graph, or a list.
+        """Load RDF as one revision: files, folders, globs, URLs, `-`, bytes, file objects, rdflib graphs, or a list.
 
         `format` is guessed from the name and the content if None. `graph` takes all of the input's quads, else each
         goes where the input says. `mode="replace"` puts the input in the place of what the graph held: of `graph`, else
@@ -248,8 +254,9 @@ class World:
         with self._gate.write(author=author, message=message):
             interner = Interner(self._connection, self._dictionary, rename_blank_nodes=True)
             reader = Reader(interner, graph=target)
-            plain = self._read(source, reader, interner, format, base, allow_network, progress)
-            quads = reader.quads()
+            with interner.bulk():
+                plain = self._read(source, reader, interner, format, base, allow_network, progress)
+                quads = reader.quads()
             removed = NO_QUADS
             if mode == "replace":
                 held = self._held(quads, interner, target, plain)
@@ -272,7 +279,8 @@ class World:
         """Read every document of `source`; gives whether one was in a format without named graphs."""
         plain = False
         prefixes: dict[str, str] = {}
-        for item in source if isinstance(source, (list, tuple)) else [source]:
+        items: Iterable[Any] = source if isinstance(source, (list, tuple)) else [source]
+        for item in items:
             if hasattr(item, "triples") and hasattr(item, "namespaces"):
                 reader.read(rdflib_quads(item))
                 prefixes |= {str(prefix): str(iri) for prefix, iri in item.namespaces()}
@@ -384,9 +392,13 @@ class World:
         query = f"SELECT DISTINCT ?subject WHERE {{ {pattern}\n}}"
         try:
             found = run(
-                self._sparql.store(), query, prefixes=self.prefixes, union=graphs is None, default_graphs=graphs
+                self._sparql.store(),
+                query,
+                prefixes=self.prefixes,
+                union=graphs is None,
+                default_graphs=graphs,
             )
-            subjects = [solution[0] for solution in found]  # type: ignore[union-attr,index]  # a SELECT
+            subjects = [solution[0] for solution in found]  # type: ignore[union-attr]  # a SELECT
         except QueryError as error:
             raise FilterError(f"where takes a SPARQL group pattern over ?subject: {error}") from error
         return [subject for subject in subjects if isinstance(subject, (ox.NamedNode, ox.BlankNode))]
@@ -467,10 +479,17 @@ class World:
     ) -> Request:
         if not isinstance(text, str):
             raise TypeError(f"a search takes a str, not {type(text).__name__}")
-        for name, value, choices in (("mode", mode, MODES), ("plan", plan, PLANS), ("syntax", syntax, ("words", "fts5"))):
+        for name, value, choices in (
+            ("mode", mode, MODES),
+            ("plan", plan, PLANS),
+            ("syntax", syntax, ("words", "fts5")),
+        ):
             if value not in choices:
                 raise ValueError(f"{name} is one of {', '.join(choices)}, not {value!r}")
-        for name, number, most in (("limit", limit, MOST_CANDIDATES), ("candidates", candidates, MOST_CANDIDATES)):
+        for name, number, most in (
+            ("limit", limit, MOST_CANDIDATES),
+            ("candidates", candidates, MOST_CANDIDATES),
+        ):
             if number is not None and not (isinstance(number, int) and 1 <= number <= most):
                 raise ValueError(f"{name} is a whole number from 1 to {most:,}, not {number!r}")
         weights = {"vector": 1.0, "text": 1.0, **(weights or {})}
@@ -561,14 +580,16 @@ def _unit(vector: Sequence[float] | np.ndarray[Any, Any], stored: Mapping[str, o
     if stored is None:
         raise EmbedderError("no text is embedded yet, so there is nothing that a vector could be compared with")
     if given.shape != (stored["dimension"],):
-        raise EmbedderError(f"the world's vectors have {stored['dimension']} dimensions; this one has shape {given.shape}")
+        raise EmbedderError(
+            f"the world's vectors have {stored['dimension']} dimensions; this one has shape {given.shape}"
+        )
     length = float(np.linalg.norm(given))
     if not 0 < length < float("inf"):
         raise EmbedderError("the vector is zero or not finite")
     return given / np.float32(length)
 
 
-def _quad(item: Sequence[object], prefixes: Mapping[str, str]) -> ox.Quad:
+def _quad(item: Any, prefixes: Mapping[str, str]) -> ox.Quad:
     if isinstance(item, ox.Quad):
         return item
     if isinstance(item, ox.Triple):
