@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import pyoxigraph as ox
 
 from worlds.errors import OpenError, ParseError
-from worlds.graph.terms import RDF, XSD, Term, is_prefix, to_oxigraph
+from worlds.graph.terms import RDF, XSD, Term, compiled, is_prefix, to_oxigraph
 
 if TYPE_CHECKING:
     import rdflib
@@ -215,9 +215,7 @@ def rdflib_quads(graph: rdflib.Graph) -> Iterator[ox.Quad]:
     for subject, predicate, object_, context in rows:
         name = context.identifier if isinstance(context, rdflib.Graph) else context
         try:
-            yield ox.Quad(
-                convert(subject), convert(predicate), convert(object_), graphs.get(name) or convert(name)
-            )
+            yield ox.Quad(convert(subject), convert(predicate), convert(object_), graphs.get(name) or convert(name))
         except (TypeError, ValueError) as error:
             triple = (subject, predicate, object_)
             raise ParseError(f"rdflib holds what is not RDF, {triple!r}: {error}") from error
@@ -226,9 +224,7 @@ def rdflib_quads(graph: rdflib.Graph) -> Iterator[ox.Quad]:
 # --- writing --------------------------------------------------------------------------------------------
 
 
-def serialize(
-    quads: Iterable[ox.Quad], out: BinaryIO, format: str, prefixes: Mapping[str, str] | None = None
-) -> None:
+def serialize(quads: Iterable[ox.Quad], out: BinaryIO, format: str, prefixes: Mapping[str, str] | None = None) -> None:
     """Write quads, streamed in their order; every term comes back as it was when the file is parsed again.
 
     Turtle, TriG and RDF/XML are short where the quads of a subject (and of a graph) stand together.
@@ -269,9 +265,7 @@ _NAME_START = (
     "\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
 )
 _NAME = rf"[{_NAME_START}][{_NAME_START}0-9.\-\u00b7\u0300-\u036f\u203f\u2040]*"
-_IS_NAME = re.compile(_NAME)
-_LOCAL_NAME = re.compile(_NAME + "$")
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _XML_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#xD;"})
 _RESERVED = frozenset(
     RDF + name
@@ -294,7 +288,7 @@ def _write_xml(quads: Iterable[ox.Quad], out: BinaryIO, prefixes: Mapping[str, s
     names = {  # namespace → prefix
         iri: name
         for name, iri in prefixes.items()
-        if _IS_NAME.fullmatch(name)
+        if compiled(_NAME).fullmatch(name)
         and name not in ("rdf", "its")
         and not name.lower().startswith("xml")
         and iri not in _XML_NAMESPACES
@@ -345,11 +339,11 @@ def _xml_property(predicate: ox.NamedNode, value: Term, element: Callable[[str],
 
 def _xml_name(iri: str, names: Mapping[str, str]) -> tuple[str, str]:
     """The element of a predicate, and the declaration of its namespace where the head has none."""
-    match = _LOCAL_NAME.search(iri)
+    match = compiled(_NAME + "$").search(iri)
     if match is None or iri in _RESERVED or iri[: match.start()] in _XML_NAMESPACES:
         raise ValueError(f"RDF/XML can't write the predicate <{iri}>; use turtle, nt or jsonld")
     for namespace, name in names.items():
-        if iri.startswith(namespace) and _IS_NAME.fullmatch(iri, len(namespace)):
+        if iri.startswith(namespace) and compiled(_NAME).fullmatch(iri, len(namespace)):
             return f"{name}:{iri[len(namespace) :]}", ""
     return match[0], f' xmlns="{escape_xml(iri[: match.start()])}"'
 
@@ -358,7 +352,7 @@ def _xml_node(node: object, attribute: str) -> str:
     if isinstance(node, ox.BlankNode):
         # A label must be an XML name; one that is not is spelt in hex, and so is one that looks like it.
         label = node.value
-        if not _IS_NAME.fullmatch(label) or label.startswith("_x"):
+        if not compiled(_NAME).fullmatch(label) or label.startswith("_x"):
             label = "_x" + label.encode().hex()
         return f'rdf:nodeID="{label}"'
     if isinstance(node, ox.NamedNode):

@@ -146,19 +146,22 @@ class Solutions(Sequence[Row]):
         return [{name: to_python(solution[name]) for name in names} for solution in self._solutions.all()]
 
     def to_dataframe(self) -> Any:
-        """A pandas DataFrame, or a polars one where pandas is not installed; the values of `to_dicts`."""
+        """A pandas DataFrame, or a polars one where pandas is not installed; the values of `to_dicts`.
+
+        A column of mixed types is one of objects in pandas; polars turns it into the type that holds all.
+        """
         rows = self.to_dicts()
-        for library in ("pandas", "polars"):
-            try:
-                module = importlib.import_module(library)
-            except ImportError:
-                continue
-            if library == "pandas":
-                return module.DataFrame(rows, columns=self.variables)
-            return module.DataFrame(
-                rows, schema=self.variables, orient="row", infer_schema_length=None, strict=False
-            )
-        raise ImportError("to_dataframe() needs pandas or polars: pip install pandas")
+        try:
+            return importlib.import_module("pandas").DataFrame(rows, columns=self.variables)
+        except ImportError:
+            pass
+        try:
+            polars = importlib.import_module("polars")
+        except ImportError as error:
+            raise ImportError("to_dataframe() needs pandas or polars: pip install pandas") from error
+        return polars.DataFrame(
+            [polars.Series(name, [row[name] for row in rows], strict=False) for name in self._variables]
+        )
 
     def serialize(self, format: str = "json") -> str:
         """The solutions in a SPARQL results format: "json", "xml", "csv" or "tsv", or its media type.
@@ -180,8 +183,7 @@ _ITS = "http://www.w3.org/2005/11/its"
 
 def _to_json(variables: Sequence[str], solutions: list[Solution]) -> str:
     bindings = [
-        {name: _json_term(term) for name in variables if (term := solution[name]) is not None}
-        for solution in solutions
+        {name: _json_term(term) for name in variables if (term := solution[name]) is not None} for solution in solutions
     ]
     document = {"head": {"vars": list(variables)}, "results": {"bindings": bindings}}
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"))

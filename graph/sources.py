@@ -101,9 +101,7 @@ def _found(item: object, format: str | None, allow_network: bool | Collection[st
         name = getattr(item, "name", None)
         yield _of_stream(item, name if isinstance(name, str) else f"<{type(item).__name__}>", format)
     else:
-        raise TypeError(
-            f"{item!r} is not an input: give a path, a URL, bytes, a file object, or a list of these"
-        )
+        raise TypeError(f"{item!r} is not an input: give a path, a URL, bytes, a file object, or a list of these")
 
 
 # --- files ----------------------------------------------------------------------------------------------
@@ -147,9 +145,7 @@ def _is_rdf(path: Path) -> bool:
     if extension not in ("xml", "json"):
         return extension is not None
     head = _head(_of_file(path, EXTENSIONS[extension]))
-    return (
-        b"http://www.w3.org/1999/02/22-rdf-syntax-ns#" in head or re.search(rb'"@[a-z]+"', head) is not None
-    )
+    return b"http://www.w3.org/1999/02/22-rdf-syntax-ns#" in head or re.search(rb'"@[a-z]+"', head) is not None
 
 
 def _of_file(path: Path, format: str | None) -> Source:
@@ -435,9 +431,7 @@ _JSON = re.compile(rb'\s*(?:\{\s*["}]|\[\s*(?:[{"\[]|\]\s*\Z))')
 _XML = re.compile(rb"\s*(?:<\?xml|<!|<[^\s<>]+\s[^<>]*\bxmlns)")
 _NODE = rb"(?:<[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]*>|_:\S+)"
 _LITERAL = rb'"(?:[^"\\]|\\.)*"(?:@[A-Za-z0-9-]+|\^\^<[^\s<>]+>)?'
-_STATEMENT = re.compile(
-    rb"\s*%b\s*<[^\s<>]+>\s*(?:%b|%b)\s*%b?\s*\.\s*(?:#.*)?" % (_NODE, _NODE, _LITERAL, _NODE)
-)
+_STATEMENT = re.compile(rb"\s*%b\s*<[^\s<>]+>\s*(?:%b|%b)\s*%b?\s*\.\s*(?:#.*)?" % (_NODE, _NODE, _LITERAL, _NODE))
 
 
 def sniff(head: bytes) -> str:

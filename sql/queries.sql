@@ -4,7 +4,9 @@
 -- ---- terms ---------------------------------------------------------------------------------------------------------
 
 -- name: last_term
-SELECT coalesce(max(id), 0) FROM terms;
+-- The last id that was given to a term: an id is never given twice, also when compact() removed its term.
+SELECT max(coalesce((SELECT max(id) FROM terms), 0),
+           coalesce((SELECT value FROM meta WHERE name = 'last_term'), 0));
 
 -- name: find_terms
 -- rows_json: [hash, kind, value, datatype, language, direction, value is hexadecimal UTF-8], one for each term sought.

@@ -112,18 +112,20 @@ def test_a_glob_is_the_rdf_files_it_matches(tmp_path: Path) -> None:
     assert names("odd[1].ttl") == ["odd[1].ttl"]  # a file's own name comes first
 
 
-@pytest.mark.parametrize(
-    "name", ["missing.ttl", "*.ttl", "empty", "x" * 5000, "a\0b", "link.ttl", "<a> <b> <c> ."]
-)
+@pytest.mark.parametrize("name", ["missing.ttl", "*.ttl", "empty", "x" * 5000, "a\0b", "<a> <b> <c> ."])
 def test_what_is_not_there_is_named(tmp_path: Path, name: str) -> None:
     (tmp_path / "empty").mkdir()
-    (tmp_path / "link.ttl").symlink_to(tmp_path / "nowhere")
     given = name if name.startswith("<") else str(tmp_path / name)
-    if "*" in name:
-        (tmp_path / "link.ttl").unlink()
     with pytest.raises(OpenError) as caught:
         list(sources(given))
     assert name[:20] in str(caught.value) or "\\x00" in str(caught.value)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps links for administrators")
+def test_a_link_to_nowhere_is_an_open_error(tmp_path: Path) -> None:
+    (tmp_path / "link.ttl").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(OpenError, match=r"link\.ttl cannot be opened: No such file"):
+        list(sources(tmp_path / "link.ttl"))
 
 
 def test_a_file_that_goes_away_is_an_open_error(tmp_path: Path) -> None:
@@ -210,6 +212,7 @@ def test_an_object_with_no_more_than_read_is_a_stream() -> None:
     assert read(source) == QUADS
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
 def test_a_named_pipe_is_a_stream(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)

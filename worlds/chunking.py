@@ -183,7 +183,9 @@ class _Cutter:
         limit = start + self.reach
         ends = []
         for found in _sentence_ends(self.text, start, limit + 16):  # some more, for what it looks ahead
-            end = self._without_blanks(found.start() if self.text[found.start()] == "\n" else found.end())
+            end = found.end()
+            if self.text[end - 1].isspace():  # a line break
+                end = self._without_blanks(found.start())
             if end > limit:
                 break
             ends.append(end)

@@ -18,7 +18,8 @@ from worlds.sql.connection import Connection
 _SQL = statements("queries.sql")
 _BLOCK = 65_536
 _MARGIN = 3.5  # standard deviations of the estimate
-LEAST, MOST = 500, 4000  # candidates
+MOST = 4000  # candidates, unless ten times the depth is more
+_SURE = 10  # the nearest that the margin is for
 
 
 def sign_codes(vectors: NDArray[np.float32]) -> NDArray[np.uint8]:
@@ -81,11 +82,11 @@ class Codes:
         self._count = end
 
     def nearest(self, query: NDArray[np.float32], depth: int, eligible: Ids | None = None) -> Ids:
-        """Ids of the vectors among which the `depth` nearest to `query`, float32 [d], almost surely are.
+        """Ids of the vectors among which the nearest to `query`, float32 [d], almost surely are.
 
-        `eligible`, ascending ids, narrows the search. The cut lies `_MARGIN` standard deviations of the estimate
-        beyond the `depth`-th smallest distance, so that data without clear neighbours give more candidates than
-        data with them; between LEAST and MOST, or `depth` if that is more.
+        `eligible`, ascending ids, narrows the search. There are at least ten candidates for each of the `depth`
+        vectors wanted. The cut lies `_MARGIN` standard deviations of the estimate beyond the tenth smallest distance,
+        so that data without clear neighbours give more candidates than data with them, up to MOST.
         """
         code = sign_codes(query[None, :])[0]
         padded = np.zeros(self._words.shape[0] * 8, dtype=np.uint8)
@@ -117,10 +118,10 @@ class Codes:
         def reaching(count: int) -> int:
             return int(np.searchsorted(counts, min(count, counts[-1])))
 
-        nearest = reaching(depth)
+        nearest = reaching(min(depth, _SURE))
         share = max(nearest / dimension, 1 / dimension)
         cut = nearest + math.ceil(_MARGIN * math.sqrt(dimension * share * (1 - min(share, 0.5))))
-        return max(min(cut, reaching(max(MOST, depth))), reaching(max(LEAST, depth)))
+        return max(min(cut, reaching(MOST)), reaching(10 * depth))
 
 
 def _less(before: object, now: object) -> bool:

@@ -49,6 +49,7 @@ class Dictionary:
         self._connection = connection
         self._terms: dict[int, Term] = {}
         self._ids: dict[Term, int] = {}
+        self._removals: object = None  # how often compact() had removed terms when `_ids` was filled
 
     def forget(self) -> None:
         """Drop what is cached: a transaction was rolled back, and its ids may come to mean other terms."""
@@ -57,6 +58,10 @@ class Dictionary:
 
     def find(self, terms: Sequence[Term]) -> list[int | None]:
         """The id of each term, None for one that the world doesn't know."""
+        removals = self._connection.value(_SQL["get_meta"], ("term_removals",))
+        if removals != self._removals:  # a term that compact() removed may be back, under another id
+            self._ids.clear()
+            self._removals = removals
         missing = [term for term in terms if term not in self._ids]
         if missing:
             if len(self._ids) > _CACHE:
@@ -100,20 +105,22 @@ class Dictionary:
         wanted.discard(DEFAULT_GRAPH_ID)
         cache = self._terms
         missing = wanted - cache.keys()
+        found: dict[int, Any] = {number: cache[number] for number in wanted - missing}
+        found[DEFAULT_GRAPH_ID] = DEFAULT_GRAPH
         if missing:
-            if len(cache) > _CACHE:
-                cache.clear()
-                missing = wanted
             ordered = sorted(missing)
+            fresh: dict[int, Term] = {}  # apart from the cache, which decoding datatypes may empty
             for start in range(0, len(ordered), _BATCH):
-                self.decode(
-                    self._connection.rows(_SQL["terms_by_id"], (json_ids(ordered[start : start + _BATCH]),)),
-                    cache,
-                )
-        try:
-            return {DEFAULT_GRAPH_ID: DEFAULT_GRAPH, **{number: cache[number] for number in wanted}}
-        except KeyError as error:
-            raise IntegrityError(f"term {error} is referred to, but is not stored") from None
+                ids_json = json_ids(ordered[start : start + _BATCH])
+                self.decode(self._connection.rows(_SQL["terms_by_id"], (ids_json,)), fresh)
+            if len(fresh) < len(missing):
+                unknown = min(missing - fresh.keys())
+                raise IntegrityError(f"term {unknown} is referred to, but is not stored")
+            if len(cache) + len(fresh) > _CACHE:
+                cache.clear()
+            cache.update(fresh)
+            found |= fresh
+        return found
 
     def decode(self, rows: Sequence[Row], into: dict[int, Term]) -> None:
         """Turn rows (id, kind, value, datatype, language, direction) into terms."""

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+import worlds
+from tests.embedder import HashingEmbedder
+
+# The default run always tries the same examples; --long tries new and more ones.
+settings.register_profile("short", deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("long", deadline=None, max_examples=1000, print_blob=True)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="run the tests marked long, and more examples of the others")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("long" if config.getoption("--long") else "short")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--long"):
+        skip = pytest.mark.skip(reason="takes minutes: run with --long")
+        for item in items:
+            if "long" in item.keywords:
+                item.add_marker(skip)
+
+
+@pytest.fixture
+def long(request: pytest.FixtureRequest) -> bool:
+    """Whether the run may take minutes."""
+    return bool(request.config.getoption("--long"))
+
+
+@pytest.fixture
+def world() -> Iterator[worlds.World]:
+    """A fresh world in memory, with an embedder."""
+    with worlds.open(embedder=HashingEmbedder()) as world:
+        yield world
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where a world file may be made."""
+    return tmp_path / "world.db"
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of the data that is not part of the repository."""
+    given = os.environ.get("WORLDS_SHARED_DATA")
+    folder = Path(given) if given else Path(__file__).resolve().parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip(f"the shared data are not in {folder}; WORLDS_SHARED_DATA names another folder")
+    return folder

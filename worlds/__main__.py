@@ -1,0 +1,5 @@
+"""`python -m worlds`: the command line."""
+
+from worlds.cli import main
+
+main()

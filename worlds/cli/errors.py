@@ -1,0 +1,140 @@
+"""What ends a command: each kind of error has its exit code here, and becomes one line on standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from worlds.cli.terminal import prepare_streams, say
+from worlds.errors import (
+    ConflictError,
+    EmbedderError,
+    FilterError,
+    IntegrityError,
+    OpenError,
+    ParseError,
+    QueryError,
+    ReadOnlyError,
+    SchemaError,
+    WorldsError,
+)
+
+NO = 1
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+INTERNAL = 70
+
+EXIT_CODES: dict[int, tuple[str, tuple[type[BaseException], ...]]] = {
+    0: ("done", ()),
+    NO: ("the answer is no: `check` found problems, or an ASK is false", ()),
+    2: ("wrong usage: an unknown option, a value that cannot be", (ValueError,)),
+    3: ("not found, not a world, or it cannot be read or written", (OpenError, SchemaError, OSError)),
+    4: ("the input is not the RDF that it should be", (ParseError,)),
+    5: ("a query or a filter that cannot be answered", (QueryError, FilterError)),
+    6: ("no embedder, the wrong one, or it failed", (EmbedderError,)),
+    7: ("the world is read-only, or another process is writing", (ReadOnlyError, ConflictError)),
+    8: ("the file is damaged, or the disk is full", (IntegrityError,)),
+    9: ("any other error", (WorldsError,)),
+    INTERNAL: ("a mistake in worlds itself", (Exception,)),
+    INTERRUPTED: ("interrupted by Ctrl-C", (KeyboardInterrupt,)),
+    BROKEN_PIPE: ("the reader of the output went away", (BrokenPipeError,)),
+}
+"""Exit code → what it means, and the errors that it stands for. An error has the code of its nearest class."""
+
+
+def exit_code(error: BaseException) -> int:
+    """The exit code of an error."""
+    codes = {kind: code for code, (_, kinds) in EXIT_CODES.items() for kind in kinds}
+    return next(codes[kind] for kind in type(error).__mro__ if kind in codes)
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, with what there is to say about the work that it stopped."""
+
+
+class Group(TyperGroup):
+    """The commands. Whatever they raise ends here."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command line, and exit with its code."""
+        prepare_streams()
+        given = sys.argv[1:] if args is None else list(args)
+        try:
+            code = super().main(
+                given or ["--help"], prog_name, complete_var, standalone_mode=False, windows_expand_args=False, **extra
+            )
+        except Exception as error:
+            if not _is_usage_error(error):
+                raise
+            code = _report_usage(error)
+        sys.exit(code if isinstance(code, int) else 0)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that the command line names."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except (typer.Exit, typer.Abort):
+            raise
+        except (Exception, KeyboardInterrupt) as error:
+            if _is_usage_error(error):
+                raise
+            raise typer.Exit(_report(error)) from error
+        return result
+
+
+def _report(error: BaseException) -> int:
+    """Say what is to be said of an error; gives its exit code."""
+    code = exit_code(error)
+    if code == BROKEN_PIPE:
+        _drop_output()
+    elif code == INTERRUPTED:
+        say("interrupted", str(error) or "nothing was changed", style="bold yellow")
+    elif code == INTERNAL:
+        traceback.print_exception(error)
+        say("error", f"a mistake in worlds, please report it: {type(error).__name__}: {error}", style="bold red")
+    else:
+        say("error", str(error), style="bold red")
+    if code != BROKEN_PIPE:
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _drop_output()
+    return code
+
+
+def _drop_output() -> None:
+    """Let what is still unwritten go nowhere, so that Python does not complain of it at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _is_usage_error(error: BaseException) -> bool:
+    # Typer brings its own copy of Click from some release on; its classes are known by what they can do.
+    return hasattr(error, "format_message")
+
+
+def _report_usage(error: Any) -> int:
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "worlds"
+    message = error.format_message().strip().rstrip(".")
+    hint = f"see `{command} --help`"
+    if command.endswith(" search") and message.startswith("No such option"):
+        hint = f"words that begin with - go into quotes with others, or after --; {hint}"
+    say("error", f"{message[:1].lower()}{message[1:]}; {hint}", style="bold red")
+    return 2

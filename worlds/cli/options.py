@@ -1,0 +1,40 @@
+"""What the commands share: arguments, options, and how a world is opened."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from worlds.world import World
+
+WorldPath = Annotated[str, typer.Argument(metavar="WORLD", help="The world's file.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+EmbedderName = Annotated[
+    str,
+    typer.Option(
+        "--embedder",
+        metavar="MODEL",
+        help="A sentence-transformers model by name or folder, [bold]auto[/bold] for the default model where it is "
+        "installed, or [bold]none[/bold].",
+    ),
+]
+
+
+def examples(*lines: str) -> str:
+    """An epilog that shows command lines."""
+    shown = [line.replace("[", r"\[") for line in lines]
+    return "\n\n".join(["[bold]Examples[/bold]", *(f"[dim]$[/dim] {line}" for line in shown)])
+
+
+@contextlib.contextmanager
+def opened(path: str, *, write: bool = False, create: bool = False, embedder: str = "none") -> Iterator[World]:
+    """The world at `path`, read-only unless `write`; without an embedder unless one is named."""
+    from worlds.world import open as open_world
+
+    chosen = None if embedder == "none" else embedder
+    with open_world(path, embedder=chosen, read_only=not write, create=create) as world:
+        yield world

@@ -1,0 +1,177 @@
+"""The two streams: data on standard output; notes, progress and errors on standard error."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import io
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+_ASCII = {"…": "...", "·": "-", "─": "-", "│": "|", "≥": ">=", "≤": "<=", "×": "x"}
+_CONTROLS = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"} | {
+    0x7F: 0x2421,
+    **dict.fromkeys(range(0x80, 0xA0), 0xFFFD),
+}
+_UNSEEN = 0.3  # seconds of work that are over before a progress bar would be read
+
+
+def prepare_streams() -> None:
+    """Make sure that both streams are there and never fail for a character that they cannot show."""
+    codecs.register_error("worlds", lambda error: _plain(error))
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by the caller
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115  # for the life of the process
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="worlds")
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(_ASCII.get(character, "?") for character in error.object[error.start : error.end]), error.end
+
+
+def clean(text: str) -> str:
+    """The text with control characters made visible, so that data cannot steer the terminal."""
+    return text.translate(_CONTROLS)
+
+
+def _console(stream: Any) -> Console:
+    from rich.console import Console
+
+    class Quiet(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Quiet(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=not stream.isatty())
+
+
+def output() -> Console:
+    """The console for data."""
+    return _console(sys.stdout)
+
+
+def messages() -> Console:
+    """The console for everything else."""
+    return _console(sys.stderr)
+
+
+def say(kind: str, message: str, *, style: str = "bold") -> None:
+    """One line on standard error: `note: …`."""
+    from rich.text import Text
+
+    line = " ".join(clean(message).split())
+    with contextlib.suppress(OSError):  # nobody reads it
+        messages().print(Text.assemble((f"{kind}: ", style), line), soft_wrap=True)
+
+
+def note(message: str) -> None:
+    """Something that the user should know, on standard error."""
+    say("note", message, style="yellow")
+
+
+def write_json(document: object) -> None:
+    """Print one JSON document; in ASCII where standard output is not UTF-8."""
+    unicode = codecs.lookup(sys.stdout.encoding or "ascii").name == "utf-8"
+    text = json.dumps(document, ensure_ascii=not unicode, indent=2)
+    if unicode:
+        text = text.encode("utf-8", "replace").decode()  # a lone surrogate, from the command line
+    sys.stdout.write(text + "\n")
+
+
+def write_utf8(text: str) -> None:
+    """Print a document whose format says that it is UTF-8, whatever the terminal is."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode())
+    if text and not text.endswith("\n"):
+        sys.stdout.buffer.write(b"\n")
+
+
+class Bar:
+    """Shows how far long work has come; the `progress` of a world's methods."""
+
+    def __init__(self) -> None:
+        self.step = ""
+        self._began = time.monotonic()
+        self._bar: Progress | None = None
+        self._task: Any = None
+
+    def __call__(self, step: str, done: int, total: int | None) -> None:
+        """Take note of the progress, and show it once the work has taken long enough to be watched."""
+        changed = step != self.step
+        self.step = step
+        if not sys.stderr.isatty() or (self._bar is None and time.monotonic() - self._began < _UNSEEN):
+            return
+        if self._bar is None:
+            self._bar = _progress()
+            self._bar.start()
+            changed = True
+        if changed:
+            if self._task is not None:
+                self._bar.remove_task(self._task)
+            self._task = self._bar.add_task(clean(step), total=None)
+        # A step that cannot tell how far it is has said 0.
+        known = total if done else None
+        amount = _amount(step, done, total)
+        self._bar.update(self._task, completed=done, total=known, amount=amount)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+def _amount(step: str, done: int, total: int | None) -> str:
+    if step.startswith("read"):
+        mega = 1_000_000
+        return f"{done / mega:,.1f} MB" if total is None else f"{done / mega:,.1f} / {total / mega:,.1f} MB"
+    unit = {"write": "quads", "index": "quads", "embed": "texts"}.get(step, "")
+    if not done and total:
+        return f"{total:,} {unit}"
+    return f"{done:,} {unit}" if total is None else f"{done:,} / {total:,} {unit}"
+
+
+def _progress() -> Progress:
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    return Progress(
+        SpinnerColumn("line"),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        TextColumn("{task.fields[amount]}"),
+        TimeElapsedColumn(),
+        console=messages(),
+        transient=True,
+    )
+
+
+@contextlib.contextmanager
+def progress() -> Iterator[Bar]:
+    """A progress bar for the block's work, on a terminal only."""
+    bar = Bar()
+    try:
+        yield bar
+    finally:
+        bar.close()
+
+
+@contextlib.contextmanager
+def waiting(message: str) -> Iterator[None]:
+    """A spinner while the block runs, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with messages().status(message, spinner="line"):
+        yield

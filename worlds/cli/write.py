@@ -1,0 +1,169 @@
+"""The commands that write: load, embed."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated, Literal, Optional
+from urllib.parse import urlsplit
+
+import typer
+
+from worlds.cli.errors import Interrupted
+from worlds.cli.options import EmbedderName, Json, WorldPath, examples, opened
+from worlds.cli.terminal import note, output, progress, write_json
+from worlds.errors import OpenError
+
+if TYPE_CHECKING:
+    from worlds.gate import Change
+    from worlds.world import World
+
+
+def load(
+    path: WorldPath,
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE...", help="Files, folders, globs, URLs, or - for standard input.", show_default=False
+        ),
+    ],
+    format: Annotated[
+        Optional[str],
+        typer.Option("--format", "-f", help="turtle, nt, nq, trig, n3, rdfxml or jsonld; else by name and content."),
+    ] = None,
+    graph: Annotated[
+        Optional[str], typer.Option("--graph", "-g", metavar="IRI", help="Put all of it into this graph.")
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="In place of what the graph, or each graph of the input, held.")
+    ] = False,
+    no_embed: Annotated[bool, typer.Option("--no-embed", help="Leave the new texts to `worlds embed`.")] = False,
+    embedder: EmbedderName = "auto",
+    author: Annotated[Optional[str], typer.Option(help="Who made this change, for the history.")] = None,
+    message: Annotated[Optional[str], typer.Option("--message", "-m", help="Why, for the history.")] = None,
+    allow_network: Annotated[
+        Optional[list[str]], typer.Option(metavar="HOST", help="Fetch URLs of this host; may be repeated.")
+    ] = None,
+    base: Annotated[Optional[str], typer.Option(metavar="IRI", help="What relative IRIs are relative to.")] = None,
+    json: Json = False,
+) -> None:
+    """Load RDF into a world, as one revision; makes the world if there is none.
+
+    All of it is loaded or, after an error or Ctrl-C, nothing.
+    """
+    _refuse_network(sources, allow_network or [])
+    began = time.perf_counter()
+    with opened(path, write=True, create=True, embedder="none" if no_embed else embedder) as world:
+        before = len(world)
+        if "-" in sources and sys.stdin is not None and sys.stdin.isatty():
+            note("reading RDF from the terminal; Ctrl-D ends it")
+        try:
+            with progress() as bar:
+                change = world.load(
+                    list(sources),
+                    format=format,
+                    graph=graph,
+                    mode="replace" if replace else "merge",
+                    base=base,
+                    author=author,
+                    message=message,
+                    embed=not no_embed,
+                    allow_network=allow_network or False,
+                    progress=bar,
+                )
+        except KeyboardInterrupt as interrupt:
+            if bar.step == "embed" or len(world) != before:
+                what = f"all quads are loaded, some texts are not embedded yet; `worlds embed {path}` goes on"
+            else:
+                what = "nothing was changed; the same command can be run again"
+            raise Interrupted(what) from interrupt
+        _report(world, change, time.perf_counter() - began, embed=not no_embed, as_json=json)
+
+
+def _refuse_network(sources: list[str], hosts: list[str]) -> None:
+    for source in sources:
+        parts = urlsplit(source) if source.lower().startswith(("http://", "https://")) else None
+        if parts is not None and (parts.hostname or "") not in hosts:
+            raise OpenError(f"{source} was not fetched: allow it with --allow-network {parts.hostname}")
+
+
+def _report(world: World, change: Change, seconds: float, *, embed: bool, as_json: bool) -> None:
+    pending = world.stats().pending
+    if as_json:
+        write_json(
+            {
+                "revision": change.revision,
+                "added": change.added,
+                "removed": change.removed,
+                "chunks": change.chunks,
+                "embedded": change.embedded,
+                "pending": pending,
+                "seconds": round(seconds, 3),
+            }
+        )
+    elif change.revision is None:
+        output().print("nothing changed: all of it is there already")
+    else:
+        parts = [f"{change.added:,} quads added"]
+        if change.removed:
+            parts.append(f"{change.removed:,} removed")
+        parts.append(f"{change.chunks:,} text chunks")
+        if change.embedded:
+            parts.append(f"{change.embedded:,} texts embedded")
+        output().print(f"revision {change.revision}: {', '.join(parts)} ({seconds:,.1f} s)")
+    if embed and pending:
+        note(f"{pending:,} chunks are found by words only until they are embedded{_why(world)}")
+
+
+def _why(world: World) -> str:
+    from worlds.embedders import reason_without
+
+    if world.embedder is None:
+        reason = reason_without()
+        return f": {reason}" if reason else "; `worlds embed` does it"
+    return ": `worlds embed` does it, with --rebuild if another embedder filled the world"
+
+
+def embed(
+    path: WorldPath,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Drop all vectors first; another embedder needs it.")
+    ] = False,
+    embedder: EmbedderName = "auto",
+    json: Json = False,
+) -> None:
+    """Give every text that has no vector yet its vector.
+
+    Each batch is kept as soon as it is done: after Ctrl-C, the same command goes on where it stopped.
+    """
+    began = time.perf_counter()
+    with opened(path, write=True, embedder=embedder) as world:
+        try:
+            with progress() as bar:
+                count = world.embed(rebuild=rebuild, progress=bar)
+        except KeyboardInterrupt as interrupt:
+            raise Interrupted(f"what is embedded is kept; `worlds embed {path}` goes on") from interrupt
+        seconds = time.perf_counter() - began
+        pending = world.stats().pending
+        if json:
+            write_json({"embedded": count, "pending": pending, "seconds": round(seconds, 3)})
+        elif count:
+            output().print(f"{count:,} texts embedded ({seconds:,.1f} s)")
+        else:
+            output().print("nothing to embed")
+        if pending:
+            note(f"{pending:,} chunks could not be embedded")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(
+        epilog=examples(
+            "worlds load kb.db papers.ttl people.nq.gz",
+            "worlds load kb.db data/ --graph https://example.org/import --replace",
+            "curl -s https://example.org/x.ttl | worlds load kb.db - --format turtle",
+        )
+    )(load)
+    app.command(epilog=examples("worlds embed kb.db", "worlds embed kb.db --rebuild --embedder BAAI/bge-small-en-v1.5"))(
+        embed
+    )
