@@ -229,16 +229,17 @@ def serialize(quads: Iterable[ox.Quad], out: BinaryIO, format: str, prefixes: Ma
 
     Turtle, TriG and RDF/XML are short where the quads of a subject (and of a graph) stand together.
     Prefixes that the format can't express are left out. Raises `ValueError` for what the format can't
-    hold: named graphs in a triple format; triple terms in JSON-LD; in RDF/XML the characters that XML
-    forbids, and predicates that are no XML name. What was written until then stays in `out`.
+    hold: named graphs in a triple format; triple terms in JSON-LD and N3; base directions in N3; in
+    RDF/XML the characters that XML forbids, and predicates that are no XML name. What was written until
+    then stays in `out`.
     """
     target = find_format(format)
     names = {name: iri for name, iri in (prefixes or {}).items() if is_prefix(name) and _is_iri(iri)}
     if target.name == "rdfxml":
         _write_xml(quads, out, names)
         return
-    if target.name == "jsonld":
-        quads = _without_triple_terms(quads)
+    if target.name in ("jsonld", "n3"):
+        quads = _writable(quads, target.name)
     ox.serialize(quads, out, target.rdf, prefixes=names)
 
 
@@ -250,10 +251,13 @@ def _is_iri(iri: str) -> bool:
     return True
 
 
-def _without_triple_terms(quads: Iterable[ox.Quad]) -> Iterator[ox.Quad]:
+def _writable(quads: Iterable[ox.Quad], format: str) -> Iterator[ox.Quad]:
+    """The quads, up to one with a term of RDF 1.2 that pyoxigraph would write, and not read back."""
     for quad in quads:
         if isinstance(quad.object, ox.Triple):
-            raise ValueError(f"JSON-LD has no triple terms: {quad}; use turtle, nt, trig or nq")
+            raise ValueError(f"{format} has no triple terms: {quad}; use turtle, nt, trig or nq")
+        if format == "n3" and isinstance(quad.object, ox.Literal) and quad.object.direction is not None:
+            raise ValueError(f"n3 has no base direction: {quad}; use turtle, nt, trig or nq")
         yield quad
 
 

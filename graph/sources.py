@@ -77,9 +77,8 @@ def sources(
     name; `ValueError` for a format that is not one; `TypeError` for what can't be an input.
     """
     name = None if format is None else find_format(format).name
-    for item in source if isinstance(source, list | tuple) else [source]:
-        for found in _found(item, name, allow_network):
-            yield found if base is None else replace(found, base=base)
+    for found in _found(source, name, allow_network):
+        yield found if base is None else replace(found, base=base)
 
 
 def _found(item: object, format: str | None, allow_network: bool | Collection[str]) -> Iterator[Source]:
@@ -273,11 +272,9 @@ def _sniffed(source: Source, path: PurePath, *, rewinds: bool) -> Source:
     chunks, close = source.chunks()
     try:
         format = _guess(path, head)
-    except BaseException as error:
+    except (OSError, EOFError, UnicodeError) as error:
         close()
-        if isinstance(error, OSError | EOFError | UnicodeError):
-            raise OpenError(f"{source.name} cannot be read: {error}") from error
-        raise
+        raise OpenError(f"{source.name} cannot be read: {error}") from error
     return replace(source, format=format, chunks=_once(itertools.chain(start, chunks), close))
 
 

@@ -106,6 +106,7 @@ class Connection:
         self.path = path
         self.read_only = read_only
         self.timeout = timeout
+        self.encryption_key = encryption_key
         self.lock = threading.RLock()
         self._write_lock = _write_lock(path)
         self._depth = 0  # of nested write transactions
@@ -271,6 +272,26 @@ class Connection:
 
         yield make_again
         make_again()
+
+    def vacuum(self) -> None:
+        """Rebuild the file without its unused pages, and empty its log. WorldsError inside a transaction.
+
+        A vector index must not be there, or must be built anew afterwards: it does not survive this whole.
+        """
+        if self.read_only:
+            raise ReadOnlyError(f"{self.path} was opened read-only")
+        with self.lock:
+            self._check_open()
+            if self._depth or self._reading:
+                raise WorldsError("the file cannot be rebuilt inside a transaction")
+            self._write_lock.acquire(self, self.timeout)
+            try:
+                self.run("PRAGMA temp_store = FILE")  # else the whole copy would be in memory
+                self.run("VACUUM")
+                self.run("PRAGMA wal_checkpoint(TRUNCATE)")
+            finally:
+                self.run("PRAGMA temp_store = MEMORY")
+                self._write_lock.release()
 
     # -- life -----------------------------------------------------------------------------------------------------
 

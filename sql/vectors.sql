@@ -18,7 +18,9 @@ CREATE INDEX vectors_embedding ON vectors (
 );
 
 -- name: drop_vector_index
+-- VACUUM doubles the index's row in its table of settings. One that stayed would make the next index silently empty.
 DROP INDEX IF EXISTS vectors_embedding;
+DROP TABLE IF EXISTS libsql_vector_meta_shadow;
 
 -- name: drop_vectors
 UPDATE chunks SET vector = NULL WHERE vector IS NOT NULL;

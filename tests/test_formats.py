@@ -74,9 +74,7 @@ DOCUMENTS = {
 @pytest.mark.parametrize("ending", ["", ".gz", ".bz2", ".zst"])
 @pytest.mark.parametrize("extension", EXTENSIONS)
 def test_every_format_under_every_compression(tmp_path: Path, extension: str, ending: str) -> None:
-    compress: Any = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".zst": zstandard.compress}[
-        ending
-    ]
+    compress: Any = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".zst": zstandard.compress}[ending]
     path = tmp_path / f"x.{extension}{ending}"
     path.write_bytes(compress(DOCUMENTS[EXTENSIONS[extension]]))
     assert parse(path) == [ox.Quad(S, P, ox.Literal("c", language="en"))]
@@ -309,9 +307,7 @@ PREDICATES = IRIS | st.sampled_from(
     [ox.NamedNode(RDF + name) for name in ("type", "first", "rest", "_1", "value", "subject", "unknown")]
     + [ox.NamedNode("http://example.org/" + name) for name in ("p#x", "", "1", "-", "p/1a")]
 )
-NAMED = IRIS | st.sampled_from(
-    [ox.NamedNode(RDF + name) for name in ("nil", "List", "Bag", "li", "Description")]
-)
+NAMED = IRIS | st.sampled_from([ox.NamedNode(RDF + name) for name in ("nil", "List", "Bag", "li", "Description")])
 BLANKS = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.é-]{0,4}[a-z]", fullmatch=True).map(ox.BlankNode)
 LANGUAGES = st.sampled_from(["en", "zh-hant-tw", "x-klingon"])
 DATATYPES = st.sampled_from(
@@ -319,9 +315,7 @@ DATATYPES = st.sampled_from(
     + [RDF + name for name in ("XMLLiteral", "JSON", "HTML")]
     + ["http://example.org/a?b&c", "https://www.w3.org/ns/i18n#ar_rtl"]
 )
-LEXICAL = st.sampled_from(
-    ["01", "1", "+1", "1.", ".5", "1.50", "1e0", "1.0E2", "true", "1", "<a>b</a>", '{"b":1}']
-)
+LEXICAL = st.sampled_from(["01", "1", "+1", "1.", ".5", "1.50", "1e0", "1.0E2", "true", "1", "<a>b</a>", '{"b":1}'])
 
 
 def literals(text: st.SearchStrategy[str]) -> st.SearchStrategy[ox.Literal]:

@@ -380,5 +380,5 @@ class GateMachine(RuleBasedStateMachine):
             assert self.world.check().ok
 
 
-GateMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30)
+GateMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=50)
 TestGate = GateMachine.TestCase

@@ -212,6 +212,17 @@ def test_an_object_with_no_more_than_read_is_a_stream() -> None:
     assert read(source) == QUADS
 
 
+def test_a_stream_that_fails_is_an_open_error() -> None:
+    class Broken:
+        name = "tape"
+
+        def read(self, size: int) -> bytes:
+            raise OSError("the tape is torn")
+
+    with pytest.raises(OpenError, match="tape cannot be read: the tape is torn"):
+        list(sources(Broken()))
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
 def test_a_named_pipe_is_a_stream(tmp_path: Path) -> None:
     path = tmp_path / "pipe"

@@ -114,10 +114,7 @@ def test_a_string_is_a_term(text: str, term: Term) -> None:
         '"\ud800"',
         "<>",
         "<relative>",
-        *(
-            f"http://example.org/{bad}"
-            for bad in (" ", "\t", "\0", "\x7f", "<", ">", '"', "{", "}", "|", "^")
-        ),
+        *(f"http://example.org/{bad}" for bad in (" ", "\t", "\0", "\x7f", "<", ">", '"', "{", "}", "|", "^")),
         *("http://example.org/`", "http://example.org/\\", "http://example.org/\ud800", "ex:a b", "ex:%zz"),
         f'"x"^^<{RDF}langString>',
         f'"x"^^<{RDF}dirLangString>',

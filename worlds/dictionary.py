@@ -298,7 +298,7 @@ class Interner:
                 number = last = last + 1
                 kind, value, datatype, language, direction = keys[index]
                 if value is None:
-                    value = f"w{number}"  # the id makes the label unique in the world
+                    value = f"w{number}"  # unique, but for labels that a caller brought along
                 code = value.encode()
                 stored = code if "\0" in value else value
                 rows.append((number, kind, stored, datatype, language, direction, crc32(code) & 0x7FFFFFFF))
@@ -306,4 +306,16 @@ class Interner:
         if last > _LAST_ID:
             raise IntegrityError(f"a world holds at most {_LAST_ID:,} terms")
         self._last = last
+        if self._rename and not self._all_new:
+            self._keep_apart(rows)
         self._connection.insert("INSERT INTO terms (id, kind, value, datatype, language, direction, hash)", rows)
+
+    def _keep_apart(self, rows: list[Row]) -> None:
+        """Give those of the new blank nodes another label whose label is taken already."""
+        nodes = [index for index, row in enumerate(rows) if row[1] == BLANK_NODE]
+        while nodes:
+            taken = self._dictionary.lookup([(BLANK_NODE, rows[index][2], None, None, None) for index in nodes])
+            nodes = [nodes[position] for position in taken]
+            for index in nodes:
+                label = rows[index][2] + "x"
+                rows[index] = (rows[index][0], BLANK_NODE, label, None, None, None, _hash(label))

@@ -121,7 +121,7 @@ class Embeddings:
     def drop_index(self) -> None:
         """Remove the native index; nothing else changes."""
         with self._connection.transaction():
-            self._connection.run(_VECTORS["drop_vector_index"])
+            self._connection.script(_VECTORS["drop_vector_index"])
 
     # -- embedding ------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Annotated, Literal, Optional
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 import typer
@@ -28,23 +28,23 @@ def load(
         ),
     ],
     format: Annotated[
-        Optional[str],
+        str | None,
         typer.Option("--format", "-f", help="turtle, nt, nq, trig, n3, rdfxml or jsonld; else by name and content."),
     ] = None,
     graph: Annotated[
-        Optional[str], typer.Option("--graph", "-g", metavar="IRI", help="Put all of it into this graph.")
+        str | None, typer.Option("--graph", "-g", metavar="IRI", help="Put all of it into this graph.")
     ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="In place of what the graph, or each graph of the input, held.")
     ] = False,
     no_embed: Annotated[bool, typer.Option("--no-embed", help="Leave the new texts to `worlds embed`.")] = False,
     embedder: EmbedderName = "auto",
-    author: Annotated[Optional[str], typer.Option(help="Who made this change, for the history.")] = None,
-    message: Annotated[Optional[str], typer.Option("--message", "-m", help="Why, for the history.")] = None,
+    author: Annotated[str | None, typer.Option(help="Who made this change, for the history.")] = None,
+    message: Annotated[str | None, typer.Option("--message", "-m", help="Why, for the history.")] = None,
     allow_network: Annotated[
-        Optional[list[str]], typer.Option(metavar="HOST", help="Fetch URLs of this host; may be repeated.")
+        list[str] | None, typer.Option(metavar="HOST", help="Fetch URLs of this host; may be repeated.")
     ] = None,
-    base: Annotated[Optional[str], typer.Option(metavar="IRI", help="What relative IRIs are relative to.")] = None,
+    base: Annotated[str | None, typer.Option(metavar="IRI", help="What relative IRIs are relative to.")] = None,
     json: Json = False,
 ) -> None:
     """Load RDF into a world, as one revision; makes the world if there is none.

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Sets up a virtual environment of its own and runs the project in it; needs Python 3.11, git and a package index.
+
+    python3 dev.py demo          set up, then load, search and ask the knowledge base in examples/
+    python3 dev.py test          set up, then format check, lint, types and tests
+    python3 dev.py test ARG...   set up, then pytest alone with these arguments, such as --long or tests/test_gate.py
+    python3 dev.py run ARG...    set up, then python with these arguments, such as -m benchmarks.load
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+ENVIRONMENT = ROOT / ".venv"
+PYTHON = ENVIRONMENT / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+# By this exact version pip finds a build without CUDA where there is one; a later torch brings several GB of it.
+TORCH = "torch==2.13.0"
+
+
+def call(*command: str) -> None:
+    """Run a command in the project's folder; leave with its exit code if it fails."""
+    code = subprocess.run(command, cwd=ROOT, check=False).returncode
+    if code:
+        sys.exit(code)
+
+
+def set_up() -> None:
+    """Make the environment, or bring it up to date when pyproject.toml or this file changed."""
+    inputs = (ROOT / "pyproject.toml").read_bytes() + Path(__file__).read_bytes()
+    stamp = ENVIRONMENT / "set-up-for"
+    wanted = hashlib.sha256(inputs).hexdigest()
+    if stamp.is_file() and stamp.read_text() == wanted:
+        return
+    print("Setting up .venv, once: a few minutes, most of them for torch.", flush=True)
+    venv.create(ENVIRONMENT, with_pip=True, clear=ENVIRONMENT.exists())
+    pip = (str(PYTHON), "-m", "pip", "--disable-pip-version-check", "install", "--quiet")
+    call(*pip, TORCH)
+    call(*pip, TORCH, "--editable", ".[semantic,model,dev]")
+    stamp.write_text(wanted)
+
+
+def main() -> None:
+    """Do what the command line says."""
+    verb, *arguments = sys.argv[1:] or ["help"]
+    if verb not in ("demo", "test", "run"):
+        print(__doc__)
+        sys.exit(0 if verb in ("help", "-h", "--help") else 2)
+    if sys.version_info < (3, 11):
+        sys.exit(f"Python 3.11 or newer is needed; this is {sys.version.split()[0]}")
+    set_up()
+    python = str(PYTHON)
+    if verb == "demo":
+        call(python, "examples/quickstart.py", *arguments)
+    elif verb == "run":
+        call(python, *arguments)
+    elif arguments:
+        call(python, "-m", "pytest", *arguments)
+    else:
+        call(python, "-m", "ruff", "format", "--check", ".")
+        call(python, "-m", "ruff", "check", ".")
+        call(python, "-m", "mypy")
+        call(python, "-m", "pytest", "-n", "2")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""The commands on the file as a whole: export, stats, check, backup, compact."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from worlds.cli import show
+from worlds.cli.errors import NO
+from worlds.cli.options import Json, WorldPath, examples, opened
+from worlds.cli.terminal import note, output, waiting, write_json
+
+
+def export(
+    path: WorldPath,
+    target: Annotated[
+        str,
+        typer.Argument(metavar="[TARGET]", help="A file (.gz, .bz2 and .zst compress), or - for standard output."),
+    ] = "-",
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            "-f",
+            help="turtle, nt, nq, trig, rdfxml or jsonld.",
+            show_default="by the target's name, else nq",
+        ),
+    ] = None,
+    graph: Annotated[
+        str | None, typer.Option("--graph", "-g", metavar="IRI", help="Only this graph ('default': the default one).")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Write the quads to a file or to standard output, as they were given.
+
+    A file is put in place only when it is complete.
+    """
+    if target == "-" and json:
+        raise typer.BadParameter("--json needs a TARGET; JSON-LD on standard output is --format jsonld")
+    with opened(path) as world:
+        if target == "-":
+            sys.stdout.flush()
+            world.export(sys.stdout.buffer, format=format, graph=graph)
+            return
+        with waiting(f"writing {target}"):
+            count = world.export(target, format=format, graph=graph)
+        if json:
+            write_json({"target": target, "quads": count})
+        else:
+            output().print(f"{count:,} quads in {target}")
+
+
+def stats(path: WorldPath, json: Json = False) -> None:
+    """Tell what a world holds: counts, sizes, the embedder, what is pending."""
+    with opened(path) as world:
+        told = world.stats().to_dict()
+    if json:
+        write_json(told)
+    else:
+        show.print_facts(output(), told)
+
+
+def check(path: WorldPath, json: Json = False) -> None:
+    """Verify that quads, chunks, full-text and vectors agree. Exits with 1 if they do not."""
+    with opened(path) as world:
+        with waiting("checking"):
+            report = world.check()
+    if json:
+        write_json(report.to_dict())
+    elif report.ok:
+        output().print("no problems")
+    else:
+        show.print_problems(output(), report)
+    if not report.ok:
+        raise typer.Exit(NO)
+
+
+def backup(
+    path: WorldPath,
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="The copy, a new file.", show_default=False)],
+    json: Json = False,
+) -> None:
+    """Write a complete copy of a world, while others go on using it."""
+    with opened(path) as world:
+        with waiting(f"writing {target}"):
+            world.backup(target)
+    size = Path(target).stat().st_size
+    if json:
+        write_json({"target": target, "bytes": size})
+    else:
+        output().print(f"{show.size(size)} in {target}")
+
+
+def compact(path: WorldPath, json: Json = False) -> None:
+    """Give unused space back."""
+    began = time.perf_counter()
+    with opened(path, write=True) as world:
+        before = os.path.getsize(path)  # noqa: PTH202  # a path that may be none
+        with waiting("compacting"):
+            world.compact()
+    after = os.path.getsize(path)  # noqa: PTH202
+    if json:
+        write_json({"before": before, "after": after, "seconds": round(time.perf_counter() - began, 3)})
+    else:
+        output().print(f"{show.size(before)} before, {show.size(after)} now")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(
+        epilog=examples(
+            "worlds export kb.db kb.nq.gz",
+            "worlds export kb.db --graph ex:people --format turtle | less",
+        )
+    )(export)
+    app.command(epilog=examples("worlds stats kb.db", "worlds stats kb.db --json | jq .quads"))(stats)
+    app.command(epilog=examples("worlds check kb.db && echo fine"))(check)
+    app.command(epilog=examples("worlds backup kb.db kb-2025-01-31.db"))(backup)
+    app.command(epilog=examples("worlds compact kb.db"))(compact)

@@ -1,0 +1,203 @@
+"""How hits, facts and problems are printed for people."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rich.padding import Padding
+from rich.text import Text
+
+from worlds.cli.table import table
+from worlds.cli.terminal import clean
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from worlds.check import Report
+    from worlds.hits import Hit, Leg, SearchResults
+
+_MARKED = re.compile(r"\*\*(.+?)\*\*")
+_WIDEST = 100  # cells of a line of text, however wide the terminal is
+_OTHERS = 3  # further subjects that a hit names
+_PARAMETER = 100  # characters shown of a parameter
+
+
+def _term(term: object, prefixes: Mapping[str, str]) -> str:
+    from worlds.graph.terms import format_term, to_oxigraph
+
+    return clean(format_term(to_oxigraph(term), prefixes))
+
+
+# --- search -------------------------------------------------------------------------------------------------------
+
+
+def print_hits(console: Console, hits: SearchResults, prefixes: Mapping[str, str]) -> None:
+    """The hits, best first: label, subject and types, and the text under its predicate."""
+    indent = len(str(len(hits))) + 2
+    for rank, hit in enumerate(hits, 1):
+        if rank > 1:
+            console.print()
+        subject = _term(hit.subject, prefixes)
+        title = Text(f"{rank}. ".rjust(indent), style="dim")
+        if hit.label:
+            title.append(clean(hit.label), style="bold not dim")
+        else:
+            title.append(subject, style="cyan not dim")
+        title.append(f"  {hit.score:.4f}")
+        _print(console, title, 0)
+        about = Text()
+        if hit.label:
+            about.append(subject, style="cyan")
+        if hit.types:
+            about.append(" a " if about else "a ", style="dim")
+            about.append(", ".join(_term(kind, prefixes) for kind in hit.types), style="green")
+        if hit.graph is not None:
+            about.append(f" in {_term(hit.graph, prefixes)}", style="dim")
+        if about:
+            _print(console, about, indent)
+        snippet = Text(f"{_term(hit.predicate, prefixes)}: ", style="dim")
+        snippet.append_text(highlighted(clean(hit.snippet)))
+        _print(console, snippet, indent)
+        others = _others(hit, prefixes)
+        if others:
+            _print(console, Text(others, style="dim"), indent)
+
+
+def _print(console: Console, text: Text, indent: int) -> None:
+    if console.is_terminal:
+        width = min(console.width, _WIDEST)
+        console.print(Padding(text, (0, 0, 0, indent), expand=False), width=width)
+    else:
+        console.print(Text(" " * indent).append_text(text), soft_wrap=True)
+
+
+def highlighted(snippet: str) -> Text:
+    """The snippet with its **matches** set off."""
+    text = Text(style="not dim")
+    at = 0
+    for match in _MARKED.finditer(snippet):
+        text.append(snippet[at : match.start()])
+        text.append(match[1], style="bold yellow")
+        at = match.end()
+    return text.append(snippet[at:])
+
+
+def _others(hit: Hit, prefixes: Mapping[str, str]) -> str:
+    """The other subjects of the same text."""
+    subjects = list(dict.fromkeys(quad[0] for quad in hit.quads if quad[0] != hit.subject))
+    if not subjects:
+        return ""
+    named = ", ".join(_term(subject, prefixes) for subject in subjects[:_OTHERS])
+    more = len(subjects) - _OTHERS
+    return f"also {named}" + (f" and {more:,} more" if more > 0 else "")
+
+
+def print_explanation(console: Console, hits: SearchResults) -> None:
+    """What each list gave to each hit, and how the search was answered."""
+    told = hits.explain
+    if hits:
+        legs = [name for name in ("vector", "text") if any(name in (hit.explain or {}) for hit in hits)]
+        head = ["rank", "score"]
+        for name in legs:
+            head += [f"{name} rank", "cosine" if name == "vector" else "BM25", "gives"]
+        rows = [
+            [str(rank), f"{hit.score:.5f}", *(cell for name in legs for cell in _leg((hit.explain or {}).get(name)))]
+            for rank, hit in enumerate(hits, 1)
+        ]
+        console.print()
+        _print_lines(console, table(head, rows, width=None))
+    facts: dict[str, object] = {"mode": told.mode}
+    if told.plan is not None:
+        facts["plan"] = f"{told.plan}: {told.reason}"
+    if told.eligible is not None:
+        facts["eligible"] = f"{told.eligible:,} chunks pass the filter"
+    if told.compared is not None:
+        facts["compared"] = f"{told.compared:,} vectors"
+    if told.match is not None:
+        facts["words"] = told.match
+    facts["time"] = ", ".join(f"{step} {time:,.1f} ms" for step, time in told.milliseconds.items())
+    console.print()
+    print_facts(console, facts)
+
+
+def _leg(leg: Leg | None) -> tuple[str, str, str]:
+    return ("", "", "") if leg is None else (str(leg.rank), f"{leg.value:.3f}", f"{leg.contribution:.5f}")
+
+
+def print_sql(console: Console, statement: str, parameters: Sequence[object]) -> None:
+    """The statement, and its parameters as comments, long ones cut."""
+    console.print(Text(statement.rstrip() + ";"), soft_wrap=True)
+    for number, value in enumerate(parameters, 1):
+        shown = f"{len(value):,} bytes" if isinstance(value, bytes) else repr(value)
+        if len(shown) > _PARAMETER:
+            shown = f"{shown[:_PARAMETER]}… ({len(shown):,} characters)"
+        console.print(Text(f"-- ?{number} = {clean(shown)}", style="dim"), soft_wrap=True)
+
+
+def json_value(value: object) -> object:
+    """A parameter of a statement for JSON; bytes as {"base64": …}."""
+    return {"base64": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
+
+
+# --- the file -----------------------------------------------------------------------------------------------------
+
+
+def print_facts(console: Console, facts: Mapping[str, object]) -> None:
+    """Names and values, one a line; what is nested is named by its path."""
+    rows = list(_flat(facts))
+    names = max((len(name) for name, _ in rows), default=0)
+    for name, value in rows:
+        line = Text(name.ljust(names + 2), style="dim")
+        line.append(clean(value), style="not dim")
+        console.print(line, soft_wrap=True)
+
+
+def _flat(facts: Mapping[str, object], path: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in facts.items():
+        name = f"{path}{key.replace('_', ' ')}"
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{name} ")
+        else:
+            yield name, _fact(key, value)
+
+
+def _fact(key: str, value: object) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return size(value) if "bytes" in key else f"{value:,}"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value)) or "none"
+    return str(value)
+
+
+def print_problems(console: Console, report: Report) -> None:
+    """The problems that a check found, each with examples."""
+    for problem in report.problems:
+        line = Text(f"{problem.kind}: ", style="bold red")
+        line.append(clean(problem.message), style="not bold default")
+        console.print(line, soft_wrap=True)
+        for example in problem.examples:
+            console.print(Text(f"  {clean(str(example))}", style="dim"), soft_wrap=True)
+
+
+def size(count: int) -> str:
+    """A number of bytes as one reads it: 12.3 MB."""
+    value = float(count)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if value < 1000:
+            return f"{value:,.0f} {unit}" if unit == "bytes" else f"{value:,.1f} {unit}"
+        value /= 1000
+    return f"{value:,.1f} TB"
+
+
+def _print_lines(console: Console, lines: Iterator[str]) -> None:
+    console.print(Text(next(lines), style="bold"), soft_wrap=True)
+    for line in lines:
+        console.print(Text(line), soft_wrap=True)
+
