@@ -17,11 +17,12 @@ MAX_CHARS = 10_000
 """A query is read up to here; what follows is ignored."""
 MAX_TERMS = 64
 """A query searches its first terms up to this many, repeated ones counted, and excludes as many."""
+MAX_BEGINNINGS = 8
+"""Of its `prefix*` terms a query searches this many as such, the others as whole words: each can be slow."""
 MAX_PHRASE = 32
 """A phrase is searched by its first words (letters, in unspaced scripts) up to this many."""
 
-STOP_WORDS = frozenset(
-    """
+_STOP_WORDS = """
     a about above after again against all also am an and any are as at be because been before being below
     between both but by can could did do does doing down during each few for from further had has have having he
     her here hers herself him himself his how i if in into is it its itself just may me might more most must my
@@ -29,8 +30,8 @@ STOP_WORDS = frozenset(
     some such than that the their theirs them themselves then there these they this those through to too under
     until up very was we were what when where which while who whom why will with would you your yours yourself
     yourselves
-    """.split()
-)
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
 """English words that tell nothing of a subject. A query of nothing else keeps them."""
 
 # A minus excludes only at the beginning of a word. A straight quote opens before a word and closes after one, so
@@ -55,10 +56,13 @@ _non_blanks = re.compile(r"\S+").finditer
 # then miss their word, instead of 19 %.
 _SUFFIXES = (
     "ability able al ality ance ation ator ed ence er es ical icity ies ing ion ional ity ive ization ment ness ous"
-).split()
-_ENDINGS = frozenset(suffix[:size] for suffix in _SUFFIXES for size in range(1, len(suffix) + 1))
-_LONGEST_SUFFIX = max(map(len, _SUFFIXES))
+)
+_ENDINGS = frozenset(suffix[:size] for suffix in _SUFFIXES.split() for size in range(1, len(suffix) + 1))
+_LONGEST_SUFFIX = max(map(len, _ENDINGS))
 _SHORTEST_STEM = 4
+
+# A longer quote in a query is a title or a saying, seldom to be found word for word.
+_LONGEST_QUOTE = 4
 
 _MARKS = {"Mn", "Mc", "Me", "Co"}  # what is part of a word beside letters and digits: marks, private use
 
@@ -67,9 +71,10 @@ def to_match(words: str) -> str | None:
     """The FTS5 MATCH expression for a person's words, or None when they hold nothing that can be searched.
 
     Never raises, nor does FTS5 on the result, whatever the words. It finds texts with any of the words, bar
-    English stop-words (unless there is nothing else). `"quoted words"` are searched as a phrase, `prefix*` as
-    the beginning of a word (of two letters or more), and texts with `-word` or `-"quoted words"` are excluded;
-    without anything to search for, those are ordinary words, and so are `-5`, `--json`, AND and unbalanced quotes.
+    English stop-words (unless there is nothing else). `"quoted words"` are searched as a phrase (more than
+    four beside other words: as a phrase and as words), `prefix*` as the beginning of a word (of two letters or
+    more), and texts with `-word` or `-"quoted words"` are excluded; with nothing to search for beside them, those
+    are ordinary words, and so are `-5`, `--json`, AND, and what follows an unbalanced quote.
 
     A word is read as the index's tokenizer reads it. A compound (`state-of-the-art`) becomes its parts, and
     the phrase too where a part is a single letter or has digits (`x-ray`, `covid-19`). A run of a script
@@ -94,22 +99,36 @@ def to_match(words: str) -> str | None:
         terms, unwanted = _terms(unwanted), []
     if not terms:
         return None
-    query = " OR ".join(terms[:MAX_TERMS])
+    query = _any(terms)
     excluded: list[str] = []
     for text, quoted in unwanted[:MAX_TERMS]:
         beginning = None if quoted else _beginning(text)
         excluded += _phrase(beginning, star=True) if beginning else _phrase(text)
-    return f"({query}) NOT ({' OR '.join(excluded)})" if excluded else query
+    return f"({query}) NOT ({_any(excluded)})" if excluded else query
+
+
+def _any(terms: list[str]) -> str:
+    kept = terms[:MAX_TERMS]
+    beginnings = [place for place, term in enumerate(kept) if term.endswith("*")]
+    for place in beginnings[MAX_BEGINNINGS:]:
+        kept[place] = kept[place][:-1]
+    return " OR ".join(kept)
 
 
 def _terms(items: list[tuple[str, bool]]) -> list[str]:
     terms: list[str] = []
     stop_words: list[str] = []
+    only_quotes = all(quoted for _, quoted in items)
     for text, quoted in items:
         if len(terms) >= MAX_TERMS:
             break
-        if quoted:
+        if text.isascii() and text.isalpha() and not quoted:  # nearly all, so the short way
+            (stop_words if text.lower() in STOP_WORDS else terms).append(f'"{text}"')
+        elif quoted:
             terms += _phrase(text)
+            words = text.split()
+            if len(words) > _LONGEST_QUOTE and not only_quotes:
+                terms += _terms([(word, False) for word in words])
         elif _is_stop_word(text):
             stop_words += _phrase(text)
         else:

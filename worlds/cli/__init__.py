@@ -14,7 +14,7 @@ from worlds.cli import ask, keep, write
 from worlds.cli.errors import EXIT_CODES, Group
 from worlds.cli.options import examples
 
-_CODES = "\n\n".join(f"{code:4}  {meaning}" for code, (meaning, _) in EXIT_CODES.items())
+_CODES = "\n".join(f"{code:5}  {meaning}" for code, (meaning, _) in EXIT_CODES.items())
 
 app = typer.Typer(
     name="worlds",
@@ -25,7 +25,7 @@ app = typer.Typer(
         "worlds search kb.db solar cell stability --type ex:Paper",
         "worlds sparql kb.db 'SELECT ?s WHERE { ?s a ex:Paper } LIMIT 5'",
     )
-    + "\n\n[bold]Exit codes[/bold]\n\n"
+    + "\n\n[bold]Exit codes[/bold]\n"
     + _CODES,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,

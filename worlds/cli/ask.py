@@ -13,7 +13,7 @@ import typer
 from worlds.cli import show
 from worlds.cli.answers import ResultFormat, print_solutions
 from worlds.cli.errors import NO
-from worlds.cli.options import EmbedderName, Json, WorldPath, examples, opened
+from worlds.cli.options import Command, EmbedderName, WorldPath, examples, opened
 from worlds.cli.terminal import note, output, progress, waiting, write_json, write_utf8
 from worlds.errors import OpenError
 
@@ -47,7 +47,7 @@ def search(
         list[str],
         typer.Argument(
             metavar="QUERY...",
-            help="Words, in any script; '\"a phrase\"', 'this -not-that', 'prefix*'. '-' reads them from standard input.",
+            help="Words, in any script; '\"a phrase\"', 'this -not that', 'prefix*'. '-' reads standard input.",
             show_default=False,
         ),
     ],
@@ -62,7 +62,9 @@ def search(
     subclasses: Annotated[
         bool, typer.Option("--subclasses", help="--type takes in the classes below it.", rich_help_panel=FILTERS)
     ] = False,
-    graph: Annotated[Terms, _filter(("--graph", "-g"), "IRI", "Texts in this graph ('default': the default one).")] = None,
+    graph: Annotated[
+        Terms, _filter(("--graph", "-g"), "IRI", "Texts in this graph ('default': the default one).")
+    ] = None,
     lang: Annotated[Terms, _filter(("--lang", "-l"), "TAG", "Texts in this language ('': without one).")] = None,
     where: Annotated[
         str | None, _filter(("--where", "-w"), "PATTERN", "Subjects that match a SPARQL pattern over ?subject.")
@@ -174,7 +176,9 @@ def sparql(
         str | None,
         typer.Argument(metavar="[QUERY]", help="The query, or - for standard input.", show_default=False),
     ] = None,
-    file: Annotated[str | None, typer.Option("--file", "-f", metavar="FILE", help="Read the query from a file.")] = None,
+    file: Annotated[
+        str | None, typer.Option("--file", "-f", metavar="FILE", help="Read the query from a file.")
+    ] = None,
     format: Annotated[
         str | None,
         typer.Option(
@@ -185,7 +189,9 @@ def sparql(
             show_default="table or turtle",
         ),
     ] = None,
-    union: Annotated[bool, typer.Option("--union", help="Ask all graphs together, not the default graph alone.")] = False,
+    union: Annotated[
+        bool, typer.Option("--union", help="Ask all graphs together, not the default graph alone.")
+    ] = False,
     bind: Annotated[
         list[str] | None,
         typer.Option(
@@ -285,19 +291,21 @@ def _term(value: str) -> str:
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(
+        cls=Command,
         epilog=examples(
             "worlds search kb.db solar cell stability",
             "worlds search kb.db 'launch -shuttle' --type s:Mission --subclasses --lang en",
             "worlds search kb.db water --where '?subject s:year ?y FILTER(?y > 2000)' --explain",
             "worlds search kb.db water --mode text --json | jq -r '.hits[].subject'",
             "worlds search kb.db -- -not these words",
-        )
+        ),
     )(search)
     app.command(
+        cls=Command,
         epilog=examples(
             "worlds sparql kb.db 'SELECT ?type (COUNT(*) AS ?n) WHERE { ?s a ?type } GROUP BY ?type'",
             "worlds sparql kb.db --file query.rq --format csv > rows.csv",
             "worlds sparql kb.db 'SELECT ?p ?o WHERE { ?s ?p ?o }' --bind s=ex:apollo11",
             "worlds sparql kb.db 'ASK { ?s a ex:Rover }' && echo 'there are rovers'",
-        )
+        ),
     )(sparql)

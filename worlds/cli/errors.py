@@ -12,6 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from worlds.cli.options import Epilog
 from worlds.cli.terminal import prepare_streams, say
 from worlds.errors import (
     ConflictError,
@@ -34,7 +35,7 @@ INTERNAL = 70
 EXIT_CODES: dict[int, tuple[str, tuple[type[BaseException], ...]]] = {
     0: ("done", ()),
     NO: ("the answer is no: `check` found problems, or an ASK is false", ()),
-    2: ("wrong usage: an unknown option, a value that cannot be", (ValueError,)),
+    2: ("wrong usage: an unknown option, an impossible value", (ValueError,)),
     3: ("not found, not a world, or it cannot be read or written", (OpenError, SchemaError, OSError)),
     4: ("the input is not the RDF that it should be", (ParseError,)),
     5: ("a query or a filter that cannot be answered", (QueryError, FilterError)),
@@ -59,7 +60,7 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C, with what there is to say about the work that it stopped."""
 
 
-class Group(TyperGroup):
+class Group(Epilog, TyperGroup):
     """The commands. Whatever they raise ends here."""
 
     def main(
@@ -104,7 +105,7 @@ def _report(error: BaseException) -> int:
     if code == BROKEN_PIPE:
         _drop_output()
     elif code == INTERRUPTED:
-        say("interrupted", str(error) or "nothing was changed", style="bold yellow")
+        say("interrupted", str(error), style="bold yellow")
     elif code == INTERNAL:
         traceback.print_exception(error)
         say("error", f"a mistake in worlds, please report it: {type(error).__name__}: {error}", style="bold red")
@@ -132,9 +133,10 @@ def _is_usage_error(error: BaseException) -> bool:
 def _report_usage(error: Any) -> int:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "worlds"
-    message = error.format_message().strip().rstrip(".")
-    hint = f"see `{command} --help`"
-    if command.endswith(" search") and message.startswith("No such option"):
-        hint = f"words that begin with - go into quotes with others, or after --; {hint}"
-    say("error", f"{message[:1].lower()}{message[1:]}; {hint}", style="bold red")
+    message = error.format_message().strip().replace("Value error, ", "")
+    message = f"{message[:1].lower()}{message[1:]}"
+    if command.endswith(" search") and message.startswith("no such option"):
+        message += "; words that begin with - go into quotes with others, or after --"
+    stop = "" if message.endswith((".", "?")) else "."
+    say("error", f"{message}{stop} See `{command} --help`.", style="bold red")
     return 2

@@ -12,8 +12,8 @@ import typer
 
 from worlds.cli import show
 from worlds.cli.errors import NO
-from worlds.cli.options import Json, WorldPath, examples, opened
-from worlds.cli.terminal import note, output, waiting, write_json
+from worlds.cli.options import Command, Json, WorldPath, examples, opened
+from worlds.cli.terminal import output, waiting, write_json
 
 
 def export(
@@ -67,9 +67,8 @@ def stats(path: WorldPath, json: Json = False) -> None:
 
 def check(path: WorldPath, json: Json = False) -> None:
     """Verify that quads, chunks, full-text and vectors agree. Exits with 1 if they do not."""
-    with opened(path) as world:
-        with waiting("checking"):
-            report = world.check()
+    with opened(path) as world, waiting("checking"):
+        report = world.check()
     if json:
         write_json(report.to_dict())
     elif report.ok:
@@ -86,9 +85,8 @@ def backup(
     json: Json = False,
 ) -> None:
     """Write a complete copy of a world, while others go on using it."""
-    with opened(path) as world:
-        with waiting(f"writing {target}"):
-            world.backup(target)
+    with opened(path) as world, waiting(f"writing {target}"):
+        world.backup(target)
     size = Path(target).stat().st_size
     if json:
         write_json({"target": target, "bytes": size})
@@ -113,12 +111,13 @@ def compact(path: WorldPath, json: Json = False) -> None:
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(
+        cls=Command,
         epilog=examples(
             "worlds export kb.db kb.nq.gz",
             "worlds export kb.db --graph ex:people --format turtle | less",
-        )
+        ),
     )(export)
-    app.command(epilog=examples("worlds stats kb.db", "worlds stats kb.db --json | jq .quads"))(stats)
-    app.command(epilog=examples("worlds check kb.db && echo fine"))(check)
-    app.command(epilog=examples("worlds backup kb.db kb-2025-01-31.db"))(backup)
-    app.command(epilog=examples("worlds compact kb.db"))(compact)
+    app.command(cls=Command, epilog=examples("worlds stats kb.db", "worlds stats kb.db --json | jq .quads"))(stats)
+    app.command(cls=Command, epilog=examples("worlds check kb.db && echo fine"))(check)
+    app.command(cls=Command, epilog=examples("worlds backup kb.db kb-2025-01-31.db"))(backup)
+    app.command(cls=Command, epilog=examples("worlds compact kb.db"))(compact)

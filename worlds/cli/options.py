@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
+from typer.core import TyperCommand
+
+from worlds.cli.terminal import output
 
 if TYPE_CHECKING:
     from worlds.world import World
@@ -27,7 +31,27 @@ EmbedderName = Annotated[
 def examples(*lines: str) -> str:
     """An epilog that shows command lines."""
     shown = [line.replace("[", r"\[") for line in lines]
-    return "\n\n".join(["[bold]Examples[/bold]", *(f"[dim]$[/dim] {line}" for line in shown)])
+    return "\n".join(["[bold]Examples[/bold]", *(f"  [dim]$[/dim] {line}" for line in shown)])
+
+
+class Epilog:
+    """Prints a command's epilog line by line; Typer's releases differ in what they make of its line ends."""
+
+    epilog: str | None
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help."""
+        epilog, self.epilog = self.epilog, None
+        try:
+            super().format_help(ctx, formatter)  # type: ignore[misc]  # Typer's
+        finally:
+            self.epilog = epilog
+        if epilog:
+            output().print(Text.from_markup(epilog), soft_wrap=True)
+
+
+class Command(Epilog, TyperCommand):
+    """A command."""
 
 
 @contextlib.contextmanager

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rich.padding import Padding
 from rich.text import Text
 
 from worlds.cli.table import table
@@ -38,43 +37,37 @@ def print_hits(console: Console, hits: SearchResults, prefixes: Mapping[str, str
     """The hits, best first: label, subject and types, and the text under its predicate."""
     indent = len(str(len(hits))) + 2
     for rank, hit in enumerate(hits, 1):
-        if rank > 1:
-            console.print()
         subject = _term(hit.subject, prefixes)
         title = Text(f"{rank}. ".rjust(indent), style="dim")
         if hit.label:
-            title.append(clean(hit.label), style="bold not dim")
-        else:
-            title.append(subject, style="cyan not dim")
-        title.append(f"  {hit.score:.4f}")
-        _print(console, title, 0)
-        about = Text()
-        if hit.label:
-            about.append(subject, style="cyan")
+            title.append(clean(hit.label), style="not dim bold").append("  ")
+        title.append(subject, style="not dim cyan")
         if hit.types:
-            about.append(" a " if about else "a ", style="dim")
-            about.append(", ".join(_term(kind, prefixes) for kind in hit.types), style="green")
+            title.append(" a ")
+            title.append(", ".join(_term(kind, prefixes) for kind in hit.types), style="not dim green")
         if hit.graph is not None:
-            about.append(f" in {_term(hit.graph, prefixes)}", style="dim")
-        if about:
-            _print(console, about, indent)
-        snippet = Text(f"{_term(hit.predicate, prefixes)}: ", style="dim")
-        snippet.append_text(highlighted(clean(hit.snippet)))
-        _print(console, snippet, indent)
-        others = _others(hit, prefixes)
-        if others:
-            _print(console, Text(others, style="dim"), indent)
+            title.append(" in ").append(_term(hit.graph, prefixes), style="not dim magenta")
+        title.append(f"  {hit.score:.4f}")
+        _print(console, title, 0, indent)
+        language = getattr(hit.literal, "language", None)
+        text = Text(f"{_term(hit.predicate, prefixes)}{f'@{language}' if language else ''}: ", style="dim")
+        text.append_text(_highlighted(clean(hit.snippet)))
+        _print(console, text, indent, indent)
+        if others := _others(hit, prefixes):
+            _print(console, Text(others, style="dim"), indent, indent)
 
 
-def _print(console: Console, text: Text, indent: int) -> None:
-    if console.is_terminal:
-        width = min(console.width, _WIDEST)
-        console.print(Padding(text, (0, 0, 0, indent), expand=False), width=width)
-    else:
-        console.print(Text(" " * indent).append_text(text), soft_wrap=True)
+def _print(console: Console, text: Text, first: int, rest: int) -> None:
+    """Print a text with its first line and the rest indented."""
+    if not console.is_terminal:
+        console.print(Text(" " * first).append_text(text), soft_wrap=True)
+        return
+    for number, line in enumerate(text.wrap(console, min(console.width, _WIDEST) - rest)):
+        line.rstrip()
+        console.print(Text(" " * (rest if number else first)).append_text(line), soft_wrap=True)
 
 
-def highlighted(snippet: str) -> Text:
+def _highlighted(snippet: str) -> Text:
     """The snippet with its **matches** set off."""
     text = Text(style="not dim")
     at = 0
@@ -200,4 +193,3 @@ def _print_lines(console: Console, lines: Iterator[str]) -> None:
     console.print(Text(next(lines), style="bold"), soft_wrap=True)
     for line in lines:
         console.print(Text(line), soft_wrap=True)
-

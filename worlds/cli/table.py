@@ -52,7 +52,9 @@ def _fitted(widths: list[int], room: int, most: int) -> list[int]:
 
 
 def _lines(row: Sequence[str], widths: list[int], numbers: list[bool]) -> Iterator[str]:
-    parts = [[cell] if cell_len(cell) <= width else folded(cell, width) for cell, width in zip(row, widths, strict=True)]
+    parts = [
+        [cell] if cell_len(cell) <= width else folded(cell, width) for cell, width in zip(row, widths, strict=True)
+    ]
     for line in range(max(map(len, parts), default=0)):
         cells = []
         for part, width, number in zip(parts, widths, numbers, strict=True):

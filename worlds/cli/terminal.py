@@ -73,7 +73,7 @@ def say(kind: str, message: str, *, style: str = "bold") -> None:
 
     line = " ".join(clean(message).split())
     with contextlib.suppress(OSError):  # nobody reads it
-        messages().print(Text.assemble((f"{kind}: ", style), line), soft_wrap=True)
+        messages().print(Text.assemble((f"{kind}: " if line else kind, style), line), soft_wrap=True)
 
 
 def note(message: str) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import typer
 
 from worlds.cli.errors import Interrupted
-from worlds.cli.options import EmbedderName, Json, WorldPath, examples, opened
+from worlds.cli.options import Command, EmbedderName, Json, WorldPath, examples, opened
 from worlds.cli.terminal import note, output, progress, write_json
 from worlds.errors import OpenError
 
@@ -158,12 +158,14 @@ def embed(
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(
+        cls=Command,
         epilog=examples(
             "worlds load kb.db papers.ttl people.nq.gz",
             "worlds load kb.db data/ --graph https://example.org/import --replace",
             "curl -s https://example.org/x.ttl | worlds load kb.db - --format turtle",
-        )
+        ),
     )(load)
-    app.command(epilog=examples("worlds embed kb.db", "worlds embed kb.db --rebuild --embedder BAAI/bge-small-en-v1.5"))(
-        embed
-    )
+    app.command(
+        cls=Command,
+        epilog=examples("worlds embed kb.db", "worlds embed kb.db --rebuild --embedder BAAI/bge-small-en-v1.5"),
+    )(embed)

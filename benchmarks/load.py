@@ -1,0 +1,134 @@
+"""Loading beside peers, in one process: `python -m benchmarks.load [--quads 1000000] [--file FILE]`.
+
+The generated file is N-Triples: for each entity a type of 50, a label, an abstract of 60 words, a date, a number and
+five links, ten triples in all, so a million quads have 200,000 texts. Worlds writes terms, quads with four indexes,
+chunks, the full-text index and the revision, without embeddings; rdflib parses the same file into memory; pyoxigraph
+loads it into a store on disk of its own, without full-text. The three take turns, `--rounds` times, each load of
+Worlds in a process of its own so that its peak memory is its own. Sizes are those of the file after closing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.common import Sentences, environment, median, table, vocabulary
+
+TRIPLES_AN_ENTITY = 10
+EX = "http://example.org/"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+
+
+def generate(path: Path, quads: int, seed: int = 1) -> None:
+    """Write about `quads` triples."""
+    rng = random.Random(seed)
+    sentence = Sentences(vocabulary(30_000), seed)
+    entities = quads // TRIPLES_AN_ENTITY
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(entities):
+            subject = f"<{EX}resource/{number}>"
+            date = f"{rng.randint(1950, 2025)}-{rng.randint(1, 12):02}-{rng.randint(1, 28):02}"
+            lines = [
+                f"<http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <{EX}class/{rng.randint(0, 49)}>",
+                f'<http://www.w3.org/2000/01/rdf-schema#label> "{sentence(3)} {number}"@en',
+                f'<http://purl.org/dc/terms/abstract> "{sentence(60)}."',
+                f'<http://purl.org/dc/terms/issued> "{date}"^^<{XSD}date>',
+                f'<{EX}size> "{rng.randint(0, 100_000)}"^^<{XSD}integer>',
+                *[f"<{EX}link{link}> <{EX}resource/{rng.randrange(entities)}>" for link in range(5)],
+            ]
+            file.writelines(f"{subject} {line} .\n" for line in lines)
+
+
+def load_world(source: Path, target: Path) -> None:
+    """In a process of its own: load, and print the figures as JSON."""
+    import worlds
+
+    with worlds.open(target, embedder=None) as world:
+        began = time.perf_counter()
+        change = world.load(source)
+        seconds = time.perf_counter() - began
+        text, stored = world._connection.rows(
+            "SELECT (SELECT sum(length(CAST(value AS BLOB))) FROM terms WHERE id IN (SELECT term FROM chunks)), "
+            "(SELECT sum(pgsize) FROM dbstat WHERE name LIKE 'terms%' OR name LIKE 'quads%')"
+        )[0]
+    opened = []
+    for _ in range(5):
+        began = time.perf_counter()
+        with worlds.open(target, embedder=None):
+            opened.append((time.perf_counter() - began) * 1e3)
+    print(
+        json.dumps(
+            {
+                "seconds": seconds,
+                "quads": change.added,
+                "chunks": change.chunks,
+                "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+                "bytes": target.stat().st_size,
+                "text": text,
+                "stored": stored,
+                "open": median(opened),
+            }
+        )
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quads", type=int, default=1_000_000)
+    parser.add_argument("--file", type=Path, help="N-Triples to load in the place of generated ones")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--child", type=Path, nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        load_world(*options.child)
+        return
+    environment()
+    with tempfile.TemporaryDirectory() as folder:
+        source = options.file or Path(folder, "generated.nt")
+        if not options.file:
+            generate(source, options.quads)
+        rounds = [one_round(source, Path(folder), number) for number in range(options.rounds)]
+    last = rounds[-1]["world"]
+    seconds = {name: median([one[name]["seconds"] for one in rounds]) for name in ("world", "rdflib", "pyoxigraph")}
+    quads = last["quads"]
+    table(
+        f"{quads:,} quads, {last['chunks']:,} chunks; medians of {options.rounds} rounds",
+        ("loader", "load_s", "quads_per_s", "times rdflib's speed"),
+        [(name, value, int(quads / value), seconds["rdflib"] / value) for name, value in seconds.items()],
+    )
+    ratios = [one["rdflib"]["seconds"] / one["world"]["seconds"] for one in rounds]
+    print("\nratios by round: " + ", ".join(f"{ratio:.2f}" for ratio in ratios))
+    table(
+        "the world's file",
+        ("file_MB", "file_bytes_per_quad", "chunked texts_MB", "terms, quads and their indexes_bytes_per_quad",
+         "the same without chunked texts_bytes_per_quad", "peak_memory_MB", "open_ms"),
+        [(last["bytes"] / 1e6, last["bytes"] / quads, last["text"] / 1e6, last["stored"] / quads,
+          (last["stored"] - last["text"]) / quads, last["peak"], last["open"])],
+    )  # fmt: skip
+
+
+def one_round(source: Path, folder: Path, number: int) -> dict[str, dict[str, float]]:
+    import pyoxigraph
+    import rdflib
+
+    target = folder / f"{number}.db"
+    command = [sys.executable, "-m", "benchmarks.load", "--child", str(source), str(target)]
+    world = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+    target.unlink()
+    began = time.perf_counter()
+    rdflib.Graph().parse(source, format="nt")
+    parsed = time.perf_counter() - began
+    began = time.perf_counter()
+    pyoxigraph.Store(str(folder / f"store{number}")).bulk_load(path=str(source), format=pyoxigraph.RdfFormat.N_TRIPLES)
+    return {"world": world, "rdflib": {"seconds": parsed}, "pyoxigraph": {"seconds": time.perf_counter() - began}}
+
+
+if __name__ == "__main__":
+    main()
