@@ -52,6 +52,9 @@ SELECT id FROM chunks_fts_docsize WHERE id NOT IN (SELECT id FROM chunks);
 -- Raises if the full-text index disagrees with the chunks; writes nothing, but counts as a write.
 INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('integrity-check', 1);
 
+-- name: chunk_ids
+SELECT group_concat(id) FROM chunks;
+
 -- name: some_texts
 -- Gives (chunk id, indexed text) of chunks spread over all.
 SELECT id, text FROM indexed_texts WHERE id IN (SELECT value FROM json_each(:ids_json));
@@ -79,13 +82,16 @@ SELECT id FROM vectors WHERE id IN (SELECT id FROM retired_vectors);
 SELECT DISTINCT vector FROM embedded_texts
 WHERE vector NOT IN (SELECT id FROM vectors) AND vector NOT IN (SELECT id FROM retired_vectors);
 
+-- name: vector_ids
+SELECT group_concat(id) FROM vectors WHERE embedding IS NOT NULL;
+
 -- name: vectors_in_range
 SELECT id, key, embedding FROM vectors WHERE id > :after ORDER BY id LIMIT :limit;
 
 -- name: vectors_by_id
 SELECT id, embedding FROM vectors WHERE id IN (SELECT value FROM json_each(:ids_json));
 
--- name: codes_by_id
+-- name: codes_in_range
 SELECT id, code FROM vector_codes WHERE id > :after AND id <= :last;
 
 -- name: codes_without_vectors

@@ -111,6 +111,7 @@ class Connection:
         self._write_lock = _write_lock(path)
         self._depth = 0  # of nested write transactions
         self._reading = False
+        self.rollbacks = 0  # at any level; what was read inside such a transaction may never have been
         self._closed = False
         try:
             # In a folder that cannot be written to, SQLite opens a WAL database only if told that nobody writes it.
@@ -229,6 +230,7 @@ class Connection:
             for sql in keep:
                 self.run(sql)
         except BaseException:
+            self.rollbacks += 1
             # A full disk makes SQLite roll back by itself; then there is nothing left to undo.
             with contextlib.suppress(WorldsError):
                 for sql in undo:

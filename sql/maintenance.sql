@@ -113,10 +113,6 @@ DELETE FROM terms WHERE id NOT IN (SELECT id FROM used);
 -- name: deleted
 SELECT changes();
 
--- name: rebuild_texts
--- Builds the full-text index anew from the chunks.
-INSERT INTO chunks_fts (chunks_fts) VALUES ('rebuild');
-
 -- name: merge_texts
 -- Brings the full-text index into one piece.
 INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize');

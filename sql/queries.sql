@@ -94,10 +94,12 @@ SELECT 1 FROM quads LIMIT 1;
 SELECT coalesce(max(revision), 0) FROM revisions;
 
 -- name: state
--- What a derived index must agree with: (revision, how often embeddings changed, how often vectors were removed).
+-- What a derived index must agree with: (revision, how often embeddings changed, how often vectors were removed,
+-- how many rows this connection has written, so that an open transaction is seen too).
 SELECT (SELECT coalesce(max(revision), 0) FROM revisions),
        (SELECT value FROM meta WHERE name = 'embedding_changes'),
-       (SELECT value FROM meta WHERE name = 'vector_removals');
+       (SELECT value FROM meta WHERE name = 'vector_removals'),
+       total_changes();
 
 -- name: insert_revision
 INSERT INTO revisions (revision, time, author, message, added, removed, first_quad)
@@ -125,13 +127,22 @@ WHERE terms.kind = 3
 INSERT INTO chunks (term, start, end) SELECT value & 4294967295, 0, value >> 32 FROM json_each(:pairs_json);
 
 -- name: chunks_without_quads
--- The chunks of the literals in ids_json that no quad holds any longer, quads under excluded predicates aside.
+-- The chunks of the literals in ids_json that no quad holds as text any longer; see texts_to_chunk.
 SELECT chunks.id, chunks.vector
-FROM json_each(:ids_json) AS sought CROSS JOIN chunks ON chunks.term = sought.value
+FROM json_each(:ids_json) AS sought
+CROSS JOIN terms ON terms.id = sought.value
+CROSS JOIN chunks ON chunks.term = sought.value
 WHERE NOT EXISTS (
     SELECT 1 FROM quads
     WHERE quads.object = chunks.term AND quads.predicate NOT IN (SELECT value FROM json_each(:excluded_json))
+      AND (terms.datatype IS NULL OR terms.datatype IN (SELECT value FROM json_each(:datatypes_json))
+           OR quads.predicate IN (SELECT value FROM json_each(:included_json)))
 );
+
+-- name: spans_of_terms
+SELECT chunks.term, chunks.start, chunks.end
+FROM json_each(:ids_json) AS sought CROSS JOIN chunks ON chunks.term = sought.value
+ORDER BY chunks.term, chunks.start;
 
 -- name: chunks_of_terms
 SELECT chunks.id, chunks.vector

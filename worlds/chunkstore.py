@@ -60,6 +60,8 @@ class ChunkStore:
         for quads in read_quads(self._connection, "literal_quads"):
             self.add(quads)
             self.drop(np.unique(quads[:, 2]))
+        # It makes no revision, but those who remember chunk ids must notice.
+        self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
 
     def add(self, quads: Ids) -> int:
         """Chunk the text literals of quads [n, 4] that were added; gives the number of chunks made."""
@@ -72,6 +74,7 @@ class ChunkStore:
         bulk = len(objects) >= _BULK and self._connection.row(_SQL["some_chunks"], (1,)) is None
         with self._connection.without("trigger", "chunks") if bulk else nullcontext():
             count = self._chunk(objects, any_datatype=False) + self._chunk(included, any_datatype=True)
+            count += self._resize(objects)
         if bulk:
             self._connection.run(_SQL["rebuild_fts"])  # half the cost of the trigger
         return count
@@ -100,10 +103,30 @@ class ChunkStore:
         by_predicate = {number: policy.sizes[iri] for iri, number in zip(iris, numbers, strict=True)}
         sizes: dict[int, ChunkSize] = {}
         rows = self._connection.rows(_SQL["predicates_of_objects"], (json_ids(terms),))
+        excluded = set(self._ids(policy.exclude))
         for term, predicate in rows:
+            if predicate in excluded:
+                continue
             size = by_predicate.get(predicate, policy.size)
             sizes[term] = min(sizes.get(term, size), size, key=lambda size: size.max_chars)
         return sizes
+
+    def _resize(self, terms: Ids) -> int:
+        """Cut those literals anew that came under, or lost, a predicate with a size; gives the number of chunks made."""
+        if not self.policy.sizes:
+            return 0
+        changed: list[int] = []
+        for ids in batches(terms):
+            spans: dict[int, list[tuple[int, int]]] = {}
+            for term, start, end in self._connection.rows(_SQL["spans_of_terms"], (ids,)):
+                spans.setdefault(term, []).append((start, end))
+            sizes = self._sizes(list(spans))
+            for term, stored in self._connection.rows(_SQL["texts"], (json.dumps(list(spans)),)):
+                text = stored.decode() if isinstance(stored, bytes) else stored
+                size = sizes.get(term, self.policy.size)
+                if chunk_spans(text, max_chars=size.max_chars, overlap=size.overlap) != spans[term]:
+                    changed.append(term)
+        return self.rechunk(np.array(changed, dtype=np.int64))
 
     def insert(
         self,
@@ -141,16 +164,21 @@ class ChunkStore:
         self._connection.insert("INSERT INTO chunks (term, start, end, text, segmented)", parts)
         return len(whole) + len(parts)
 
-    def drop(self, objects: Ids) -> None:
-        """Remove the chunks of those literals that no quad holds as text any longer."""
+    def drop(self, objects: Ids) -> int:
+        """Remove the chunks of literals that no quad holds as text any longer; gives the number of chunks made anew."""
         policy = self.policy
-        excluded = json_ids(self._ids(policy.exclude))
+        lists = {
+            "excluded_json": json_ids(self._ids(policy.exclude)),
+            "included_json": json_ids(self._ids(policy.include)),
+            "datatypes_json": json_ids(self._ids(policy.datatypes)),
+        }
         vectors: set[int] = set()
         for ids in batches(objects):
             statement = _SQL["chunks_without_quads"]
-            rows = self._connection.rows(statement, statement.bind(ids_json=ids, excluded_json=excluded))
+            rows = self._connection.rows(statement, statement.bind(ids_json=ids, **lists))
             vectors |= self.delete(rows)
         self.retire(vectors)
+        return self._resize(objects)
 
     def rechunk(
         self,

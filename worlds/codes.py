@@ -33,6 +33,7 @@ class Codes:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._state: tuple[object, object] | None = None
+        self._uncommitted: int | None = None  # rollbacks before the open transaction in which they were last read
         self._ids: Ids = np.empty(0, dtype=np.int64)  # ascending
         self._words: NDArray[np.uint64] = np.empty((0, 0), dtype=np.uint64)  # [words, capacity], column by column
         self._count = 0
@@ -47,6 +48,9 @@ class Codes:
 
     def refresh(self, changes: object, removals: object) -> None:
         """Agree with the file, whose counters are given; reads what was added, or all if vectors were removed."""
+        if self._uncommitted not in (None, self._connection.rollbacks):
+            self._state = None
+        self._uncommitted = self._connection.rollbacks if self._connection.in_transaction else None
         if self._state == (changes, removals):
             return
         grown = self._state is not None and self._state[1] == removals and _less(self._state[0], changes)
@@ -88,6 +92,8 @@ class Codes:
         vectors wanted. The cut lies `_MARGIN` standard deviations of the estimate beyond the tenth smallest distance,
         so that data without clear neighbours give more candidates than data with them, up to MOST.
         """
+        if not self._count:
+            return self.ids
         code = sign_codes(query[None, :])[0]
         padded = np.zeros(self._words.shape[0] * 8, dtype=np.uint8)
         padded[: len(code)] = code

@@ -172,6 +172,14 @@ def _sought(key: Row) -> list[Any]:
     return [_hash(value), kind, value, datatype, language, direction, 0]
 
 
+def _of_document(term: object) -> bool:
+    """Whether the term is, or contains, a blank node, and so means something in its document alone."""
+    kind = type(term)
+    if kind is ox.Triple:
+        return _of_document(term.subject) or _of_document(term.object)  # type: ignore[attr-defined]  # a triple
+    return kind is ox.BlankNode
+
+
 def _depth(term: object) -> int:
     return 1 + max(_depth(term.subject), _depth(term.object)) if isinstance(term, ox.Triple) else 0
 
@@ -193,7 +201,7 @@ class Interner:
         self.numbers: dict[Any, int] = {DEFAULT_GRAPH: 0}
         self.pending: list[Term] = []
         self._ids = array("q", [DEFAULT_GRAPH_ID])
-        self._blank_nodes: list[ox.BlankNode] = []
+        self._blank_nodes: list[Term] = []  # and the triple terms that have one
 
     @contextmanager
     def bulk(self) -> Iterator[None]:
@@ -211,7 +219,7 @@ class Interner:
         if number is None:
             number = self.numbers[term] = len(self._ids) + len(self.pending)
             self.pending.append(term)
-            if type(term) is ox.BlankNode:
+            if _of_document(term):
                 self._blank_nodes.append(term)
         return number
 

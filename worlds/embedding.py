@@ -25,7 +25,8 @@ _SLICE = 256  # texts embedded, and stored in one transaction
 Progress = Callable[[int, int], None]  # (chunks done, chunks to do)
 
 
-def _digest(text: str) -> bytes:
+def text_digest(text: str) -> bytes:
+    """What identifies a text that was embedded."""
     return blake2b(text.encode(), digest_size=16).digest()
 
 
@@ -138,13 +139,15 @@ class Embeddings:
         if not total:
             return 0
         self.adopt(embedder)
+        if progress:
+            progress(0, total)  # the first slice takes long: it loads the model
         done = asked = after = 0
         refitted: set[int] = set()
         while rows := self._connection.rows(_SQL["pending_chunks"], (after, _BLOCK)):
             after = rows[-1][0]
             by_text: dict[bytes, tuple[str, list[int]]] = {}
             for chunk, text in self._refit(embedder, rows, refitted):
-                by_text.setdefault(_digest(text), (text, []))[1].append(chunk)
+                by_text.setdefault(text_digest(text), (text, []))[1].append(chunk)
             done += self._reuse(by_text)
             ordered = sorted(by_text.items(), key=lambda item: len(item[1][0]))
             for start in range(0, len(ordered), _SLICE):

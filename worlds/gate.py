@@ -120,6 +120,8 @@ class Gate:
                     yield revision
                     if revision.added or revision.removed:
                         self._record(revision)
+                    elif revision.log:  # the same quads, but perhaps other chunks
+                        self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
                 except BaseException:
                     self._take_back(revision, 0)
                     raise
@@ -184,7 +186,7 @@ class Gate:
         added, restored = self._add(added, revision)
         chunks = self._chunks.add(added) if len(added) else 0
         if len(removed):
-            self._chunks.drop(np.unique(removed[:, 2]))
+            chunks += self._chunks.drop(np.unique(removed[:, 2]))
         # A quad that this revision had added and now removes, or the other way round, is no change of the revision.
         revision.removed += removed_net - restored
         revision.added += len(added) - restored - (len(removed) - removed_net)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import contextlib
 import gzip
+import itertools
 import os
 import secrets
 import shutil
@@ -83,7 +84,7 @@ def stats(connection: Connection, embeddings: Embeddings) -> Stats:
         size, created, quads, graphs, revisions, last, texts, chunks, pending, characters, retired = connection.rows(
             _SQL["counts"]
         )[0]
-        kinds = dict(connection.rows(_SQL["terms_by_kind"]))
+        kinds: dict[int, int] = dict(connection.rows(_SQL["terms_by_kind"]))
         stored = embeddings.stored
         predicates = connection.rows(_SQL["commonest_predicates"], (_COMMONEST,))
         rdf_type = Dictionary(connection).find([ox.NamedNode(RDF + "type")])[0]
@@ -181,14 +182,15 @@ class _Quads:
         self.count = 0
 
     def __iter__(self) -> Iterator[ox.Quad]:
-        quad = ox.Quad
-        for block in self._blocks:
-            if not self._graphs:
-                block[:, 3] = DEFAULT_GRAPH_ID
-            terms = self._dictionary.terms(np.unique(block).tolist())
-            for s, p, o, g in block.tolist():
-                yield quad(terms[s], terms[p], terms[o], terms[g])
-            self.count += len(block)
+        return itertools.chain.from_iterable(map(self._decoded, self._blocks))
+
+    def _decoded(self, block: Ids) -> Iterator[ox.Quad]:
+        self.count += len(block)
+        if not self._graphs:
+            block[:, 3] = DEFAULT_GRAPH_ID
+        terms = self._dictionary.terms(np.unique(block).tolist())
+        subjects, predicates, objects, graphs = (map(terms.__getitem__, column.tolist()) for column in block.T)
+        return map(ox.Quad, subjects, predicates, objects, graphs)
 
 
 def _table(columns: tuple[Any, ...]) -> Ids:
@@ -414,7 +416,7 @@ def compact(connection: Connection, embeddings: Embeddings) -> None:
         connection.run(_SQL["forget_all_retired"])
         _delete_unused_terms(connection)
     with connection.transaction():
-        connection.run(_SQL["rebuild_texts"])
+        connection.run(_QUERIES["rebuild_fts"])
         connection.run(_SQL["merge_texts"])
     if embeddings.stored is None:
         connection.vacuum()

@@ -79,6 +79,10 @@ class Search:
         self._filters = filters
         self._codes = codes
 
+    def state(self) -> tuple[Any, ...]:
+        """What tells one state of the world from another."""
+        return (*self._connection.rows(_SQL["state"])[0], self._connection.rollbacks)
+
     # -- the statement --------------------------------------------------------------------------------------------
 
     def prepare(
@@ -179,7 +183,7 @@ class Search:
         """Answer a search from one snapshot of the file."""
         with self._connection.snapshot():
             began = time.perf_counter()
-            state = self._connection.rows(_SQL["state"])[0]
+            state = self.state()
             statement, parameters, explanation, eligible = self.prepare(request, state)
             ready = time.perf_counter()
             try:

@@ -1,9 +1,9 @@
 """Turns a person's words into a query of the full-text index (SQLite FTS5).
 
-What finds best was measured over four collections (nDCG@10): any of the words, without stop-words (+.010),
-repeated words counted as often as they stand (+.015, for BM25 adds a repeated term again), and compounds as their
-parts, not as the phrase beside its parts (+.016); the phrase alone does as well, but finds nothing where the
-parts stand apart.
+What finds best was measured over four collections (nDCG@10): any of the words, without stop-words (+.009),
+repeated words counted as often as they stand (+.015; BM25 adds a repeated term again), and compounds as their
+parts rather than as the phrase beside its parts (+.014; the phrase alone does as well, but finds nothing where
+the parts stand apart).
 """
 
 from __future__ import annotations

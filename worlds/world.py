@@ -460,8 +460,7 @@ class World:
         chosen = [options.pop(name, defaults.get(name)) for name in names]
         request = self._request(text, *chosen, **options)
         with self._connection.snapshot():
-            state = self._connection.rows(_SQL["state"])[0]
-            statement, parameters, _, _ = self._search.prepare(request, state)
+            statement, parameters, _, _ = self._search.prepare(request, self._search.state())
         return statement.sql, parameters
 
     def _request(

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from worlds.cli.table import table
-from worlds.cli.terminal import clean, messages
+from worlds.cli.terminal import clean, counted, messages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,4 +82,4 @@ def print_solutions(console: Console, solutions: Solutions, prefixes: Mapping[st
         sys.stdout.write("\n".join(block) + "\n")
     if console.is_terminal:
         sys.stdout.flush()
-        messages().print(f"{len(rows):,} {'row' if len(rows) == 1 else 'rows'}", style="dim")
+        messages().print(counted(len(rows), "row"), style="dim")

@@ -209,7 +209,7 @@ def sparql(
     The prefixes that loaded files declared need no declaration. An ASK prints true, or false with exit code 1.
     """
     if json and format not in (None, "json"):
-        raise typer.BadParameter("--json and another --format exclude each other")
+        raise ValueError("--json and another --format exclude each other")
     form = ResultFormat("json" if json else format)
     text = _query(query, file)
     bindings = dict(_binding(item) for item in bind or ())
@@ -220,11 +220,13 @@ def sparql(
 
 
 def _print_answer(answer: Solutions | Triples | bool, form: ResultFormat, world: World) -> None:
+    from worlds.graph.results import Solutions
+
     if isinstance(answer, bool):
         write_utf8(form.boolean(answer))
         if not answer:
             raise typer.Exit(NO)
-    elif hasattr(answer, "variables"):
+    elif isinstance(answer, Solutions):
         if form.name is None or form.name == "table":
             print_solutions(output(), answer, world.prefixes)
         else:
@@ -235,7 +237,7 @@ def _print_answer(answer: Solutions | Triples | bool, form: ResultFormat, world:
 
 def _query(query: str | None, file: str | None) -> str:
     if (query is None) == (file is None):
-        raise typer.BadParameter("give one query: as an argument, as - for standard input, or by --file")
+        raise ValueError("give one query: as an argument, as - for standard input, or by --file")
     if query == "-" or file == "-":
         return _text(_read_stdin())
     if file is None:
@@ -267,7 +269,7 @@ def _binding(item: str) -> tuple[str, object]:
     name, equals, value = item.partition("=")
     name = name.strip().lstrip("?$")
     if not equals or not name:
-        raise typer.BadParameter(f"--bind takes NAME=TERM, not {item!r}")
+        raise ValueError(f"--bind takes NAME=TERM, not {item!r}")
     return name, _term(_text(value.strip()))
 
 

@@ -13,7 +13,7 @@ import typer
 from worlds.cli import show
 from worlds.cli.errors import NO
 from worlds.cli.options import Command, Json, WorldPath, examples, opened
-from worlds.cli.terminal import output, waiting, write_json
+from worlds.cli.terminal import counted, output, waiting, write_json
 
 
 def export(
@@ -41,7 +41,7 @@ def export(
     A file is put in place only when it is complete.
     """
     if target == "-" and json:
-        raise typer.BadParameter("--json needs a TARGET; JSON-LD on standard output is --format jsonld")
+        raise ValueError("--json needs a TARGET; JSON-LD on standard output is --format jsonld")
     with opened(path) as world:
         if target == "-":
             sys.stdout.flush()
@@ -52,17 +52,17 @@ def export(
         if json:
             write_json({"target": target, "quads": count})
         else:
-            output().print(f"{count:,} quads in {target}")
+            output().print(f"{counted(count, 'quad')} in {target}")
 
 
 def stats(path: WorldPath, json: Json = False) -> None:
     """Tell what a world holds: counts, sizes, the embedder, what is pending."""
     with opened(path) as world:
-        told = world.stats().to_dict()
+        told, prefixes = world.stats().to_dict(), world.prefixes
     if json:
         write_json(told)
     else:
-        show.print_facts(output(), told)
+        show.print_facts(output(), told, prefixes)
 
 
 def check(path: WorldPath, json: Json = False) -> None:

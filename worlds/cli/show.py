@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 _MARKED = re.compile(r"\*\*(.+?)\*\*")
 _WIDEST = 100  # cells of a line of text, however wide the terminal is
 _OTHERS = 3  # further subjects that a hit names
+_HIT = 40  # characters of a hit's name in the table that explains
 _PARAMETER = 100  # characters shown of a parameter
+
+
+def _iri(iri: str, prefixes: Mapping[str, str]) -> str:
+    from worlds.graph.terms import shorten
+
+    return clean(shorten(iri, prefixes))
 
 
 def _term(term: object, prefixes: Mapping[str, str]) -> str:
@@ -96,12 +103,18 @@ def print_explanation(console: Console, hits: SearchResults) -> None:
         head = ["rank", "score"]
         for name in legs:
             head += [f"{name} rank", "cosine" if name == "vector" else "BM25", "gives"]
+        head.append("hit")
         rows = [
-            [str(rank), f"{hit.score:.5f}", *(cell for name in legs for cell in _leg((hit.explain or {}).get(name)))]
+            [
+                str(rank),
+                f"{hit.score:.5f}",
+                *(cell for name in legs for cell in _leg((hit.explain or {}).get(name))),
+                clean(" ".join((hit.label or str(hit.subject)).split()))[:_HIT],
+            ]
             for rank, hit in enumerate(hits, 1)
         ]
         console.print()
-        _print_lines(console, table(head, rows, width=None))
+        _print_lines(console, table(head, rows, width=console.width if console.is_terminal else None))
     facts: dict[str, object] = {"mode": told.mode}
     if told.plan is not None:
         facts["plan"] = f"{told.plan}: {told.reason}"
@@ -138,23 +151,20 @@ def json_value(value: object) -> object:
 # --- the file -----------------------------------------------------------------------------------------------------
 
 
-def print_facts(console: Console, facts: Mapping[str, object]) -> None:
-    """Names and values, one a line; what is nested is named by its path."""
-    rows = list(_flat(facts))
-    names = max((len(name) for name, _ in rows), default=0)
-    for name, value in rows:
-        line = Text(name.ljust(names + 2), style="dim")
-        line.append(clean(value), style="not dim")
-        console.print(line, soft_wrap=True)
-
-
-def _flat(facts: Mapping[str, object], path: str = "") -> Iterator[tuple[str, str]]:
-    for key, value in facts.items():
-        name = f"{path}{key.replace('_', ' ')}"
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{name} ")
-        else:
-            yield name, _fact(key, value)
+def print_facts(console: Console, facts: Mapping[str, object], prefixes: Mapping[str, str] | None = None) -> None:
+    """Names and values, one a line; then what counts by IRI, each as a list."""
+    names = max(map(len, facts), default=0)
+    for name, value in facts.items():
+        if not isinstance(value, Mapping):
+            line = Text(name.replace("_", " ").ljust(names + 2), style="dim")
+            console.print(line.append(clean(_fact(name, value)), style="not dim"), soft_wrap=True)
+    for name, value in facts.items():
+        if isinstance(value, Mapping) and value:
+            console.print(Text(f"\n{name.replace('_', ' ')}", style="bold"))
+            width = max(len(f"{count:,}") for count in value.values())
+            for iri, count in value.items():
+                line = Text(f"  {count:>{width},}  ").append(_iri(iri, prefixes or {}), style="cyan")
+                console.print(line, soft_wrap=True)
 
 
 def _fact(key: str, value: object) -> str:

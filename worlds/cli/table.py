@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len, chop_cells
@@ -76,13 +75,14 @@ def _lists(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> It
 
 def folded(text: str, width: int) -> list[str]:
     """The text in lines of at most `width` cells, broken between words where it can be."""
-    if text.isascii():
-        return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
     lines: list[str] = []
-    for piece in chop_cells(text, width):
-        if lines and (space := lines[-1].rfind(" ")) > 0 and not piece.startswith(" "):
-            rest = lines[-1][space + 1 :]
-            if cell_len(rest) + cell_len(piece) <= width:
-                lines[-1], piece = lines[-1][:space], rest + piece
-        lines.append(piece.lstrip(" "))
-    return lines
+    line = ""
+    for word in text.split(" "):
+        if line and cell_len(line) + 1 + cell_len(word) <= width:
+            line += f" {word}"
+            continue
+        if line:
+            lines.append(line)
+        *full, line = chop_cells(word, width) or [""]
+        lines += full
+    return [*lines, line]

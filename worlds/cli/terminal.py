@@ -8,7 +8,7 @@ import io
 import json
 import os
 import sys
-import time
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ _CONTROLS = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n
     0x7F: 0x2421,
     **dict.fromkeys(range(0x80, 0xA0), 0xFFFD),
 }
-_UNSEEN = 0.3  # seconds of work that are over before a progress bar would be read
+_UNSEEN = 0.3  # seconds: shorter work shows no progress bar
 
 
 def prepare_streams() -> None:
@@ -81,6 +81,11 @@ def note(message: str) -> None:
     say("note", message, style="yellow")
 
 
+def counted(number: int, thing: str) -> str:
+    """The number and the thing, in the plural where it is one: `1 quad`, `2,000 quads`."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
 def write_json(document: object) -> None:
     """Print one JSON document; in ASCII where standard output is not UTF-8."""
     unicode = codecs.lookup(sys.stdout.encoding or "ascii").name == "utf-8"
@@ -99,45 +104,62 @@ def write_utf8(text: str) -> None:
 
 
 class Bar:
-    """Shows how far long work has come; the `progress` of a world's methods."""
+    """Shows how far long work has come; the `progress` of a world's methods.
+
+    It appears on a terminal only, and only after a moment: short work shows nothing.
+    """
 
     def __init__(self) -> None:
-        self.step = ""
-        self._began = time.monotonic()
+        self._lock = threading.RLock()
         self._bar: Progress | None = None
         self._task: Any = None
+        self._step: tuple[str, int, int | None] = ("opening", 0, None)
+        self._closed = False
+        self._timer = threading.Timer(_UNSEEN, self._show)
+        self._timer.daemon = True
+        if sys.stderr.isatty():
+            self._timer.start()
 
     def __call__(self, step: str, done: int, total: int | None) -> None:
-        """Take note of the progress, and show it once the work has taken long enough to be watched."""
-        changed = step != self.step
-        self.step = step
-        if not sys.stderr.isatty() or (self._bar is None and time.monotonic() - self._began < _UNSEEN):
-            return
-        if self._bar is None:
+        """Take note of how far the work has come."""
+        with self._lock:
+            self._step = (step, done, total)
+            self._update()
+
+    def _show(self) -> None:
+        with self._lock:
+            if self._closed:
+                return
             self._bar = _progress()
+            self._task = self._bar.add_task("", amount="")
+            self._update()
             self._bar.start()
-            changed = True
-        if changed:
-            if self._task is not None:
-                self._bar.remove_task(self._task)
-            self._task = self._bar.add_task(clean(step), total=None)
-        # A step that cannot tell how far it is has said 0.
-        known = total if done else None
-        amount = _amount(step, done, total)
-        self._bar.update(self._task, completed=done, total=known, amount=amount)
+
+    def _update(self) -> None:
+        if self._bar is not None:
+            step, done, total = self._step
+            amount = _amount(step, done, total)
+            # What says 0 may not say anything more before it is done: no share can be shown.
+            self._bar.update(
+                self._task, description=clean(step), completed=done, total=total if done else None, amount=amount
+            )
 
     def close(self) -> None:
         """Take the bar away."""
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+        self._timer.cancel()
+        with self._lock:
+            self._closed = True
+            if self._bar is not None:
+                self._bar.stop()
 
 
 def _amount(step: str, done: int, total: int | None) -> str:
     if step.startswith("read"):
         mega = 1_000_000
         return f"{done / mega:,.1f} MB" if total is None else f"{done / mega:,.1f} / {total / mega:,.1f} MB"
-    unit = {"write": "quads", "index": "quads", "embed": "texts"}.get(step, "")
+    unit = {"write": "quads", "index": "quads", "embed": "chunks"}.get(step, "")
+    if not unit:
+        return ""
     if not done and total:
         return f"{total:,} {unit}"
     return f"{done:,} {unit}" if total is None else f"{done:,} / {total:,} {unit}"

@@ -11,7 +11,7 @@ import typer
 
 from worlds.cli.errors import Interrupted
 from worlds.cli.options import Command, EmbedderName, Json, WorldPath, examples, opened
-from worlds.cli.terminal import note, output, progress, write_json
+from worlds.cli.terminal import counted, note, output, progress, write_json
 from worlds.errors import OpenError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def load(
     _refuse_network(sources, allow_network or [])
     began = time.perf_counter()
     with opened(path, write=True, create=True, embedder="none" if no_embed else embedder) as world:
-        before = len(world)
+        before = world.stats().last_revision
         if "-" in sources and sys.stdin is not None and sys.stdin.isatty():
             note("reading RDF from the terminal; Ctrl-D ends it")
         try:
@@ -72,12 +72,14 @@ def load(
                     progress=bar,
                 )
         except KeyboardInterrupt as interrupt:
-            if bar.step == "embed" or len(world) != before:
+            if world.stats().last_revision != before:
                 what = f"all quads are loaded, some texts are not embedded yet; `worlds embed {path}` goes on"
             else:
                 what = "nothing was changed; the same command can be run again"
             raise Interrupted(what) from interrupt
-        _report(world, change, time.perf_counter() - began, embed=not no_embed, as_json=json)
+        _report(world, change, time.perf_counter() - began, as_json=json)
+        if embedder != "none" and not no_embed:
+            _note_pending(world)
 
 
 def _refuse_network(sources: list[str], hosts: list[str]) -> None:
@@ -87,7 +89,7 @@ def _refuse_network(sources: list[str], hosts: list[str]) -> None:
             raise OpenError(f"{source} was not fetched: allow it with --allow-network {parts.hostname}")
 
 
-def _report(world: World, change: Change, seconds: float, *, embed: bool, as_json: bool) -> None:
+def _report(world: World, change: Change, seconds: float, *, as_json: bool) -> None:
     pending = world.stats().pending
     if as_json:
         write_json(
@@ -104,24 +106,23 @@ def _report(world: World, change: Change, seconds: float, *, embed: bool, as_jso
     elif change.revision is None:
         output().print("nothing changed: all of it is there already")
     else:
-        parts = [f"{change.added:,} quads added"]
+        parts = [f"{counted(change.added, 'quad')} added"]
         if change.removed:
             parts.append(f"{change.removed:,} removed")
-        parts.append(f"{change.chunks:,} text chunks")
+        parts.append(counted(change.chunks, "text chunk"))
         if change.embedded:
-            parts.append(f"{change.embedded:,} texts embedded")
+            parts.append(f"{counted(change.embedded, 'text')} embedded")
         output().print(f"revision {change.revision}: {', '.join(parts)} ({seconds:,.1f} s)")
-    if embed and pending:
-        note(f"{pending:,} chunks are found by words only until they are embedded{_why(world)}")
 
 
-def _why(world: World) -> str:
+def _note_pending(world: World) -> None:
+    """Say what is not embedded, and why."""
     from worlds.embedders import reason_without
 
-    if world.embedder is None:
-        reason = reason_without()
-        return f": {reason}" if reason else "; `worlds embed` does it"
-    return ": `worlds embed` does it, with --rebuild if another embedder filled the world"
+    pending = world.stats().pending
+    if pending:
+        why = (world.embedder is None and reason_without()) or "another embedder filled this world"
+        note(f"{counted(pending, 'chunk')} will be found by words only until embedded: {why}")
 
 
 def embed(
@@ -148,11 +149,11 @@ def embed(
         if json:
             write_json({"embedded": count, "pending": pending, "seconds": round(seconds, 3)})
         elif count:
-            output().print(f"{count:,} texts embedded ({seconds:,.1f} s)")
+            output().print(f"{counted(count, 'text')} embedded ({seconds:,.1f} s)")
         else:
             output().print("nothing to embed")
         if pending:
-            note(f"{pending:,} chunks could not be embedded")
+            note(f"{counted(pending, 'chunk')} could not be embedded")
 
 
 def register(app: typer.Typer) -> None:
