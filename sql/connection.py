@@ -35,6 +35,7 @@ else:
 Row = tuple[Any, ...]
 
 _INT_LIMIT = 2**31
+_LONGEST_TIMEOUT = 2_000_000.0  # seconds; SQLite counts milliseconds in 31 bits
 _ROWS_PER_INSERT = 200
 _MESSAGES: tuple[tuple[str, type[WorldsError], str], ...] = (
     ("readonly database", ReadOnlyError, "the world is read-only"),
@@ -43,6 +44,8 @@ _MESSAGES: tuple[tuple[str, type[WorldsError], str], ...] = (
     ("database table is locked", ConflictError, "another statement holds the table"),
     ("disk is full", IntegrityError, "the disk is full; nothing was changed"),
     ("disk I/O error", IntegrityError, "the file could not be read or written"),
+    ("no such savepoint", WorldsError, "the transaction around this one is over already, so this one was not kept"),
+    ("no such table", IntegrityError, "the file is damaged: a table is missing"),
     ("file is not a database", OpenError, "not a world: the file is not a database, or the key is wrong"),
     ("malformed", IntegrityError, "the file is damaged"),
     ("fts5:", QueryError, "the full-text query is not valid"),
@@ -103,9 +106,10 @@ class Connection:
         timeout: float = 10.0,
         encryption_key: str | None = None,
     ) -> None:
-        self.path = path
+        self.path = path  # as the caller wrote it
+        self.file = path if path == ":memory:" else os.path.realpath(path)  # also after a change of folder
         self.read_only = read_only
-        self.timeout = timeout
+        self.timeout = min(timeout, _LONGEST_TIMEOUT)
         self.encryption_key = encryption_key
         self.lock = threading.RLock()
         self._write_lock = _write_lock(path)
@@ -115,7 +119,7 @@ class Connection:
         self._closed = False
         try:
             # In a folder that cannot be written to, SQLite opens a WAL database only if told that nobody writes it.
-            name = f"file:{quote(path)}?immutable=1" if immutable else path
+            name = f"file:{quote(self.file)}?immutable=1" if immutable else self.file
             self._driver = driver.connect(name, isolation_level=None, uri=immutable, encryption_key=encryption_key)
         except Exception as error:
             raise _mapped(error, path) from error
@@ -134,9 +138,12 @@ class Connection:
         self.run("PRAGMA mmap_size = 8589934592")
         if self.read_only:
             self.run("PRAGMA query_only = ON")
-        else:
-            self.run("PRAGMA journal_mode = WAL")
         self.run(f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}")
+
+    def keep_log(self) -> None:
+        """Make the database one that writes a log ahead (WAL), for good. Not before it is known to be a world."""
+        if not self.read_only:
+            self.run("PRAGMA journal_mode = WAL")
 
     # -- statements -----------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ import pyoxigraph as ox
 from numpy.typing import NDArray
 
 from tests.embedder import HashingEmbedder
+from tests.fts import CREATE_TEXTS
 from worlds import SearchResults, TextPolicy, World
 from worlds.chunking import chunk_spans
 from worlds.graph.terms import to_rdflib
@@ -85,6 +86,11 @@ class Filter:
     exclude: Conditions = Conditions()
     subclasses: bool = False
 
+    @property
+    def empty(self) -> bool:
+        """Whether it lets everything through."""
+        return self.include == self.exclude == Conditions()
+
     def arguments(self) -> dict[str, Any]:
         """The same as World.search takes it."""
         found = self.include.arguments()
@@ -152,10 +158,7 @@ class Oracle:
     def eligible_quads(self, filter_: Filter) -> list[ox.Quad]:
         """The quads that hold a text and pass the filter."""
         held = [
-            quad
-            for quads in self.texts.values()
-            for quad in quads
-            if quad.predicate.value not in self.policy.exclude
+            quad for quads in self.texts.values() for quad in quads if quad.predicate.value not in self.policy.exclude
         ]
         graphs = filter_.include.graphs
         dataset = frozenset(quad for quad in self.quads if graphs is None or quad.graph_name in graphs)
@@ -229,9 +232,7 @@ class Oracle:
     @cached_property
     def _full_text(self) -> Connection:
         connection = Connection(":memory:")
-        connection.run(
-            "CREATE VIRTUAL TABLE texts USING fts5 (text, tokenize = 'porter unicode61 remove_diacritics 2')"
-        )
+        connection.run(CREATE_TEXTS)
         rows = [(number, segment(chunk.text) or chunk.text) for number, chunk in enumerate(self.chunks)]
         connection.insert("INSERT INTO texts (rowid, text)", rows)
         return connection
@@ -274,7 +275,9 @@ class _Ranks:
     last: int
 
 
-def _ranks(values: Mapping[Chunk, float], ids: Mapping[Chunk, int], near: float, *, descending: bool) -> dict[Chunk, _Ranks]:
+def _ranks(
+    values: Mapping[Chunk, float], ids: Mapping[Chunk, int], near: float, *, descending: bool
+) -> dict[Chunk, _Ranks]:
     keys = {chunk: -value if descending else value for chunk, value in values.items()}  # smaller is better
     ordered = sorted(keys, key=lambda chunk: (keys[chunk], ids[chunk]))
     column = [keys[chunk] for chunk in ordered]

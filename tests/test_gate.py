@@ -16,7 +16,7 @@ import pyoxigraph as ox
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 import worlds
 from tests.embedder import HashingEmbedder

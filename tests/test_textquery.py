@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.fts import CREATE_TEXTS
 from worlds.segmentation import segment
 from worlds.textquery import MAX_BEGINNINGS, MAX_CHARS, MAX_PHRASE, MAX_TERMS, STOP_WORDS, to_match
 
@@ -17,9 +18,7 @@ class Index:
 
     def __init__(self) -> None:
         self.connection: Any = libsql_experimental.connect(":memory:", isolation_level=None)
-        self.connection.execute(
-            "CREATE VIRTUAL TABLE texts USING fts5 (text, tokenize = 'porter unicode61 remove_diacritics 2')"
-        )
+        self.connection.execute(CREATE_TEXTS)
 
     def fill(self, *texts: str) -> None:
         self.connection.execute("DELETE FROM texts")

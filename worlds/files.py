@@ -11,28 +11,45 @@ from worlds.sql import SCHEMA_VERSION, migrations, schema
 from worlds.sql.connection import Connection
 
 FORMAT = "worlds"
+DURABILITIES = ("normal", "full")
+
+
+def file_name(path: object) -> str:
+    """The name of a file as a str; TypeError for what is no path, OpenError for what no file is called."""
+    name = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(name, str):
+        raise TypeError(f"a path is a str or an os.PathLike of one, not {path!r}")
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise OpenError(f"{name!r} is not the path of a file: it is not Unicode ({error})") from error
+    if not name or "\0" in name or "://" in name:
+        raise OpenError(f"{name!r} is not the path of a file")
+    return name
 
 
 def open_file(
     path: str, *, read_only: bool, create: bool, durability: str, timeout: float, encryption_key: str | None
 ) -> Connection:
     """A connection to the world at `path`, whose schema is today's; see `worlds.open` for the errors."""
-    memory = path == ":memory:"
-    if not memory:
-        if "\0" in path or "://" in path:
-            raise OpenError(f"{path!r} is not the path of a file")
-        if Path(path).is_dir():
-            raise OpenError(f"{path} is a folder; a world is one file, such as {Path(path) / 'world.db'}")
-        if not Path(path).exists():
-            if read_only or not create:
-                raise OpenError(f"{path} does not exist; `worlds load {path} FILE` makes a world")
-            if not Path(path).absolute().parent.is_dir():
-                raise OpenError(f"{path} cannot be made: the folder {Path(path).parent} does not exist")
-            if not os.access(Path(path).absolute().parent, os.W_OK):
-                raise OpenError(f"{path} cannot be made: the folder {Path(path).parent} is read-only")
-    immutable = not memory and Path(path).exists() and not os.access(Path(path).absolute().parent, os.W_OK)
-    if immutable and not read_only:
-        raise ReadOnlyError(f"{path} lies in a read-only folder; open it with read_only=True")
+    if durability not in DURABILITIES:
+        raise ValueError(f"durability is one of {', '.join(DURABILITIES)}, not {durability!r}")
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout >= 0:
+        raise ValueError(f"timeout is a number of seconds from 0 on, not {timeout!r}")
+    if encryption_key is not None and not (isinstance(encryption_key, str) and encryption_key):
+        raise ValueError("encryption_key is a str that is not empty, or None")
+    immutable = False
+    if path != ":memory:":
+        try:
+            exists = _examine(path, make=create and not read_only)
+        except OSError as error:
+            raise OpenError(f"{path!r} cannot be opened: {error.strerror or error}") from error
+        folder = Path(os.path.realpath(path)).parent
+        fixed = exists and not os.access(folder, os.W_OK)
+        if fixed and not read_only:
+            raise ReadOnlyError(f"{path} lies in a read-only folder, {folder}; open it with read_only=True")
+        # What a log holds, only SQLite's ordinary way of reading sees.
+        immutable = fixed and not _has_log(path)
     connection = Connection(
         path,
         read_only=read_only,
@@ -42,21 +59,50 @@ def open_file(
         encryption_key=encryption_key,
     )
     try:
-        _agree(connection, path)
+        _agree(connection, path, create=create)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _agree(connection: Connection, path: str) -> None:
+def _examine(path: str, *, make: bool) -> bool:
+    """Whether there is a file at `path`; OpenError for what cannot be one, or cannot be made."""
+    place = Path(path)
+    if place.is_dir():
+        raise OpenError(f"{path} is a folder; a world is one file, such as {place / 'world.db'}")
+    folder = Path(os.path.realpath(path)).parent
+    if place.exists():
+        if not place.is_file():
+            raise OpenError(f"{path} is not a regular file; a world is one")
+        if place.stat().st_size == 1:  # SQLite takes it for an empty file, and would overwrite it
+            raise OpenError(f"{path}: not a world: the file is not a database")
+        return True
+    if not make:
+        raise OpenError(f"{path} does not exist; `worlds load {path} FILE` makes a world")
+    if not folder.is_dir():
+        raise OpenError(f"{path} cannot be made: the folder {folder} does not exist")
+    if not os.access(folder, os.W_OK):
+        raise OpenError(f"{path} cannot be made: the folder {folder} is read-only")
+    return False
+
+
+def _has_log(path: str) -> bool:
+    log = Path(os.path.realpath(path) + "-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
+def _agree(connection: Connection, path: str, *, create: bool) -> None:
     version = _version(connection, path)
     if version == SCHEMA_VERSION:
+        connection.keep_log()
         return
     if version > SCHEMA_VERSION:
         raise SchemaError(
             f"{path} has schema {version}, this library knows {SCHEMA_VERSION}: upgrade with `pip install -U worlds-kg`"
         )
+    if version == 0 and not create:
+        raise OpenError(f"{path} is empty: not a world")
     if connection.read_only:
         what = (
             "is empty: not a world"
@@ -64,6 +110,7 @@ def _agree(connection: Connection, path: str) -> None:
             else f"has the older schema {version} and must be opened once for writing"
         )
         raise OpenError(f"{path} {what}")
+    connection.keep_log()
     with connection.transaction():
         version = _version(connection, path)  # another process may have been first
         if version == 0:
@@ -84,16 +131,16 @@ def _agree(connection: Connection, path: str) -> None:
 
 def _version(connection: Connection, path: str) -> int:
     """The schema version of the file, 0 for an empty one; OpenError for one that is not a world."""
-    tables = {name for (name,) in connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if not tables:
+    names = {name for (name,) in connection.rows("SELECT name FROM sqlite_master")}
+    if not names:
         return 0
     about: dict[str, object] = {}
-    if "meta" in tables:
+    if "meta" in names:
         try:
             about = dict(connection.rows("SELECT name, value FROM meta WHERE name IN ('format', 'schema_version')"))
         except WorldsError:  # a table of that name with other columns
             about = {}
     version = about.get("schema_version")
-    if about.get("format") != FORMAT or not isinstance(version, int):
+    if about.get("format") != FORMAT or not isinstance(version, int) or version < 1:
         raise OpenError(f"{path} is a database, but not a world")
     return version

@@ -69,9 +69,12 @@ def open(
     EmbedderError if `embedder` was named and does not fit what the world was embedded with; ReadOnlyError if the
     folder cannot be written to and `read_only` is False.
     """
+    name = files.file_name(path)
+    if vector_index != "auto" and not isinstance(vector_index, bool):
+        raise ValueError(f"vector_index is True, False or 'auto', not {vector_index!r}")
     chosen = resolve_embedder(embedder)
     connection = files.open_file(
-        os.fspath(path),
+        name,
         read_only=read_only,
         create=create,
         durability=durability,

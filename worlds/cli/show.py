@@ -186,7 +186,8 @@ def print_problems(console: Console, report: Report) -> None:
         line.append(clean(problem.message), style="not bold default")
         console.print(line, soft_wrap=True)
         for example in problem.examples:
-            console.print(Text(f"  {clean(str(example))}", style="dim"), soft_wrap=True)
+            console.print(Text(f"  such as {clean(example)}", style="dim"), soft_wrap=True)
+        console.print(Text(f"  remedy: {clean(problem.remedy)}", style="not dim"), soft_wrap=True)
 
 
 def size(count: int) -> str:

@@ -30,7 +30,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, width: int | No
         yield from _lists(head, rows, width)
         return
     widths = _fitted(widths, room, _MOST if width is None else room)
-    yield from _lines(head, widths, [False] * len(head))
+    yield from _lines(head, widths, numbers)
     yield _GAP.join("─" * each for each in widths)
     for row in rows:
         yield from _lines(row, widths, numbers)
@@ -54,7 +54,7 @@ def _lines(row: Sequence[str], widths: list[int], numbers: list[bool]) -> Iterat
     parts = [
         [cell] if cell_len(cell) <= width else folded(cell, width) for cell, width in zip(row, widths, strict=True)
     ]
-    for line in range(max(map(len, parts), default=0)):
+    for line in range(max(map(len, parts), default=1)):
         cells = []
         for part, width, number in zip(parts, widths, numbers, strict=True):
             text = part[line] if line < len(part) else ""
@@ -67,7 +67,7 @@ def _lists(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> It
     names = max(map(cell_len, head))
     room = max(width - names - len(_GAP), _LEAST)
     for number, row in enumerate(rows, 1):
-        yield f"─── {number} "
+        yield f"─── {number}"
         for name, cell in zip(head, row, strict=True):
             if cell:
                 yield from _lines((name, cell), [names, room], [False, False])
