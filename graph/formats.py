@@ -70,6 +70,8 @@ _BY_NAME = {
 
 def find_format(name: str) -> Format:
     """The format of a name, an extension (with or without its dot) or a media type; `ValueError` if none."""
+    if not isinstance(name, str):
+        raise TypeError(f"a format is named by a str, not {name!r}")
     found = _BY_NAME.get(name.partition(";")[0].strip().lower().removeprefix("."))
     if found is None:
         raise ValueError(f"{name!r} is not a format: use one of {', '.join(FORMATS)}, or a media type")

@@ -16,6 +16,8 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, BinaryIO, Protocol, cast
 from urllib.parse import urlsplit
 
+import pyoxigraph as ox
+
 from worlds.errors import OpenError
 from worlds.graph.formats import EXTENSIONS, FORMATS, find_format
 
@@ -77,8 +79,19 @@ def sources(
     name; `ValueError` for a format that is not one; `TypeError` for what can't be an input.
     """
     name = None if format is None else find_format(format).name
+    if base is not None:
+        _check_base(base)
     for found in _found(source, name, allow_network):
         yield found if base is None else replace(found, base=base)
+
+
+def _check_base(base: object) -> None:
+    if not isinstance(base, str):
+        raise TypeError(f"a base is a str, not {base!r}")
+    try:
+        ox.NamedNode(base)
+    except ValueError as error:
+        raise ValueError(f"the base {base!r} is not an absolute IRI: {error}") from error
 
 
 def _found(item: object, format: str | None, allow_network: bool | Collection[str]) -> Iterator[Source]:
@@ -109,6 +122,8 @@ def _found(item: object, format: str | None, allow_network: bool | Collection[st
 def _of_path(path: str, format: str | None) -> Iterator[Source]:
     files: list[Path]
     try:
+        if not path:
+            raise OpenError("'' is not a path")
         if Path(path).is_dir():
             files = [file for file in _files_below(path) if _is_rdf(file)]
             if not files:
@@ -122,11 +137,17 @@ def _of_path(path: str, format: str | None) -> Iterator[Source]:
                 raise OpenError(f"no RDF file matches {path}")
         else:
             hint = "; a text is given as bytes" if re.search(r"[\n<]", path) else ""
-            raise OpenError(f"{path[:200]} does not exist{hint}")
+            raise OpenError(f"{_shown(path)} does not exist{hint}")
     except (OSError, ValueError) as error:  # too long, or U+0000: no path at all
         raise OpenError(f"{path[:200]!r} is not a path: {error}") from error
     for file in files:
         yield _of_file(file, format)
+
+
+def _shown(path: str) -> str:
+    """The path for a message: as it is, unless one could not see what it is."""
+    short = path[:200]
+    return short if short.isprintable() and short == short.strip() else repr(short)
 
 
 def _files_below(folder: str) -> Iterator[Path]:

@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import quote
 from weakref import WeakValueDictionary
 
@@ -42,12 +42,16 @@ _MESSAGES: tuple[tuple[str, type[WorldsError], str], ...] = (
     ("read-only", ReadOnlyError, "the world is read-only"),
     ("database is locked", ConflictError, "another process holds the world's write lock"),
     ("database table is locked", ConflictError, "another statement holds the table"),
-    ("disk is full", IntegrityError, "the disk is full; nothing was changed"),
+    ("disk is full", IntegrityError, "the disk is full, and nothing was changed: make room, and do it again"),
     ("disk I/O error", IntegrityError, "the file could not be read or written"),
     ("no such savepoint", WorldsError, "the transaction around this one is over already, so this one was not kept"),
     ("no such table", IntegrityError, "the file is damaged: a table is missing"),
     ("file is not a database", OpenError, "not a world: the file is not a database, or the key is wrong"),
-    ("malformed", IntegrityError, "the file is damaged"),
+    ("malformed", IntegrityError, "the file is damaged: restore a backup"),
+    ("SQL logic error", IntegrityError, "the file is damaged: restore a backup"),
+    ("Utf8Error", IntegrityError, "the file is damaged, a text in it is no UTF-8: restore a backup"),
+    ("vtable constructor failed", IntegrityError, "the full-text index is damaged: restore a backup"),
+    ("vector index(", IntegrityError, "the vector index is damaged: compact() builds it anew"),
     ("fts5:", QueryError, "the full-text query is not valid"),
     ("unterminated string", QueryError, "the full-text query is not valid"),
 )
@@ -121,8 +125,8 @@ class Connection:
             # In a folder that cannot be written to, SQLite opens a WAL database only if told that nobody writes it.
             name = f"file:{quote(self.file)}?immutable=1" if immutable else self.file
             self._driver = driver.connect(name, isolation_level=None, uri=immutable, encryption_key=encryption_key)
-        except Exception as error:
-            raise _mapped(error, path) from error
+        except BaseException as error:
+            _raise(error, path)
         try:
             self._configure(durability)
         except BaseException:
@@ -154,8 +158,8 @@ class Connection:
             self._check_open()
             try:
                 return self._driver.execute(sql, _checked(parameters)).fetchall() or []
-            except Exception as error:
-                raise _mapped(error, self.path) from error
+            except BaseException as error:
+                _raise(error, self.path)
 
     def row(self, statement: str | Statement, parameters: Sequence[object] = ()) -> Row | None:
         """Run one statement and give its first row, None if there is none."""
@@ -188,8 +192,8 @@ class Connection:
             self._check_open()
             try:
                 self._driver.cursor().executescript(script)  # the connection's own executescript swallows errors
-            except Exception as error:
-                raise _mapped(error, self.path) from error
+            except BaseException as error:
+                _raise(error, self.path)
 
     # -- transactions ---------------------------------------------------------------------------------------------
 
@@ -259,7 +263,11 @@ class Connection:
                 yield
             finally:
                 self._reading = False
-                self.run("COMMIT")
+                try:
+                    self.run("COMMIT")
+                except WorldsError:  # a damaged file; there is nothing that could be lost
+                    with contextlib.suppress(WorldsError):
+                        self.run("ROLLBACK")
 
     @contextlib.contextmanager
     def without(self, kind: str, table: str) -> Iterator[Callable[[], None]]:
@@ -337,9 +345,15 @@ def _checked(parameters: Sequence[object]) -> tuple[object, ...]:
     return values
 
 
-def _mapped(error: Exception, path: str) -> WorldsError | Exception:
-    if isinstance(error, (TypeError, WorldsError)):
-        return error
+def _raise(error: BaseException, path: str) -> NoReturn:
+    """Raise what the driver raised as one of our errors; what is not its own as it is."""
+    panic = type(error).__name__ == "PanicException"  # a BaseException, as a KeyboardInterrupt is
+    if isinstance(error, (TypeError, MemoryError, WorldsError)) or not (panic or isinstance(error, Exception)):
+        raise error
+    raise _mapped(error, path) from error
+
+
+def _mapped(error: BaseException, path: str) -> WorldsError:
     text = str(error)
     for fragment, kind, message in _MESSAGES:
         if fragment in text:

@@ -9,7 +9,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -207,27 +207,20 @@ class Oracle:
     # -- the two lists --------------------------------------------------------------------------------------------
 
     @cached_property
-    def _vectors(self) -> dict[str, NDArray[np.float64]]:
+    def _embedded(self) -> tuple[list[Chunk], NDArray[np.float64]]:
+        """The chunks that have a vector, and their vectors, [n, d], of unit length."""
         assert self.embedder is not None
-        texts = sorted({chunk.text for chunk in self.chunks})
-        fresh = HashingEmbedder(
-            self.embedder.dimension, zero_at=self.embedder.zero_at, nan_at=self.embedder.nan_at
-        )  # one of its own, so that nothing is counted twice
-        rows = fresh.embed_documents(texts).astype(np.float64)
-        lengths = np.linalg.norm(rows, axis=1)
-        return {
-            text: row / length
-            for text, row, length in zip(texts, rows, lengths, strict=True)
-            if length > 0 and math.isfinite(length)
-        }
+        rows = [_vector(chunk.text, self.embedder.dimension, self.embedder.zero_at) for chunk in self.chunks]
+        found = [(chunk, row) for chunk, row in zip(self.chunks, rows, strict=True) if row is not None]
+        vectors = np.array([row for _, row in found]).reshape(len(found), self.embedder.dimension)
+        return [chunk for chunk, _ in found], vectors
 
     def similarities(self, query: str) -> dict[Chunk, float]:
         """The cosine of every chunk that has a vector."""
         assert self.embedder is not None
-        vector = HashingEmbedder(self.embedder.dimension).embed_query(query).astype(np.float64)
-        vector /= np.linalg.norm(vector)
-        vectors = self._vectors
-        return {chunk: float(vectors[chunk.text] @ vector) for chunk in self.chunks if chunk.text in vectors}
+        vector = _vector(query, self.embedder.dimension, None)
+        chunks, vectors = self._embedded
+        return dict(zip(chunks, (vectors @ vector).tolist(), strict=True))
 
     @cached_property
     def _full_text(self) -> Connection:
@@ -241,6 +234,14 @@ class Oracle:
         """SQLite's BM25, lower is better, of every chunk that matches the FTS5 expression."""
         rows = self._full_text.rows("SELECT rowid, bm25(texts) FROM texts WHERE texts MATCH ?1", (match,))
         return {self.chunks[number]: score for number, score in rows}
+
+
+@lru_cache(maxsize=20_000)
+def _vector(text: str, dimension: int, zero_at: str | None) -> NDArray[np.float64] | None:
+    """By an embedder of its own, so that nothing is counted twice; None where there is no direction."""
+    vector = HashingEmbedder(dimension, zero_at=zero_at).embed_documents([text])[0].astype(np.float64)
+    length = np.linalg.norm(vector)
+    return vector / length if length > 0 else None
 
 
 def _in_language(language: str | None, range_: str) -> bool:

@@ -284,12 +284,10 @@ DAMAGE = {
 # What cannot be done without doing something else too.
 BESIDES = {
     "a literal without its datatype": {"unreadable-terms"},
-    "a quad without its object": set(),
     "a chunk without its literal": {"missing-chunks", "schema", "full-text"},
     "a chunk that ends too early": {"uncovered-texts"},
     "a gap between chunks": {"orphan-vectors"},
     "a literal without chunks": {"orphan-vectors"},
-    "a vector that is retired too": set(),
     "a chunk with another's vector": {"orphan-vectors"},
     "a chunk without its vector": {"orphan-vectors", "wrong-vectors"},
 }

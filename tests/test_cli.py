@@ -21,7 +21,7 @@ from typer.testing import CliRunner, Result
 import worlds
 from worlds import errors
 from worlds.cli import app
-from worlds.cli.errors import EXIT_CODES, exit_code
+from worlds.cli.errors import EXIT_CODES, Group, exit_code
 from worlds.cli.table import folded, table
 from worlds.cli.terminal import clean
 
@@ -209,7 +209,7 @@ def test_foreign_errors_have_exit_codes_too() -> None:
 
 
 def test_a_mistake_of_ours_is_shown_whole() -> None:
-    broken = typer.Typer(cls=type(typer.main.get_command(app)))
+    broken = typer.Typer(cls=Group)
     broken.callback()(lambda: None)
 
     @broken.command()
@@ -376,8 +376,8 @@ def test_a_damaged_file(made: Path, tmp_path: Path) -> None:
     content = bytearray(made.read_bytes())
     content[4096:] = b"\xff" * (len(content) - 4096)
     path.write_bytes(content)
-    for command in (["stats", path], ["search", path, "red", "--mode", "text"], ["sparql", path, "ASK {}"]):
-        assert "damaged" in fails(8, *command)
+    for command in (["stats"], ["search", "red", "--mode", "text"], ["sparql", "ASK {}"]):
+        assert "damaged" in fails(8, command[0], path, *command[1:])
 
 
 # --- search -----------------------------------------------------------------------------------------------------------
@@ -497,10 +497,10 @@ def test_bytes_that_are_no_text_are_answered(made: Path) -> None:
 
 def test_explain_shows_legs_plan_and_time(made: Path) -> None:
     shown = ok("search", made, "kite", "--mode", "text", "--explain")
-    assert re.search(r"(?m)^rank +score +text rank +BM25 +gives +hit$", shown)
+    assert re.search(r"(?m)^rank +score +text # +BM25 +gives +hit$", shown)
     assert re.search(r"(?m)^ +1  0\.01639 +1  -\d\.\d+  0\.01639  Red kite$", shown)
     assert re.search(r"(?m)^mode +text$", shown)
-    assert re.search(r"(?m)^time +filter [\d.]+ ms", shown)
+    assert re.search(r"(?m)^time +filter [\d.]+, ", shown)
 
 
 def test_sql_shows_the_statement(made: Path) -> None:
@@ -694,7 +694,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """N-Triples enough for a load of seconds."""
     file = tmp_path_factory.mktemp("many") / "many.nt"
     with file.open("w") as out:
-        for number in range(100_000):
+        for number in range(60_000):
             out.write(f'<http://example.org/{number}> <http://example.org/p> "text number {number} of many words" .\n')
     return file
 
@@ -723,23 +723,30 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, many: Path) -> None
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_ctrl_c_leaves_the_world_as_it_was(tmp_path: Path, many: Path, birds: Path) -> None:
-    path = tmp_path / "kb.db"
+@pytest.mark.parametrize("all_read", [False, True])
+def test_ctrl_c_leaves_the_world_as_it_was(path: Path, many: Path, birds: Path, all_read: bool) -> None:
     ok("load", path, birds, "--no-embed")
     before = ok("export", path)
-    for delay in (0.7, 1.1):
-        command = [sys.executable, "-m", "worlds", "load", str(path), str(many), "--no-embed"]
-        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
-        time.sleep(delay)
-        assert child.poll() is None, "the load was too quick to be interrupted"
+    command = [sys.executable, "-m", "worlds", "load", str(path), "-", "--format", "nt", "--no-embed"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT
+    ) as child:
+        assert child.stdin is not None
+        child.stdin.write(many.read_bytes())  # waits until nearly all of it was taken
+        child.stdin.flush()
+        if all_read:
+            child.stdin.close()
+            child.stdin = None
+            time.sleep(0.3)  # now it is being written
         child.send_signal(signal.SIGINT)
         out, said = child.communicate(timeout=60)
-        assert (child.returncode, out) == (130, b""), said
-        assert said == b"interrupted: nothing was changed; the same command can be run again\n"
-        assert ok("export", path) == before
-        assert ok("check", path) == "no problems\n"
-    ok("load", path, many, "--no-embed")
-    assert json.loads(ok("stats", path, "--json"))["quads"] == 14 + 100_000
+    assert (child.returncode, out) == (130, b""), said
+    assert said == b"interrupted: nothing was changed; the same command can be run again\n"
+    assert ok("export", path) == before
+    assert ok("check", path) == "no problems\n"
+    if all_read:
+        ok("load", path, many, "--no-embed")
+        assert json.loads(ok("stats", path, "--json"))["quads"] == 14 + 60_000
 
 
 def terminal(*args: str | Path, columns: int = 80, env: dict[str, str] | None = None) -> str:
@@ -865,8 +872,8 @@ def test_control_characters_are_shown_not_obeyed(tmp_path: Path) -> None:
     (tmp_path / "x.nt").write_text('<a:a> <a:b> "evil \\u001B[2J \\u0007 text" .\n')
     path = tmp_path / "kb.db"
     ok("load", path, tmp_path / "x.nt", "--no-embed")
-    for args in (["search", path, "evil", "--mode", "text"], ["sparql", path, "SELECT ?o { ?s ?p ?o }"]):
-        shown = ok(*args)
+    for command in (["search", "evil", "--mode", "text"], ["sparql", "SELECT ?o { ?s ?p ?o }"]):
+        shown = ok(command[0], path, *command[1:])
         assert "evil" in shown
         assert "\x1b" not in shown
         assert "\x07" not in shown

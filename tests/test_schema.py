@@ -343,20 +343,40 @@ class Module:
     files: dict[str, str] = field(default_factory=dict)  # variable → .sql file
     uses: set[tuple[str, str]] = field(default_factory=set)  # (file, name)
     unclear: list[str] = field(default_factory=list)
-    by_argument: dict[str, tuple[int, str, str]] = field(default_factory=dict)  # function → (place, parameter, file)
+    callers_say: dict[str, tuple[int, str, str]] = field(default_factory=dict)  # function → (place, parameter, file)
 
 
-def constants(node: ast.expr) -> list[str] | None:
+def inside(node: ast.AST, around: tuple[ast.AST, ...] = ()) -> Iterator[tuple[ast.AST, tuple[ast.AST, ...]]]:
+    """A node and all below it, each with what is around it, the outermost first."""
+    yield node, around
+    for child in ast.iter_child_nodes(node):
+        yield from inside(child, (*around, node))
+
+
+def strings(node: ast.expr, around: tuple[ast.AST, ...]) -> list[str] | None:
     """The strings that an expression can be, None if it cannot be told."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return [node.value]
     if isinstance(node, ast.IfExp):
-        body, other = constants(node.body), constants(node.orelse)
-        return None if body is None or other is None else body + other
-    if isinstance(node, ast.Tuple | ast.List | ast.Set):
-        groups = [constants(item) for item in node.elts]
-        return None if None in groups else [name for group in groups for name in group or ()]
+        return together([strings(node.body, around), strings(node.orelse, around)])
+    if isinstance(node, ast.Name):
+        for loop in reversed(around):
+            if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Tuple):
+                items = loop.iter.elts
+                if isinstance(loop.target, ast.Tuple):
+                    names = [ast.unparse(name) for name in loop.target.elts]
+                    if node.id in names:
+                        place = names.index(node.id)
+                        items = [item.elts[place] for item in items if isinstance(item, ast.Tuple)]
+                        return together([strings(item, around) for item in items])
+                elif ast.unparse(loop.target) == node.id:
+                    return together([strings(item, around) for item in items])
     return None
+
+
+def together(groups: list[list[str] | None]) -> list[str] | None:
+    known = [group for group in groups if group is not None]
+    return [name for group in known for name in group] if len(known) == len(groups) else None
 
 
 def read_module(file: Path) -> Module:
@@ -369,50 +389,42 @@ def read_module(file: Path) -> Module:
         ):
             (target,), (name,) = node.targets, node.value.args
             module.files[ast.unparse(target)] = ast.literal_eval(name)
-    _read_uses(module, module.tree, [])
+    for place, around in inside(module.tree):
+        if isinstance(place, ast.Subscript) and ast.unparse(place.value) in module.files:
+            file_name = module.files[ast.unparse(place.value)]
+            names = strings(place.slice, around)
+            if names is not None:
+                module.uses |= {(file_name, name) for name in names}
+            elif (function := asks_its_caller(ast.unparse(place.slice), around)) is not None:
+                called, position = function
+                module.callers_say[called] = (position, ast.unparse(place.slice), file_name)
+            else:
+                module.unclear.append(ast.unparse(place))
     return module
 
 
-def _read_uses(module: Module, node: ast.AST, around: list[ast.AST]) -> None:
-    for child in ast.iter_child_nodes(node):
-        _read_uses(module, child, [*around, node])
-    if not (isinstance(node, ast.Subscript) and ast.unparse(node.value) in module.files):
-        return
-    file = module.files[ast.unparse(node.value)]
-    names = constants(node.slice)
-    if names is None:
-        names = _names_of_variable(module, ast.unparse(node.slice), file, around)
-    module.uses |= {(file, name) for name in names}
+def asks_its_caller(variable: str, around: tuple[ast.AST, ...]) -> tuple[str, int] | None:
+    """The function of which the variable is a parameter, and at which place."""
+    function = next((node for node in reversed(around) if isinstance(node, ast.FunctionDef)), None)
+    parameters = [argument.arg for argument in function.args.args if argument.arg != "self"] if function else []
+    return (function.name, parameters.index(variable)) if function and variable in parameters else None
 
 
-def _names_of_variable(module: Module, variable: str, file: str, around: list[ast.AST]) -> list[str]:
-    for outer in reversed(around):
-        if isinstance(outer, ast.For) and ast.unparse(outer.target) == variable:
-            names = constants(outer.iter)
-            if names is not None:
-                return names
-        if isinstance(outer, ast.FunctionDef):
-            parameters = [argument.arg for argument in outer.args.args if argument.arg != "self"]
-            if variable in parameters:
-                module.by_argument[outer.name] = (parameters.index(variable), variable, file)
-                return []
-    module.unclear.append(f"{file}[{variable}]")
-    return []
-
-
-def uses_by_callers(modules: dict[str, Module]) -> None:
-    """Take in the names that functions such as read_quads() are called with."""
-    functions = {name: place for module in modules.values() for name, place in module.by_argument.items()}
-    for module in modules.values():
-        for node in ast.walk(module.tree):
+def ask_callers(modules: list[Module]) -> None:
+    """Take in the names with which functions such as read_quads() are called; a private one only in its module."""
+    shared = {name: how for module in modules for name, how in module.callers_say.items() if name[0] != "_"}
+    for module in modules:
+        functions = shared | module.callers_say
+        for node, around in inside(module.tree):
             if not isinstance(node, ast.Call):
                 continue
             called = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
             if called not in functions:
                 continue
-            place, parameter, file = functions[called]
-            given = [word.value for word in node.keywords if word.arg == parameter] or node.args[place : place + 1]
-            names = constants(given[0]) if given else None
+            position, parameter, file = functions[called]
+            given = [word.value for word in node.keywords if word.arg == parameter]
+            given = given or node.args[position : position + 1]
+            names = strings(given[0], around) if given else None
             if names is None:
                 module.unclear.append(ast.unparse(node))
             else:
@@ -425,7 +437,7 @@ def modules() -> dict[str, Module]:
     read = {file.name: read_module(file) for file in files}
     read = {name: module for name, module in read.items() if module.files}
     assert {"search.py", "gate.py", "quads.py"} <= set(read)
-    uses_by_callers(read)
+    ask_callers(list(read.values()))
     return read
 
 

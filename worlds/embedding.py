@@ -42,6 +42,7 @@ class Embeddings:
     def __init__(self, connection: Connection, chunks: ChunkStore) -> None:
         self._connection = connection
         self._chunks = chunks
+        self.asked = 0  # texts that the embedder was asked for in the last call of embed()
 
     # -- which embedder -------------------------------------------------------------------------------------------
 
@@ -135,13 +136,14 @@ class Embeddings:
 
         Each slice of texts is kept as soon as it is done: what was embedded before an interruption stays.
         """
+        self.asked = 0
         total = self.pending()
         if not total:
             return 0
-        self.adopt(embedder)
+        self.require(embedder)
         if progress:
             progress(0, total)  # the first slice takes long: it loads the model
-        done = asked = after = 0
+        done = after = 0
         refitted: set[int] = set()
         while rows := self._connection.rows(_SQL["pending_chunks"], (after, _BLOCK)):
             after = rows[-1][0]
@@ -153,13 +155,14 @@ class Embeddings:
             for start in range(0, len(ordered), _SLICE):
                 part = ordered[start : start + _SLICE]
                 vectors, usable = checked_documents(embedder, [text for _, (text, _) in part])
+                self.adopt(embedder)  # not before it has shown that it works
                 chunks = [chunks for _, (_, chunks) in part]
                 self._store([digest for digest, _ in part], chunks, vectors, usable)
-                asked += len(part)
+                self.asked += len(part)
                 done += sum(map(len, chunks))
                 if progress:
                     progress(done, max(done, total))
-        return asked
+        return self.asked
 
     def _refit(self, embedder: Embedder, rows: list[Row], refitted: set[int]) -> list[tuple[int, str]]:
         """(chunk id, text) of the chunks that the embedder reads whole; the literals of the others are cut anew."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
@@ -23,6 +24,9 @@ _REMEMBERED = 32  # eligible sets
 _RDF_TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 _SUBCLASS_OF = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#subClassOf")
 _NO_IDS: Ids = np.empty(0, dtype=np.int64)
+
+_SUBJECT = re.compile(r"[?$]subject\b")
+_TAG = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*")
 
 ToTerm = Callable[[object], Any]
 WhereSubjects = Callable[[str, "list[Any] | None"], "list[Any]"]
@@ -70,9 +74,10 @@ def make_filter(
     if exclude is not None and not isinstance(exclude, Mapping):
         raise FilterError(f"exclude takes a mapping of filters, not {exclude!r}")
     known = {item.name for item in fields(Conditions)}
-    unknown = set(exclude or ()) - known
-    if unknown:
-        raise FilterError(f"exclude has no {min(unknown)!r}; it takes {', '.join(sorted(known))}")
+    if unknown := include.keys() - known:
+        raise TypeError(f"a search has no option {min(unknown)!r}")
+    if strange := [name for name in exclude or () if name not in known]:
+        raise FilterError(f"exclude has no {strange[0]!r}; it takes {', '.join(sorted(known))}")
     return Filter(_conditions(to_term, include), _conditions(to_term, exclude or {}), bool(subclasses))
 
 
@@ -84,6 +89,8 @@ def _conditions(to_term: ToTerm, given: Mapping[str, object]) -> Conditions:
         if name == "where":
             if not isinstance(value, str) or not value.strip():
                 raise FilterError(f"where takes a SPARQL group pattern over ?subject, not {value!r}")
+            if not _SUBJECT.search(value):
+                raise FilterError(f"where takes a SPARQL group pattern over ?subject, which is not in {value!r}")
             values[name] = value
         elif name == "languages":
             values[name] = tuple(_language(tag) for tag in _listed(value))
@@ -97,7 +104,7 @@ def _listed(value: object) -> list[object]:
 
 
 def _language(tag: object) -> str:
-    if not isinstance(tag, str) or not all(part.isalnum() and part.isascii() for part in tag.split("-") if tag):
+    if not isinstance(tag, str) or (tag and not _TAG.fullmatch(tag)):
         raise FilterError(f"languages takes language tags such as 'en' or 'zh-Hans' ('' for none), not {tag!r}")
     return tag.lower()
 

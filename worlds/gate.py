@@ -30,7 +30,8 @@ _PAIRS = 20_000  # pairs a statement
 class Change:
     """What a write did: quads added and removed, chunks made, texts embedded.
 
-    `revision` is the number of the revision that holds the change, None when nothing changed.
+    `revision` is the number of the revision that holds the change, None when nothing changed. `notes` say what could
+    not be done: the change itself is kept, but texts of it may be pending because the embedder failed.
     """
 
     revision: int | None
@@ -38,6 +39,7 @@ class Change:
     removed: int
     chunks: int = 0
     embedded: int = 0
+    notes: tuple[str, ...] = ()
 
 
 class Observer(Protocol):
@@ -67,6 +69,17 @@ class _Revision:
     chunks: int = 0
     embed: bool = False  # whether a write asked for its new texts to be embedded
     log: list[tuple[Ids, Ids]] = field(default_factory=list)
+
+
+def _remark(name: str, given: object) -> str | None:
+    """What the history shall say, as SQL can hold it."""
+    if given is None:
+        return None
+    if not isinstance(given, str):
+        raise TypeError(f"{name} is a str, not {given!r}")
+    if "\0" in given or any("\ud800" <= character <= "\udfff" for character in given):
+        raise ValueError(f"{name} holds U+0000 or a lone surrogate: {given!r}")
+    return str(given)  # a subclass's instance would not be bound
 
 
 class Gate:
@@ -99,6 +112,7 @@ class Gate:
     @contextlib.contextmanager
     def write(self, *, author: str | None = None, message: str | None = None) -> Iterator[_Revision]:
         """A revision, or a part of the one that is being written: kept whole or not at all."""
+        author, message = _remark("author", author), _remark("message", message)
         with self._connection.lock:
             if self._revision is None:
                 with self._outermost(author, message) as revision:

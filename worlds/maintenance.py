@@ -21,6 +21,7 @@ import zstandard
 from worlds.dictionary import BLANK_NODE, DEFAULT_GRAPH_ID, IRI, LITERAL, TRIPLE, Dictionary, GraphName, Ids
 from worlds.embedding import Embeddings
 from worlds.errors import OpenError, ReadOnlyError, WorldsError
+from worlds.files import file_name
 from worlds.graph.formats import EXTENSIONS, FORMATS, find_format, serialize
 from worlds.graph.terms import RDF
 from worlds.quads import NO_QUADS
@@ -92,7 +93,7 @@ def stats(connection: Connection, embeddings: Embeddings) -> Stats:
         types = connection.rows(commonest, commonest.bind(rdf_type=rdf_type, limit=_COMMONEST))
         return Stats(
             path=connection.path,
-            bytes=_size(connection.path) or size,
+            bytes=_size(connection.file) or size,
             created=created,
             quads=quads,
             graphs=graphs,
@@ -139,7 +140,7 @@ def export(
     largest named graph.
     """
     stream = target if hasattr(target, "write") else None
-    name = "" if stream is not None else os.fspath(cast("str | os.PathLike[str]", target))
+    name = "" if stream is not None else file_name(target)
     found = FORMATS[_format_of(name)] if format is None else find_format(format)
     with connection.snapshot():
         if graph is None and not found.graphs and connection.row(_SQL["any_named_graph"]) is not None:
@@ -158,7 +159,7 @@ def export(
         if stream is not None:
             serialize(quads, cast(BinaryIO, stream), found.name, prefixes)
         else:
-            with _replacing(name, connection.path) as out, _compressing(out, name) as packed:
+            with _replacing(name, connection.file) as out, _compressing(out, name) as packed:
                 serialize(quads, packed, found.name, prefixes)
         return quads.count
 
@@ -365,12 +366,14 @@ def _copy_encrypted(connection: Connection, draft: Path, key: str) -> None:
     copy = Connection(str(draft), encryption_key=key)
     try:
         copy.run("PRAGMA journal_mode = OFF")
-        copy.run(f"PRAGMA page_size = {int(size)}")
         with copy.transaction():
             copy.run(_SQL["make_room"])
             for start in range(0, count * size, _MOST_BYTES):
                 copy.run(_SQL["fill_room"], (min(_MOST_BYTES, count * size - start),))
-            for number, content in _pages(connection):
+            pages = _pages(connection)
+            first = next(pages)
+            # The first comes last: it has the schema, whose tables must be there by then.
+            for number, content in itertools.chain(pages, [first]):
                 if (number - 1) * size != _UNUSED_OFFSET:
                     copy.run(_SQL["put_page"], _SQL["put_page"].bind(content=content, page=number))
     finally:

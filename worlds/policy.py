@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
+
+import pyoxigraph as ox
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +19,9 @@ class ChunkSize:
     overlap: int = 200
 
     def __post_init__(self) -> None:
+        for name in ("max_chars", "overlap"):
+            if type(getattr(self, name)) is not int:
+                raise TypeError(f"{name} is a whole number, not {getattr(self, name)!r}")
         if not 50 <= self.max_chars <= 100_000:
             raise ValueError(f"max_chars is {self.max_chars}; it must be between 50 and 100,000")
         if not 0 <= self.overlap < self.max_chars:
@@ -40,12 +45,21 @@ class TextPolicy:
 
     def __post_init__(self) -> None:
         for name in ("include", "exclude", "datatypes"):
-            iris = frozenset(getattr(self, name))
+            given = getattr(self, name)
+            if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+                raise TypeError(f"{name} takes IRIs, as a list or set, not {given!r}")
+            iris = frozenset(given)
             for iri in iris:
                 _check_iri(name, iri)
             object.__setattr__(self, name, iris)
-        for iri in self.sizes:
+        if not isinstance(self.size, ChunkSize):
+            raise TypeError(f"size is a ChunkSize, not {self.size!r}")
+        if not isinstance(self.sizes, Mapping):
+            raise TypeError(f"sizes maps IRIs to ChunkSizes, it is not {self.sizes!r}")
+        for iri, size in self.sizes.items():
             _check_iri("sizes", iri)
+            if not isinstance(size, ChunkSize):
+                raise TypeError(f"sizes maps {iri} to a ChunkSize, not to {size!r}")
         object.__setattr__(self, "sizes", MappingProxyType(dict(self.sizes)))
         both = self.include & self.exclude
         if both:
@@ -81,5 +95,7 @@ class TextPolicy:
 
 
 def _check_iri(name: str, iri: object) -> None:
-    if not isinstance(iri, str) or ":" not in iri or any(character in iri for character in ' <>"{}|\\^`'):
-        raise ValueError(f"{name} takes absolute IRIs, not {iri!r}")
+    try:
+        ox.NamedNode(iri)  # type: ignore[arg-type]  # what is no str is a TypeError
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} takes absolute IRIs, not {iri!r}: {error}") from error

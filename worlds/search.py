@@ -42,6 +42,7 @@ LABELS = (
     "http://purl.org/dc/terms/title",
     "http://purl.org/dc/elements/1.1/title",
 )
+_SHOWN = 200  # characters of an expression that an error repeats
 _RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
 
@@ -115,7 +116,7 @@ class Search:
             legs.append(_PIECES["vector_contributions"])
         match = None
         if request.mode != "vector":
-            match = to_match(request.text) if request.syntax == "words" else request.text
+            match = to_match(request.text) if request.syntax == "words" else _fts5(request.text)
             if match is not None:
                 values["match"] = match
                 ctes.append(_PIECES["text_leg"])
@@ -190,7 +191,7 @@ class Search:
                 rows = self._connection.rows(statement, parameters)
             except WorldsError as error:
                 if request.syntax == "fts5" and explanation.match is not None:
-                    raise QueryError(f"the FTS5 expression {request.text!r} is not valid: {error}") from error
+                    raise QueryError(f"the FTS5 expression {_short(request.text)} is not valid: {error}") from error
                 raise
             ran = time.perf_counter()
             hits = self._hits(rows, request, explanation.match, eligible, explain=explain)
@@ -301,6 +302,17 @@ class Search:
             return cache
 
         return highlighted
+
+
+def _fts5(expression: str) -> str:
+    """The expression, if SQL can hold it."""
+    if "\0" in expression or any("\ud800" <= character <= "\udfff" for character in expression):
+        raise QueryError(f"the FTS5 expression {_short(expression)} holds U+0000 or a lone surrogate")
+    return expression
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
 
 
 def _language_order(term: object) -> int:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol
 
@@ -24,7 +26,7 @@ from worlds.graph.evaluation import evaluate, run
 from worlds.graph.formats import FORMATS, parsing, rdflib_quads
 from worlds.graph.results import Solutions, Triples
 from worlds.graph.sources import sources
-from worlds.graph.terms import WELL_KNOWN_PREFIXES, to_object, to_oxigraph
+from worlds.graph.terms import WELL_KNOWN_PREFIXES, is_prefix, to_object, to_oxigraph
 from worlds.hits import SearchResults
 from worlds.ingest import Reader
 from worlds.policy import TextPolicy
@@ -37,6 +39,8 @@ from worlds.sql.connection import Connection
 _SQL = statements("queries.sql")
 DEFAULT_CANDIDATES = 100
 MOST_CANDIDATES = 10_000
+
+_log = logging.getLogger("worlds")
 
 
 class Progress(Protocol):
@@ -151,10 +155,10 @@ class World:
         return {**WELL_KNOWN_PREFIXES, **dict(self._connection.rows(_SQL["all_prefixes"]))}
 
     def bind(self, prefix: str, iri: str) -> None:
-        """Set a prefix, for queries, filters and exports; it is stored in the file."""
-        ox.NamedNode(iri)
+        """Set a prefix, for queries, filters and exports; it is stored in the file. ValueError for what cannot be one."""
+        row = _namespace(prefix, iri)
         with self._connection.transaction():
-            self._connection.run(_SQL["set_prefix"], (prefix, iri))
+            self._connection.run(_SQL["set_prefix"], row)
 
     @property
     def policy(self) -> TextPolicy:
@@ -163,6 +167,8 @@ class World:
 
     @policy.setter
     def policy(self, policy: TextPolicy) -> None:
+        if not isinstance(policy, TextPolicy):
+            raise TypeError(f"a policy is a TextPolicy, not {policy!r}")
         with self._connection.transaction():
             self._chunks.adopt(policy)
 
@@ -176,13 +182,13 @@ class World:
         """Make the block's writes one revision: all of them or, if the block raises, none.
 
         Transactions nest; an inner one that raises undoes its own writes only. The block's queries and searches see
-        its writes. New texts are embedded after the outermost block ends.
+        its writes. New texts are embedded after the outermost block ends; a failure of that is logged, not raised.
         """
         outermost = not self._gate.writing
         with self._gate.write(author=author, message=message) as revision:
             yield self
         if outermost and revision.chunks and revision.embed:
-            self._embed_new(None)
+            self._embed_new(None)  # what it has to say is logged
 
     def add(
         self,
@@ -195,7 +201,8 @@ class World:
         """Add triples or quads of terms, given as tuples of three or four (the fourth the graph), or an rdflib graph.
 
         A str is an IRI or a prefixed name (or `_:label`, `"literal"@en` as in N-Triples); rdflib and pyoxigraph terms,
-        numbers, booleans and dates are taken as they are. ValueError or TypeError for what is no term.
+        numbers, booleans and dates are taken as they are. ValueError or TypeError for what is no term. When embedding
+        fails afterwards, the change is kept all the same: see `load`.
         """
         return self._write_quads(quads, adding=True, author=author, message=message, embed=embed)
 
@@ -249,7 +256,9 @@ class World:
         `allow_network` is True or names their host.
 
         ParseError (with source, line and column) for input that is not RDF, OpenError for input that is not there;
-        the world is then as it was, and it is after an interruption too.
+        the world is then as it was, and it is after an interruption too. The load is kept before its texts are embedded:
+        if that fails, the change says why in its `.notes`, the log "worlds" warns, and the texts are pending (found by
+        words, not by vectors) until `embed()` or the next write.
         """
         if mode not in ("merge", "replace"):
             raise ValueError(f"mode is 'merge' or 'replace', not {mode!r}")
@@ -307,7 +316,8 @@ class World:
                 plain = plain or not FORMATS[document.format].graphs
                 interner.end_document()
         for prefix, iri in prefixes.items():
-            self._connection.run(_SQL["add_prefix"], (prefix, iri))
+            with contextlib.suppress(ValueError):  # rdflib and JSON-LD take more for a prefix than SPARQL does
+                self._connection.run(_SQL["add_prefix"], _namespace(prefix, iri))
         return plain
 
     def _held(self, quads: Ids, interner: Interner, target: GraphName | None, plain: bool) -> Ids:
@@ -335,14 +345,23 @@ class World:
         if self._gate.writing:
             self._gate.note_embed(embed)
             return Change(revision, added, removed, chunks)
-        embedded = self._embed_new(progress) if embed and chunks else 0
-        return Change(revision, added, removed, chunks, embedded)
+        embedded, notes = self._embed_new(progress) if embed and chunks else (0, ())
+        return Change(revision, added, removed, chunks, embedded, notes)
 
-    def _embed_new(self, progress: Progress | None) -> int:
-        """Embed what is pending, if there is an embedder that fits."""
-        if self.embedder is None or not self._embeddings.fits(self.embedder):
-            return 0
-        return self.embed(progress=progress)
+    def _embed_new(self, progress: Progress | None) -> tuple[int, tuple[str, ...]]:
+        """Embed what is pending; gives the number of texts embedded, and what there is to say if some stay pending.
+
+        The write that made them is kept already, so it must not look as if it had failed.
+        """
+        if self.embedder is None:
+            return 0, ()
+        try:
+            self._embeddings.require(self.embedder)
+            return self.embed(progress=progress), ()
+        except WorldsError as error:
+            note = f"new texts are not embedded yet, and are found by words only: {error}"
+            _log.warning("%s: %s", self.path, note)
+            return self._embeddings.asked, (note,)
 
     # -- embeddings -----------------------------------------------------------------------------------------------
 
@@ -383,6 +402,8 @@ class World:
         need no declaration. `bindings` gives variables their values. The first query builds the index in memory.
         QueryError (with line and column) for what does not parse.
         """
+        if not isinstance(bindings, Mapping | None) or not all(isinstance(name, str) for name in bindings or ()):
+            raise TypeError(f"bindings map the names of variables to terms, they are not {bindings!r}")
         report = None if progress is None else lambda done, total: progress("index", done, total)
         with self._connection.lock:
             store = self._sparql.store(report)
@@ -392,7 +413,7 @@ class World:
 
     def _where_subjects(self, pattern: str, graphs: list[Any] | None) -> list[Any]:
         """The ?subject of a group pattern, over the union of all graphs or of those given."""
-        query = f"SELECT DISTINCT ?subject WHERE {{ {pattern}\n}}"
+        query = f"SELECT DISTINCT ?subject WHERE {{\n{pattern}\n}}"
         try:
             found = run(
                 self._sparql.store(),
@@ -403,7 +424,12 @@ class World:
             )
             subjects = [solution[0] for solution in found]  # type: ignore[union-attr]  # a SELECT
         except QueryError as error:
-            raise FilterError(f"where takes a SPARQL group pattern over ?subject: {error}") from error
+            what = str(error)
+            if error.line is not None:  # where the pattern's own first line is the second
+                what = f"line {error.line - 1}, column {error.column}: {what.partition(': ')[2]}"
+                if error.line > pattern.count("\n") + 2:
+                    what = "it ends too early, or closes a group that it has not opened"
+            raise FilterError(f"where takes a SPARQL group pattern over ?subject: {what}") from error
         return [subject for subject in subjects if isinstance(subject, (ox.NamedNode, ox.BlankNode))]
 
     # -- search ---------------------------------------------------------------------------------------------------
@@ -446,7 +472,8 @@ class World:
         "exact", "codes" or "index". `explain=True` tells for each hit what each list gave.
 
         Without an embedder that fits, "hybrid" degrades to "text" and says so in `.notes`; "vector" is an
-        EmbedderError. FilterError for what cannot be a filter, QueryError for a wrong FTS5 expression.
+        EmbedderError, and so is a `vector` of another dimension than the world's. FilterError for what cannot be a
+        filter, QueryError for a wrong FTS5 expression, ValueError for any other option.
         """
         request = self._request(
             text, limit, mode, k, weights, candidates, syntax, vector, plan,
@@ -488,25 +515,24 @@ class World:
         ):
             if value not in choices:
                 raise ValueError(f"{name} is one of {', '.join(choices)}, not {value!r}")
-        for name, number, most in (
-            ("limit", limit, MOST_CANDIDATES),
-            ("candidates", candidates, MOST_CANDIDATES),
-        ):
-            if number is not None and not (isinstance(number, int) and 1 <= number <= most):
-                raise ValueError(f"{name} is a whole number from 1 to {most:,}, not {number!r}")
-        weights = {"vector": 1.0, "text": 1.0, **(weights or {})}
-        if set(weights) != {"vector", "text"} or not all(0 <= weight < float("inf") for weight in weights.values()):
-            raise ValueError(f"weights map 'vector' and 'text' to numbers from 0 on, not {weights!r}")
-        if not 0 <= k < float("inf"):
+        candidates = DEFAULT_CANDIDATES if candidates is None else candidates
+        for name, number in (("limit", limit), ("candidates", candidates)):
+            if not _whole(number, MOST_CANDIDATES):
+                raise ValueError(f"{name} is a whole number from 1 to {MOST_CANDIDATES:,}, not {number!r}")
+        given = weights if isinstance(weights, Mapping) else {} if weights is None else {"": weights}
+        if not given.keys() <= {"vector", "text"} or not all(map(_at_least_zero, given.values())):
+            raise ValueError(f"weights map 'vector' and 'text' to numbers from 0 on, they are not {weights!r}")
+        if not _at_least_zero(k):
             raise ValueError(f"k is a number from 0 on, not {k!r}")
+        text = str(text)  # an rdflib.Literal's lexical form
         found, notes = self._query_vector(text, mode, vector)
         return Request(
             text=text,
             mode=mode,
-            limit=limit,
-            k=k,
-            weights=weights,
-            candidates=candidates or DEFAULT_CANDIDATES,
+            limit=int(limit),
+            k=float(k),
+            weights={"vector": 1.0, "text": 1.0, **given},
+            candidates=int(candidates),
             plan=plan,
             syntax=syntax,
             filter=make_filter(self._term, **filters),
@@ -520,17 +546,18 @@ class World:
         """The vector to search with, None to leave the vector leg out, and what there is to say about it."""
         if mode == "text":
             return None, ()
+        stored = self._embeddings.stored
+        if given is not None and stored is not None:
+            return _unit(given, stored), ()
         try:
-            stored = self._embeddings.stored
-            if given is not None:
-                return _unit(given, stored), ()
-            embedder = self._require_embedder()
-            self._embeddings.require(embedder)
-            if stored is None:
+            embedder = self._require_embedder() if given is None else None
+            if embedder is not None:
+                self._embeddings.require(embedder)
+            if embedder is None or stored is None:
                 return None, ("no text is embedded yet; only words were searched",)
             if not text.strip():
                 return None, ("the query is blank",)
-            return checked_query(embedder, text), ()
+            return checked_query(embedder, text.encode("utf-8", "replace").decode()), ()  # without lone surrogates
         except EmbedderError as error:
             if mode == "vector":
                 raise
@@ -564,7 +591,7 @@ class World:
 
         OpenError if there is something at `path` already, or it cannot be written.
         """
-        maintenance.backup(self._connection, os.fspath(path))
+        maintenance.backup(self._connection, files.file_name(path))
 
     def compact(self) -> None:
         """Give unused space back: drop cached embeddings of texts that are gone and unused terms, and rebuild the file.
@@ -576,19 +603,39 @@ class World:
         self._sparql.drop()
 
 
-def _unit(vector: Sequence[float] | np.ndarray[Any, Any], stored: Mapping[str, object] | None) -> Any:
-    """A caller's vector, float32 [d] of unit length; EmbedderError if it does not fit the world's."""
-    given = np.asarray(vector, dtype=np.float32)
-    if stored is None:
-        raise EmbedderError("no text is embedded yet, so there is nothing that a vector could be compared with")
+def _unit(vector: Sequence[float] | np.ndarray[Any, Any], stored: Mapping[str, object]) -> Any:
+    """A caller's vector, float32 [d] of unit length; EmbedderError if it does not fit the world's, ValueError if none."""
+    try:
+        given = np.asarray(vector, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"vector takes numbers, not {vector!r:.80}: {error}") from error
     if given.shape != (stored["dimension"],):
         raise EmbedderError(
             f"the world's vectors have {stored['dimension']} dimensions; this one has shape {given.shape}"
         )
     length = float(np.linalg.norm(given))
     if not 0 < length < float("inf"):
-        raise EmbedderError("the vector is zero or not finite")
+        raise ValueError("the vector is zero or not finite")
     return given / np.float32(length)
+
+
+def _namespace(prefix: object, iri: object) -> tuple[str, str]:
+    """A prefix and its IRI as SPARQL takes them; ValueError for what it doesn't."""
+    if not isinstance(prefix, str) or not is_prefix(prefix):
+        raise ValueError(f"{prefix!r} is not a prefix: a letter, then letters, digits, '_', '-' and inner dots, or ''")
+    try:
+        return str(prefix), ox.NamedNode(iri).value  # type: ignore[arg-type]  # what is no str is a TypeError
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"the prefix {prefix!r} stands for an absolute IRI, not {iri!r}: {error}") from error
+
+
+def _whole(value: object, most: int) -> bool:
+    """Whether it is a whole number, Python's or NumPy's, from 1 to `most`."""
+    return isinstance(value, Integral) and type(value) is not bool and 1 <= int(value) <= most
+
+
+def _at_least_zero(value: object) -> bool:
+    return isinstance(value, Real) and type(value) is not bool and 0 <= float(value) < float("inf")
 
 
 def _quad(item: Any, prefixes: Mapping[str, str]) -> ox.Quad:
@@ -596,8 +643,9 @@ def _quad(item: Any, prefixes: Mapping[str, str]) -> ox.Quad:
         return item
     if isinstance(item, ox.Triple):
         return ox.Quad(item.subject, item.predicate, item.object)
-    if isinstance(item, str) or not isinstance(item, Sequence) or len(item) not in (3, 4):
-        raise TypeError(f"a quad is a tuple of three or four terms, not {item!r}")
+    if isinstance(item, (str, bytes)) or not isinstance(item, Sequence) or len(item) not in (3, 4):
+        hint = "; one quad alone is given as a list of one" if isinstance(item, (str, ox.NamedNode)) else ""
+        raise TypeError(f"a quad is a tuple of three or four terms, not {item!r}{hint}")
     subject, predicate = (to_oxigraph(part, prefixes=prefixes) for part in item[:2])
     if not isinstance(subject, (ox.NamedNode, ox.BlankNode)) or not isinstance(predicate, ox.NamedNode):
         raise ValueError(f"a subject is an IRI or a blank node, a predicate an IRI: {item!r}")

@@ -57,7 +57,7 @@ def exit_code(error: BaseException) -> int:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, with what there is to say about the work that it stopped."""
+    """Ctrl-C, with what became of the work that it stopped; a plain one has changed nothing."""
 
 
 class Group(Epilog, TyperGroup):
@@ -85,6 +85,13 @@ class Group(Epilog, TyperGroup):
             code = _report_usage(error)
         sys.exit(code if isinstance(code, int) else 0)
 
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        """Parse the options before the command's name."""
+        try:
+            return super().make_context(*args, **options)
+        except KeyboardInterrupt as interrupt:
+            raise typer.Exit(_report(interrupt)) from interrupt
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the command line names."""
         try:
@@ -105,7 +112,7 @@ def _report(error: BaseException) -> int:
     if code == BROKEN_PIPE:
         _drop_output()
     elif code == INTERRUPTED:
-        say("interrupted", str(error), style="bold yellow")
+        say("interrupted", str(error) or "nothing was changed", style="bold yellow")
     elif code == INTERNAL:
         traceback.print_exception(error)
         say("error", f"a mistake in worlds, please report it: {type(error).__name__}: {error}", style="bold red")

@@ -46,16 +46,22 @@ def print_hits(console: Console, hits: SearchResults, prefixes: Mapping[str, str
     for rank, hit in enumerate(hits, 1):
         subject = _term(hit.subject, prefixes)
         title = Text(f"{rank}. ".rjust(indent), style="dim")
+        title.append(clean(hit.label) if hit.label else subject, style="not dim bold")
+        about = Text(style="dim")
         if hit.label:
-            title.append(clean(hit.label), style="not dim bold").append("  ")
-        title.append(subject, style="not dim cyan")
+            about.append(f"{subject} ", style="not dim cyan")
         if hit.types:
-            title.append(" a ")
-            title.append(", ".join(_term(kind, prefixes) for kind in hit.types), style="not dim green")
+            about.append("a ")
+            about.append(", ".join(_term(kind, prefixes) for kind in hit.types) + " ", style="not dim green")
         if hit.graph is not None:
-            title.append(" in ").append(_term(hit.graph, prefixes), style="not dim magenta")
-        title.append(f"  {hit.score:.4f}")
-        _print(console, title, 0, indent)
+            about.append("in ").append(f"{_term(hit.graph, prefixes)} ", style="not dim magenta")
+        score = f" {hit.score:.4f}"
+        line = Text.assemble(title, "  " if about else "", about, (score, "dim"))
+        if line.cell_len <= min(console.width, _WIDEST) or not console.is_terminal:
+            _print(console, line, 0, indent)
+        else:
+            _print(console, title.append(f" {score}", style="not bold"), 0, indent)
+            _print(console, about, indent, indent)
         language = getattr(hit.literal, "language", None)
         text = Text(f"{_term(hit.predicate, prefixes)}{f'@{language}' if language else ''}: ", style="dim")
         text.append_text(_highlighted(clean(hit.snippet)))
@@ -102,7 +108,7 @@ def print_explanation(console: Console, hits: SearchResults) -> None:
         legs = [name for name in ("vector", "text") if any(name in (hit.explain or {}) for hit in hits)]
         head = ["rank", "score"]
         for name in legs:
-            head += [f"{name} rank", "cosine" if name == "vector" else "BM25", "gives"]
+            head += [f"{name} #", "cosine" if name == "vector" else "BM25", "gives"]
         head.append("hit")
         rows = [
             [
@@ -124,7 +130,7 @@ def print_explanation(console: Console, hits: SearchResults) -> None:
         facts["compared"] = f"{told.compared:,} vectors"
     if told.match is not None:
         facts["words"] = told.match
-    facts["time"] = ", ".join(f"{step} {time:,.1f} ms" for step, time in told.milliseconds.items())
+    facts["time"] = ", ".join(f"{step} {time:,.1f}" for step, time in told.milliseconds.items()) + " ms"
     console.print()
     print_facts(console, facts)
 

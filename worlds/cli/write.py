@@ -53,33 +53,36 @@ def load(
     """
     _refuse_network(sources, allow_network or [])
     began = time.perf_counter()
-    with opened(path, write=True, create=True, embedder="none" if no_embed else embedder) as world:
-        before = world.stats().last_revision
-        if "-" in sources and sys.stdin is not None and sys.stdin.isatty():
-            note("reading RDF from the terminal; Ctrl-D ends it")
-        try:
-            with progress() as bar:
-                change = world.load(
-                    list(sources),
-                    format=format,
-                    graph=graph,
-                    mode="replace" if replace else "merge",
-                    base=base,
-                    author=author,
-                    message=message,
-                    embed=not no_embed,
-                    allow_network=allow_network or False,
-                    progress=bar,
-                )
-        except KeyboardInterrupt as interrupt:
-            if world.stats().last_revision != before:
-                what = f"all quads are loaded, some texts are not embedded yet; `worlds embed {path}` goes on"
-            else:
-                what = "nothing was changed; the same command can be run again"
-            raise Interrupted(what) from interrupt
-        _report(world, change, time.perf_counter() - began, as_json=json)
-        if embedder != "none" and not no_embed:
-            _note_pending(world)
+    state = "nothing was changed; the same command can be run again"
+    try:
+        with opened(path, write=True, create=True, embedder="none" if no_embed else embedder) as world:
+            before = world.stats().last_revision
+            if "-" in sources and sys.stdin is not None and sys.stdin.isatty():
+                note("reading RDF from the terminal; Ctrl-D ends it")
+            try:
+                with progress() as bar:
+                    change = world.load(
+                        list(sources),
+                        format=format,
+                        graph=graph,
+                        mode="replace" if replace else "merge",
+                        base=base,
+                        author=author,
+                        message=message,
+                        embed=not no_embed,
+                        allow_network=allow_network or False,
+                        progress=bar,
+                    )
+            except KeyboardInterrupt:
+                if world.stats().last_revision != before:
+                    state = f"all quads are loaded, some texts are not embedded yet; `worlds embed {path}` goes on"
+                raise
+            state = "all of it is loaded"
+            _report(world, change, time.perf_counter() - began, as_json=json)
+            if embedder != "none" and not no_embed:
+                _note_pending(world)
+    except KeyboardInterrupt as interrupt:
+        raise Interrupted(state) from interrupt
 
 
 def _refuse_network(sources: list[str], hosts: list[str]) -> None:

@@ -1,0 +1,274 @@
+"""The public surface: its names, their documents, and what importing it costs."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import json
+import pkgutil
+import subprocess
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import worlds
+import worlds.errors
+
+ALL = [
+    "Change",
+    "ChunkSize",
+    "ConflictError",
+    "Embedder",
+    "EmbedderError",
+    "FilterError",
+    "Hit",
+    "IntegrityError",
+    "OpenError",
+    "ParseError",
+    "QueryError",
+    "QueryTimeout",
+    "ReadOnlyError",
+    "SchemaError",
+    "SearchResults",
+    "SentenceTransformerEmbedder",
+    "Solutions",
+    "TextPolicy",
+    "Triples",
+    "World",
+    "WorldsError",
+    "open",
+]
+
+VERBS = {
+    "add": ["quads", "*author", "*message", "*embed"],
+    "backup": ["path"],
+    "bind": ["prefix", "iri"],
+    "check": [],
+    "close": [],
+    "compact": [],
+    "embed": ["*rebuild", "*progress"],
+    "export": ["target", "*format", "*graph"],
+    "load": [
+        "source",
+        "*format",
+        "*graph",
+        "*mode",
+        "*base",
+        "*author",
+        "*message",
+        "*embed",
+        "*allow_network",
+        "*progress",
+    ],
+    "query": ["query", "*bindings", "*union", "*progress"],
+    "remove": ["quads", "*author", "*message"],
+    "search": [
+        "text",
+        "*limit",
+        "*mode",
+        "*subjects",
+        "*predicates",
+        "*types",
+        "*subclasses",
+        "*graphs",
+        "*languages",
+        "*where",
+        "*exclude",
+        "*k",
+        "*weights",
+        "*candidates",
+        "*syntax",
+        "*vector",
+        "*plan",
+        "*explain",
+    ],
+    "search_sql": ["text", "**options"],
+    "stats": [],
+    "transaction": ["*author", "*message"],
+}
+PROPERTIES = {"path", "policy", "prefixes"}
+ATTRIBUTES = {"embedder"}
+
+HEAVY = {
+    "click",
+    "huggingface_hub",
+    "pandas",
+    "rdflib",
+    "rich",
+    "scipy",
+    "sentence_transformers",
+    "sklearn",
+    "tokenizers",
+    "torch",
+    "transformers",
+    "typer",
+}
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_public_names_are_these() -> None:
+    assert worlds.__all__ == ALL
+    assert sorted(ALL) == ALL
+    for name in ALL:
+        assert hasattr(worlds, name)
+
+
+def test_every_error_is_public_and_no_other() -> None:
+    errors = {
+        name
+        for name, value in vars(worlds.errors).items()
+        if isinstance(value, type) and issubclass(value, worlds.WorldsError) and not name.startswith("_")
+    }
+    assert errors == {name for name in ALL if name.endswith(("Error", "Timeout"))}
+    tree = inspect.getdoc(worlds.errors) or ""
+    assert all(name in tree for name in errors), "the tree at the top of errors.py has every error"
+
+
+def test_the_verbs_of_a_world_are_these() -> None:
+    found = {
+        name: [shown(parameter) for parameter in list(inspect.signature(value).parameters.values())[1:]]
+        for name, value in public_members(worlds.World)
+        if inspect.isfunction(value)
+    }
+    assert found == VERBS
+
+
+def shown(parameter: inspect.Parameter) -> str:
+    marks = {parameter.KEYWORD_ONLY: "*", parameter.VAR_KEYWORD: "**"}
+    return marks.get(parameter.kind, "") + parameter.name
+
+
+def test_the_properties_of_a_world_are_these() -> None:
+    found = {name for name, value in public_members(worlds.World) if isinstance(value, property)}
+    assert found == PROPERTIES
+    with worlds.open(embedder=None) as world:
+        assert {name for name in vars(world) if not name.startswith("_")} == ATTRIBUTES
+
+
+def test_options_of_open_are_keywords() -> None:
+    assert [shown(parameter) for parameter in inspect.signature(worlds.open).parameters.values()] == [
+        "path",
+        "*embedder",
+        "*read_only",
+        "*create",
+        "*vector_index",
+        "*durability",
+        "*timeout",
+        "*encryption_key",
+    ]
+
+
+# --- documents --------------------------------------------------------------------------------------------------------
+
+
+def public_members(cls: type) -> Iterator[tuple[str, Any]]:
+    """What a class and its bases in this package define under public names."""
+    for base in cls.__mro__:
+        if base.__module__.startswith("worlds"):
+            for name, value in vars(base).items():
+                if not name.startswith("_"):
+                    yield name, value
+
+
+def documented(value: Any) -> bool:
+    if isinstance(value, classmethod | staticmethod):
+        value = value.__func__
+    elif isinstance(value, property):
+        value = value.fget
+    elif not (inspect.isfunction(value) or isinstance(value, type)):
+        value = getattr(value, "func", None)  # a cached_property
+        if value is None:
+            return True  # data
+    text = value.__doc__ or ""
+    # A dataclass without a docstring gets its signature as one.
+    return bool(text.strip()) and not text.startswith(f"{value.__name__}(")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_public_class_function_and_method_has_a_docstring(name: str) -> None:
+    value = getattr(worlds, name)
+    assert documented(value)
+    if isinstance(value, type):
+        missing = [member for member, defined in public_members(value) if not documented(defined)]
+        assert not missing
+
+
+def test_a_missing_docstring_is_seen() -> None:
+    def bare() -> None:
+        pass
+
+    class Bare:
+        kept = property(lambda self: 1)
+
+    assert not documented(bare)
+    assert not documented(Bare)
+    assert not documented(vars(Bare)["kept"])
+
+
+def all_modules() -> list[types.ModuleType]:
+    names = [found.name for found in pkgutil.walk_packages(worlds.__path__, "worlds.")]
+    return [worlds, *(importlib.import_module(name) for name in names if name != "worlds.__main__")]
+
+
+def test_the_examples_in_docstrings_run() -> None:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    attempted = {}
+    for module in all_modules():
+        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+        for test in finder.find(module, module.__name__):
+            if test.examples:
+                test.globs["worlds"] = worlds
+                runner.run(test)
+        assert runner.failures == 0, module.__name__
+        attempted[module.__name__] = runner.tries
+    assert len(attempted) > 20, "all modules were looked at"
+    assert attempted["worlds"] > 0
+
+
+# --- importing --------------------------------------------------------------------------------------------------------
+
+MEASURE = """
+import json, sys, time
+before = time.process_time()
+import {module}
+print(json.dumps([time.process_time() - before, sorted({{name.partition(".")[0] for name in sys.modules}})]))
+"""
+
+
+def measured(module: str) -> tuple[float, set[str]]:
+    """Seconds of CPU that importing a module takes in a process of its own, and the packages that it brings."""
+    script = MEASURE.format(module=module)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True)
+    seconds, packages = json.loads(done.stdout)
+    return seconds, set(packages)
+
+
+def test_importing_worlds_is_quick_and_brings_nothing_heavy() -> None:
+    seconds, packages = min(measured("worlds") for _ in range(3))
+    assert packages & {"pyoxigraph", "numpy"}
+    assert not packages & HEAVY
+    assert seconds < 1.0, "it takes a quarter of that on an idle machine"
+
+
+def test_importing_the_command_line_brings_neither_rdflib_nor_torch() -> None:
+    _, packages = measured("worlds.cli")
+    assert not packages & (HEAVY - {"click", "rich", "typer"})
+
+
+def test_a_world_without_rdflib_terms_does_not_import_rdflib() -> None:
+    script = """
+import sys, worlds
+with worlds.open(embedder=None) as world:
+    world.add([("urn:s", "urn:p", 1)])
+    world.query("ASK { ?s ?p 1 }")
+    world.stats(), world.check()
+print("rdflib" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True)
+    assert done.stdout == "False\n"
