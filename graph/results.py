@@ -102,6 +102,9 @@ class Row:
     def __hash__(self) -> int:
         return hash(tuple(self))
 
+    def __reduce__(self) -> tuple[Any, ...]:  # pyoxigraph's solutions cannot be copied
+        return Row, ({name: self._solution[name] for name in self._variables}, self._variables)
+
     def __repr__(self) -> str:
         return f"Row({', '.join(f'{name}={value!r}' for name, value in self.asdict().items())})"
 
@@ -136,6 +139,10 @@ class Solutions(Sequence[Row]):
         if isinstance(index, slice):
             return Solutions(self._solutions.all()[index], self._variables)
         return Row(self._solutions.all()[index], self._variables)
+
+    def __reduce__(self) -> tuple[Any, ...]:  # pyoxigraph's solutions cannot be copied
+        names = self._variables
+        return Solutions, ([{name: solution[name] for name in names} for solution in self._solutions.all()], names)
 
     def __repr__(self) -> str:
         return f"<Solutions {' '.join('?' + name for name in self._variables)}: {self._solutions}>"

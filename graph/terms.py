@@ -60,6 +60,13 @@ _NEED_LANGUAGE = frozenset({RDF + "langString", RDF + "dirLangString"})
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@([A-Za-z]+(?:-[A-Za-z0-9]+)*)(?:--(ltr|rtl))?|\^\^(\S+))?', re.DOTALL)
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
 _ESCAPED = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
+# Schemes that are written without a slash, and so look like prefixes (from IANA's registry, and doi and its like).
+_SCHEMES = frozenset(
+    """
+    about acct ark arxiv bitcoin blob cid data did doi ethereum geo hdl im info ipfs isbn issn javascript jid lsid
+    mailto magnet mid news ni orcid pkcs11 pmid pres sip sips sms tag tel urn uuid xmpp
+    """.split()
+)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 
 # Turtle's PN_PREFIX and PN_LOCAL, without the escapes that make a name harder to read than its IRI.
@@ -97,7 +104,9 @@ def to_oxigraph(term: object, *, prefixes: Mapping[str, str] | None = None) -> T
 
     A string is an IRI (`http://…`, `<urn:x>`), a name whose prefix is in `prefixes` (`ex:thing`), a blank
     node (`_:b`) or a literal in N-Triples syntax (`"text"@en`, `"1"^^xsd:integer`), never a bare text.
-    Where a prefix is also the name of a scheme, `scheme://…` is the IRI and all else the prefixed name.
+    Where a prefix is also the name of a scheme, `scheme://…` is the IRI and all else the prefixed name. A
+    name with an unknown prefix is no IRI, unless its prefix is a scheme that has no `/` (`urn:x`); without
+    `prefixes` at all it is one.
 
     Raises `ValueError` for a string or a term that RDF does not allow, `TypeError` for any other object.
     """
@@ -163,8 +172,14 @@ def _from_text(text: str, prefixes: Mapping[str, str] | None) -> Term:
     if colon:
         if prefixes is not None and prefix in prefixes and not local.startswith("//"):
             return _iri(prefixes[prefix] + local)
-        if _SCHEME.match(text):
-            return _iri(text)
+        if prefixes is None or local.startswith("/") or prefix.lower() in _SCHEMES:
+            if _SCHEME.match(text):
+                return _iri(text)
+        elif is_prefix(prefix):
+            raise ValueError(
+                f"{text!r}: the prefix '{prefix}:' is not known (`bind` makes it so); "
+                f"an IRI of that scheme is written in angle brackets: <{text}>"
+            )
     raise ValueError(
         f"{text!r} is neither an IRI nor a name with a known prefix; "
         f"a text is written rdflib.Literal({text!r}) or in quotes: '\"…\"'"

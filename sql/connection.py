@@ -121,6 +121,7 @@ class Connection:
         self._reading = False
         self.rollbacks = 0  # at any level; what was read inside such a transaction may never have been
         self._closed = False
+        self._process = os.getpid()
         try:
             # In a folder that cannot be written to, SQLite opens a WAL database only if told that nobody writes it.
             name = f"file:{quote(self.file)}?immutable=1" if immutable else self.file
@@ -315,11 +316,13 @@ class Connection:
     def _check_open(self) -> None:
         if self._closed:
             raise OpenError(f"the world {self.path} is closed")
+        if os.getpid() != self._process:  # SQLite's connections do not survive a fork; using one corrupts the file
+            raise OpenError(f"the world {self.path} was opened by another process: open it again in this one")
 
     def close(self) -> None:
         """Close the connection; calling it again does nothing."""
         with self.lock:
-            if not self._closed:
+            if not self._closed and os.getpid() == self._process:
                 if not self.read_only:
                     # The log goes into the file, so that a closed world is one file.
                     with contextlib.suppress(WorldsError):

@@ -160,7 +160,10 @@ FROM chunks JOIN terms ON terms.id = chunks.term
 WHERE chunks.vector IS NULL AND chunks.id > :after ORDER BY chunks.id LIMIT :limit;
 
 -- name: count_pending
-SELECT count(*) FROM chunks WHERE vector IS NULL;
+SELECT count(*) FROM chunks WHERE vector IS NULL AND id > :after;
+
+-- name: last_chunk
+SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0);
 
 -- name: find_embedded
 -- digests_json: hexadecimal. Gives (position in digests_json, vector id).

@@ -171,14 +171,16 @@ def test_others_may_write_all_the_time(path: Path, tmp_path: Path) -> None:
         assert writer.stdout.readline() == "begin\n"
         counts = []
         for number in range(4):
-            time.sleep(0.1)
+            while len(world) <= max(counts, default=first):
+                time.sleep(0.01)
+            seen = len(world)
             world.backup(tmp_path / f"{number}.db")
             with worlds.open(tmp_path / f"{number}.db", embedder=None) as copy:
                 assert (len(copy) - first) % 2 == 0
+                assert len(copy) >= seen - 2  # a later one may have removed some
                 counts.append(len(copy))
                 report = copy.check()
                 assert report.ok, str(report)
-        assert counts == sorted(counts)
         assert counts[-1] > counts[0]
         assert writer.poll() is None  # no write of its own has failed
         writer.send_signal(signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)

@@ -95,6 +95,7 @@ def test_texts_that_are_gone_are_forgotten_and_those_that_are_there_are_not(worl
     assert world.add(quads(range(5, 8))).embedded == 3
     world.remove(quads(range(10, 20)))
     assert world.add(quads(range(10, 20))).embedded == 0
+    world.compact()
     assert_sound(world)
 
 
@@ -105,7 +106,7 @@ def test_terms_go_when_nothing_needs_them(world: World) -> None:
         ex:graph { [] ex:c "label" . }""",
         format="trig",
     )
-    world.add([("ex:gone", "ex:gone", '"history"')] if False else [(EX + "once", EX + "once", '"history"')])
+    world.add([(EX + "once", EX + "once", '"history"')])
     world.remove([(EX + "once", EX + "once", '"history"')])
     needed = terms(world)
     with world.transaction():  # it leaves no trace in the history
@@ -238,32 +239,34 @@ with worlds.open(sys.argv[1], embedder=HashingEmbedder()) as world:
 
 def test_a_process_that_dies_in_it_loses_nothing(path: Path) -> None:
     with worlds.open(path, embedder=HashingEmbedder()) as world:
-        world.add(quads(range(400)))
-        world.remove(quads(range(200, 400)))
+        world.add(quads(range(60)))
+        world.remove(quads(range(30, 60)))
+        with world.transaction():  # what makes the other steps as long as building the vector index
+            for part in range(2):
+                lines = [f"<urn:{n}> <urn:p> <urn:{part}-{n}> .\n" for n in range(15_000)]
+                world.load("".join(lines).encode(), format="nt", mode="replace", graph="urn:g")
         before = exported(world)
         began = time.monotonic()
         world.compact()
         took = time.monotonic() - began
-    seen = set()
-    for attempt in range(8):
+    for attempt in range(6):
         child = subprocess.Popen([sys.executable, "-c", CHILD, str(path)], stdout=subprocess.PIPE, text=True)
         assert child.stdout is not None
         assert child.stdout.readline() == "begin\n"
-        time.sleep(took * (attempt + 0.5) / 8)
+        time.sleep(took * (attempt + 0.5) / 6)
         child.kill()
         child.wait()
         child.stdout.close()
         with worlds.open(path, embedder=HashingEmbedder()) as world:
             report = world.check()
-            assert {problem.kind for problem in report.problems} <= {"vector-index"}, str(report)
+            assert {problem.kind for problem in report.problems} <= {"vector-index", "index-recall"}, str(report)
             assert exported(world) == before
-            seen.add(world.stats().vector_index)
             if attempt % 2:  # else the next process finds it so
                 world.compact()
                 assert world.stats().vector_index
                 assert world.check().ok
-                world.add(quads(range(200, 210)))
-                world.remove(quads(range(200, 210)))
+                world.add(quads(range(60, 70)))
+                world.remove(quads(range(60, 70)))
     with worlds.open(path, embedder=HashingEmbedder()) as world:
         world.compact()
         assert_sound(world)

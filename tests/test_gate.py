@@ -7,14 +7,15 @@ import io
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyoxigraph as ox
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -51,6 +52,13 @@ def queried(world: World) -> list[ox.Quad]:
         s, p, o, g = (None if term is None else to_oxigraph(term) for term in row)
         found.append(ox.Quad(s, p, o, g or DEFAULT))  # type: ignore[arg-type]  # terms in their places
     return found
+
+
+def as_sparql_has_them(quads: Iterable[ox.Quad]) -> set[ox.Quad]:
+    """Numbers, dates and booleans in their canonical forms."""
+    store = ox.Store()
+    store.extend(quads)
+    return set(store)
 
 
 def nquads(quads: Iterable[ox.Quad]) -> bytes:
@@ -127,8 +135,11 @@ TERMS: dict[str, Any] = {
     **{f"{text}@{language}": ox.Literal(text, language=language) for text in ("kite", "1") for language in ("en", "de")},
     "kite@ar--rtl": ox.Literal("kite", language="ar", direction=ox.BaseDirection.RTL),
     "integer": ox.Literal("1", datatype=ox.NamedNode(XSD + "integer")),
+    "same_integer": ox.Literal("01", datatype=ox.NamedNode(XSD + "integer")),
     "date": ox.Literal("2020-01-01", datatype=ox.NamedNode(XSD + "date")),
     "triple": ox.Triple(iri("a"), iri("p"), ox.Literal("kite")),
+    "same_triple": ox.Triple(iri("a"), iri("p"), ox.Literal("+1", datatype=ox.NamedNode(XSD + "integer"))),
+    "one_triple": ox.Triple(iri("a"), iri("p"), ox.Literal("1", datatype=ox.NamedNode(XSD + "integer"))),
     "nested": ox.Triple(iri("a"), iri("p"), ox.Triple(ox.BlankNode("n"), iri("p"), ox.Literal("heron"))),
 }
 OBJECTS = [name for name in TERMS if name not in ("default", "type", *"bcpqrgh")]
@@ -342,11 +353,13 @@ class GateMachine(RuleBasedStateMachine):
 
     @invariant()
     def answers_queries(self) -> None:
-        assert Counter(queried(self.world)) == Counter(self.model)
+        assert Counter(queried(self.world)) == Counter(as_sparql_has_them(self.model))
+        graphs = {str(row[0]) for row in self.world.query("SELECT ?g { GRAPH ?g {} }")}  # type: ignore[union-attr]  # a SELECT
+        assert graphs == {str(quad.graph_name)[1:-1] for quad in self.model if quad.graph_name != DEFAULT}
 
     @invariant()
     def others_see_what_was_committed(self) -> None:
-        assert Counter(queried(self.witness)) == Counter(self.states[-1])
+        assert Counter(queried(self.witness)) == Counter(as_sparql_has_them(self.states[-1]))
 
     @invariant()
     def chunks_the_texts(self) -> None:
@@ -379,5 +392,335 @@ class GateMachine(RuleBasedStateMachine):
             assert problems(self.world) == []
 
 
-GateMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=50)
+GateMachine.TestCase.settings = settings(max_examples=15, stateful_step_count=40)
 TestGate = GateMachine.TestCase
+
+
+# -- terms --------------------------------------------------------------------------------------------------------------
+
+
+def only_objects(world: World) -> set[Any]:
+    return {quad.object for quad in exported(world)}
+
+
+def test_five_terms_that_look_alike_are_five(path: Path) -> None:
+    one = [
+        ox.Literal("1"),
+        ox.Literal("01"),
+        ox.Literal("1", language="en"),
+        ox.Literal("1", datatype=ox.NamedNode(XSD + "integer")),
+        ox.NamedNode(EX + "1"),
+    ]
+    with worlds.open(path, embedder=None) as world:
+        for term in one:
+            assert world.add([(iri("s"), iri("p"), term)]).added == 1
+            assert world.add([(iri("s"), iri("p"), term)]).revision is None
+        assert set(exported(world)) == {ox.Quad(iri("s"), iri("p"), term) for term in one}
+        assert {quad.object for quad in queried(world)} == set(one)
+    with worlds.open(path, embedder=None) as world:
+        for term in one:
+            assert world.remove([(iri("s"), iri("p"), term)]).removed == 1
+            assert term not in only_objects(world)
+        assert len(world) == 0
+
+
+def test_forms_of_one_value_stay_apart_though_sparql_takes_them_for_one(world: World) -> None:
+    forms = [ox.Literal(form, datatype=ox.NamedNode(XSD + "integer")) for form in ("1", "01", "+1")]
+    forms.append(ox.Literal("1", datatype=ox.NamedNode(XSD + "int")))
+    world.add([(iri("s"), iri("p"), form) for form in forms])
+    assert len(world) == 4
+    assert only_objects(world) == set(forms)
+    assert world.query("ASK { ?s ?p 1 }") is True
+    assert world.remove([(iri("s"), iri("p"), forms[0])]).removed == 1
+    assert only_objects(world) == set(forms[1:])
+    assert world.query("ASK { ?s ?p 1 }") is True, "01 is there still"
+    with pytest.raises(Boom), world.transaction():
+        world.remove([(iri("s"), iri("p"), form) for form in forms])
+        assert world.query("ASK { ?s ?p 1 }") is False
+        raise Boom
+    assert world.query("ASK { ?s ?p 1 }") is True
+
+
+def test_directions_are_part_of_a_term(path: Path) -> None:
+    terms = [
+        ox.Literal("x", language="ar"),
+        ox.Literal("x", language="ar", direction=ox.BaseDirection.RTL),
+        ox.Literal("x", language="ar", direction=ox.BaseDirection.LTR),
+        ox.Literal("x", language="en", direction=ox.BaseDirection.LTR),
+    ]
+    with worlds.open(path, embedder=None) as world:
+        assert world.add([(iri("s"), iri("p"), term) for term in terms]).added == 4
+        assert world.remove([(iri("s"), iri("p"), terms[1])]).removed == 1
+    with worlds.open(path, embedder=None) as world:
+        assert only_objects(world) == {terms[0], *terms[2:]}
+        assert len(world.search("x", languages="ar")) == 2
+
+
+@given(texts=st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=20, unique=True))
+def test_any_text_is_kept_and_cut_into_chunks(texts: list[str]) -> None:
+    literals = [ox.Literal(text) for text in texts] + [ox.Literal(text, language="en") for text in texts]
+    quads = [ox.Quad(iri("s"), iri("p"), literal) for literal in literals]
+    with worlds.open(embedder=None) as world:
+        assert world.add(quads).added == len(quads)
+        assert set(exported(world)) == set(quads)
+        assert set(chunks_held(world)) == set(Oracle(quads).chunks)
+        assert world.add(quads).revision is None
+        assert problems(world) == []
+        assert world.remove(quads).removed == len(quads)
+        assert chunks_held(world) == []
+        assert problems(world) == []
+
+
+def test_null_characters_survive_everywhere(path: Path) -> None:
+    quads = [
+        ox.Quad(iri("s"), iri("p"), ox.Literal("a\0b")),
+        ox.Quad(iri("s"), iri("p"), ox.Literal("a\0b", language="en")),
+        ox.Quad(iri("s"), iri("p"), ox.Literal("a\0c")),
+        ox.Quad(iri("s"), iri("p"), ox.Literal("a")),
+        ox.Quad(iri("s"), iri("p"), ox.Triple(iri("s"), iri("p"), ox.Literal("\0"))),
+        ox.Quad(iri("s"), iri("p"), ox.Literal("x\0" + "A sentence with a kite. " * 100 + "\0")),
+    ]
+    with worlds.open(path, embedder=HashingEmbedder()) as world:
+        assert world.load(nquads(quads), format="nq").added == len(quads)
+    with worlds.open(path, embedder=HashingEmbedder()) as world:
+        assert set(exported(world)) == set(queried(world)) == set(quads)
+        assert problems(world) == []
+        assert world.load(nquads(quads), format="nq").revision is None
+        assert world.remove(quads[:1]).removed == 1
+        assert set(exported(world)) == set(quads[1:])
+
+
+# -- blank nodes --------------------------------------------------------------------------------------------------------
+
+
+def subjects_by_object(world: World) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for quad in exported(world):
+        if isinstance(quad.object, ox.Literal):
+            found.setdefault(quad.object.value, set()).add(str(quad.subject))
+    return found
+
+
+def test_the_blank_nodes_of_two_documents_are_different_nodes(tmp_path: Path) -> None:
+    (tmp_path / "one.ttl").write_bytes(b'_:b <http://example.org/p> "one" , "same" .')
+    (tmp_path / "two.ttl").write_bytes(b'_:b <http://example.org/p> "two" , "same" .')
+    for together in (True, False):
+        with worlds.open(embedder=None) as world:
+            if together:
+                world.load([tmp_path / "one.ttl", tmp_path / "two.ttl"])
+            else:
+                world.load(tmp_path / "one.ttl")
+                world.load(tmp_path / "two.ttl")
+            found = subjects_by_object(world)
+            assert len(found["same"]) == 2
+            assert found["one"] | found["two"] == found["same"]
+            assert world.load(tmp_path / "one.ttl").added == 2, "a third node"
+            assert len(set(queried(world))) == len(world) == 6
+
+
+def test_the_blank_nodes_in_triple_terms_are_their_documents_own() -> None:
+    document = b"""
+        _:b <http://example.org/name> "b" .
+        <http://example.org/s> <http://example.org/says> <<( _:b <http://example.org/p> <<( _:c <http://example.org/p> _:b )>> )>> .
+        _:c <http://example.org/name> "c" .
+    """
+    with worlds.open(embedder=None) as world:
+        world.load([document, document], format="ttl")
+        found = subjects_by_object(world)
+        said = [quad.object for quad in exported(world) if isinstance(quad.object, ox.Triple)]
+        assert len(said) == 2
+        assert {str(triple.subject) for triple in said} == found["b"]
+        inner = [triple.object for triple in said if isinstance(triple.object, ox.Triple)]
+        assert {str(triple.subject) for triple in inner} == found["c"]
+        for triple in said:
+            assert isinstance(triple.object, ox.Triple)
+            assert triple.object.object == triple.subject
+
+
+def test_a_loaded_blank_node_is_none_that_was_added_by_its_label() -> None:
+    with worlds.open(embedder=None) as world:
+        mine = [ox.Quad(ox.BlankNode(f"w{number}"), iri("p"), ox.Literal(str(number))) for number in range(300)]
+        world.add(mine)
+        for _ in range(3):
+            world.load(b'_:b <http://example.org/p> "new", "newer" .', format="ttl")
+        found = subjects_by_object(world)
+        assert len(found["new"]) == 3
+        assert found["new"] == found["newer"]
+        assert not found["new"] & {str(quad.subject) for quad in mine}
+        assert {quad for quad in exported(world) if not quad.object.value.startswith("new")} == set(mine)  # type: ignore[union-attr]  # a literal
+
+
+def test_a_blank_node_is_added_to_and_removed_by_its_label(world: World) -> None:
+    world.load(b'_:b <http://example.org/p> "kite" .', format="ttl")
+    ((node, _, _, _),) = world.search("kite")[0].quads
+    assert world.add([(node, iri("q"), ox.Literal("heron"))]).added == 1
+    assert len(subjects_by_object(world)["kite"] | subjects_by_object(world)["heron"]) == 1
+    assert world.remove([(node, iri("p"), ox.Literal("kite"))]).removed == 1
+
+
+# -- failures leave nothing ---------------------------------------------------------------------------------------------
+
+
+def test_an_iterator_that_fails_adds_nothing(world: World) -> None:
+    def failing() -> Iterator[tuple[Any, ...]]:
+        yield iri("s"), iri("p"), ox.Literal("kite")
+        raise Boom
+
+    with pytest.raises(Boom):
+        world.add(failing())
+    for wrong in [("s",), (iri("s"), iri("p"), "no term"), (ox.Literal("s"), iri("p"), iri("o")), 5, "text"]:
+        with pytest.raises((ValueError, TypeError)):
+            world.add([(iri("s"), iri("p"), ox.Literal("kite")), wrong])  # type: ignore[list-item]  # that is tested
+    assert len(world) == 0
+    assert revisions(world) == []
+    assert problems(world) == []
+
+
+@pytest.mark.parametrize("error", [Boom, KeyboardInterrupt, SystemExit])
+def test_a_transaction_that_is_interrupted_leaves_nothing(world: World, error: type[BaseException]) -> None:
+    world.add([(iri("s"), iri("p"), ox.Literal("kite"))])
+    before = (revisions(world), set(exported(world)), queried(world))
+    with pytest.raises(error), world.transaction():
+        world.load(b'<http://example.org/s> <http://example.org/p> "heron" .', format="ttl", mode="replace")
+        assert len(world.search("heron", mode="text")) == 1
+        raise error
+    assert (revisions(world), set(exported(world)), queried(world)) == before
+    assert len(world.search("kite", mode="text")) == 1
+    assert world.add([(iri("s"), iri("p"), ox.Literal("river"))]).revision == 2
+
+
+def many_quads(count: int, *, first: int = 0) -> bytes:
+    """N-Triples, long enough for the ways of loading in bulk."""
+    lines = (
+        f'<{EX}s{number}> <{EX}p{number % 7}> "text number {number}" .\n' for number in range(first, first + count)
+    )
+    return "".join(lines).encode()
+
+
+@pytest.mark.slow
+def test_a_bulk_load_is_whole_or_nothing(path: Path) -> None:
+    with worlds.open(path, embedder=None) as world:
+        with pytest.raises(worlds.ParseError) as caught:
+            world.load(many_quads(30_000) + b"<oops", format="nt")
+        assert caught.value.line == 30_001
+        with pytest.raises(Boom), world.transaction():
+            world.load(many_quads(21_000), format="nt")
+            assert len(world.search("20999", mode="text")) == 1
+            raise Boom
+        assert (len(world), revisions(world), problems(world)) == (0, [], [])
+        assert len(world.search("20999", mode="text")) == 0
+
+        change = world.load(many_quads(21_000), format="nt")
+        assert (change.added, change.chunks) == (21_000, 21_000)
+        assert len(queried(world)) == 21_000
+        change = world.load(many_quads(42_000, first=1_000), format="nt")  # more than there was
+        assert (change.added, change.chunks) == (22_000, 22_000)
+        change = world.load(many_quads(10_000, first=40_000), format="nt", mode="replace")
+        assert (change.added, change.removed) == (7_000, 40_000)
+        assert revisions(world) == [(1, 21_000, 0), (2, 22_000, 0), (3, 7_000, 40_000)]
+        assert {quad.subject.value for quad in exported(world)} == {f"{EX}s{n}" for n in range(40_000, 50_000)}
+        assert len(world) == len(queried(world)) == 10_000
+        assert len(world.search("39999 40000 49999", mode="text")) == 2
+        assert problems(world) == []
+
+
+def test_a_failing_embedder_leaves_texts_pending_and_loses_nothing(path: Path) -> None:
+    embedder = HashingEmbedder(fail_after=300)
+    quads = [(iri(f"s{number}"), iri("p"), ox.Literal(f"text number {number}")) for number in range(1000)]
+    with worlds.open(path, embedder=embedder) as world:
+        with contextlib.suppress(worlds.EmbedderError):
+            world.add(quads)
+        assert len(world) == 1000
+        assert len(world.search("999", mode="text")) == 1
+        assert world.stats().pending == 1000 - embedder.documents
+        assert problems(world) == []
+    embedder.fail_after = None
+    with worlds.open(path, embedder=embedder) as world:
+        assert world.embed() == 1000 - 256
+        assert embedder.documents == 1000, "no text is embedded twice"
+        assert world.stats().pending == 0
+        expect_vectors(world)
+        assert problems(world) == []
+
+
+def test_a_text_that_comes_back_is_not_embedded_again(world: World) -> None:
+    assert isinstance(world.embedder, HashingEmbedder)
+    held = [(iri("s"), iri("p"), ox.Literal("kite")), (iri("s"), iri("q"), ox.Literal("heron"))]
+    for _ in range(3):
+        assert world.add(held).chunks == 2
+        assert world.search("kite", mode="vector", plan="codes")[0].text == "kite"
+        assert world.search("kite", mode="vector", plan="index")[0].text == "kite"
+        world.remove(held)
+    assert world.embedder.documents == 2
+
+
+# -- who wrote what -----------------------------------------------------------------------------------------------------
+
+
+def test_revisions_say_who_and_why(world: World) -> None:
+    with world.transaction(author="ann", message="all of it"):
+        world.add([(iri("s"), iri("p"), ox.Literal("kite"))], author="bob", message="a part")
+        with world.transaction(author="cid"):
+            world.add([(iri("s"), iri("p"), ox.Literal("heron"))])
+    world.remove([(iri("s"), iri("p"), ox.Literal("kite"))], author="bob")
+    rows = world._connection.rows("SELECT revision, author, message, added, removed, time FROM revisions ORDER BY 1")
+    assert [row[:5] for row in rows] == [(1, "ann", "all of it", 2, 0), (2, "bob", None, 0, 1)]
+    times = [datetime.fromisoformat(row[5]) for row in rows]
+    assert times == sorted(times)
+    assert all(time.tzinfo == UTC for time in times)
+    assert abs(times[0] - datetime.now(UTC)).total_seconds() < 60
+
+
+def test_a_quad_that_is_removed_and_put_back_keeps_its_revision(world: World) -> None:
+    kite, heron, river = (ox.Quad(iri("s"), iri("p"), ox.Literal(text)) for text in ("kite", "heron", "river"))
+    world.add([kite])
+    world.add([heron])
+    with world.transaction():
+        assert world.remove([kite, heron]).removed == 2
+        assert world.add([kite, river]).added == 2
+        with world.transaction():
+            world.remove([kite])
+            world.add([kite, heron])
+        world.remove([heron])
+    assert stored_quads(world) == {kite: 1, river: 3}
+    assert removed_quads(world) == [(heron, 2, 3)]
+    assert revisions(world) == [(1, 1, 0), (2, 1, 0), (3, 1, 1)]
+    with world.transaction():
+        world.remove([kite, river])
+        world.add([river, kite])
+    assert len(revisions(world)) == 3, "nothing changed"
+    assert stored_quads(world) == {kite: 1, river: 3}
+
+
+def test_a_replacing_load_touches_only_what_differs(world: World) -> None:
+    first = ox.Quad(iri("s"), iri("p"), ox.Literal("kite"), iri("g"))
+    second = ox.Quad(iri("s"), iri("p"), ox.Literal("heron"), iri("g"))
+    other = ox.Quad(iri("s"), iri("p"), ox.Literal("heron"), iri("h"))
+    world.load(nquads([first, second, other]), format="nq")
+    change = world.load(nquads([second]), format="nq", mode="replace")
+    assert (change.added, change.removed, change.chunks, change.embedded) == (0, 1, 0, 0)
+    assert stored_quads(world) == {second: 1, other: 1}
+    assert world.load(nquads([second]), format="nq", mode="replace").revision is None
+    assert world.load(b"", format="nq", mode="replace", graph=iri("g")).removed == 1
+    assert stored_quads(world) == {other: 1}
+
+
+def test_a_read_only_world_refuses_every_write(path: Path) -> None:
+    with worlds.open(path, embedder=None) as world:
+        world.add([(iri("s"), iri("p"), ox.Literal("kite"))])
+    with worlds.open(path, embedder=HashingEmbedder(), read_only=True) as world:
+        writes: list[Callable[[], object]] = [
+            lambda: world.add([(iri("s"), iri("p"), iri("o"))]),
+            lambda: world.add([]),
+            lambda: world.remove([(iri("s"), iri("p"), ox.Literal("kite"))]),
+            lambda: world.load(b"", format="nt"),
+            lambda: world.bind("ex", EX),
+            lambda: world.embed(),
+            lambda: setattr(world, "policy", TextPolicy(exclude=frozenset([EX + "p"]))),
+        ]
+        for write in writes:
+            with pytest.raises(worlds.ReadOnlyError):
+                write()
+        assert len(world.search("kite")) == 1
+        assert queried(world) == [ox.Quad(iri("s"), iri("p"), ox.Literal("kite"))]
+        assert problems(world) == []

@@ -360,18 +360,25 @@ def strings(node: ast.expr, around: tuple[ast.AST, ...]) -> list[str] | None:
     if isinstance(node, ast.IfExp):
         return together([strings(node.body, around), strings(node.orelse, around)])
     if isinstance(node, ast.Name):
-        for loop in reversed(around):
-            if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Tuple):
-                items = loop.iter.elts
-                if isinstance(loop.target, ast.Tuple):
-                    names = [ast.unparse(name) for name in loop.target.elts]
-                    if node.id in names:
-                        place = names.index(node.id)
-                        items = [item.elts[place] for item in items if isinstance(item, ast.Tuple)]
-                        return together([strings(item, around) for item in items])
-                elif ast.unparse(loop.target) == node.id:
-                    return together([strings(item, around) for item in items])
+        for target, values in loops(around):
+            places = target.elts if isinstance(target, ast.Tuple) else [target]
+            names = [ast.unparse(place) for place in places]
+            if node.id in names and isinstance(values, ast.Tuple | ast.List):
+                items = values.elts
+                if isinstance(target, ast.Tuple):
+                    place = names.index(node.id)
+                    items = [item.elts[place] for item in items if isinstance(item, ast.Tuple)]
+                return together([strings(item, around) for item in items])
     return None
+
+
+def loops(around: tuple[ast.AST, ...]) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What is looped over: variable and values, the innermost loop first."""
+    for node in reversed(around):
+        if isinstance(node, ast.For):
+            yield node.target, node.iter
+        for loop in getattr(node, "generators", ()):
+            yield loop.target, loop.iter
 
 
 def together(groups: list[list[str] | None]) -> list[str] | None:

@@ -29,8 +29,7 @@ _TERMS = 20_000  # rows read at a time
 _PAIRS = 5_000
 _EXAMPLES = 3
 _DEPTH = 100  # of the lists that a search asks for by default
-_LEAST_RECALL = 0.9
-_MOST_LOST = 2  # of the sample, that do not find themselves
+_MOST_LOST = 0.1  # of the sample, that do not find themselves by the native index
 _TEXTS = 200  # chunks looked up in the full-text index where it cannot verify itself
 _PHRASE = 8  # words of a chunk that are looked up
 _SAME = 0.99  # cosine from which on two runtimes of one model gave the same vector
@@ -437,12 +436,14 @@ class _Check:
             found.append(np.array([number for (number,) in self._connection.rows(statement, values)], dtype=np.int64))
         lost = [int(own) for own, ids in zip(scan.sample, found, strict=True) if own not in ids]
         self.report.recall["index"] = recall = scan.recall(found)
-        if recall < _LEAST_RECALL or len(lost) > _MOST_LOST:
+        # Recall alone is no sign of damage: among vectors without neighbourhoods it is low in a new index too.
+        if len(lost) > _MOST_LOST * len(found):
             message = (
                 f"the native vector index finds {recall:.0%} of the nearest vectors, and {len(lost)} of "
                 f"{len(scan.sample)} vectors do not find themselves"
             )
-            self._problem("vector-index", message, len(lost), map(str, lost), _COMPACT)
+            # It is a kind of its own because it comes by ordinary deletions: libSQL's graph loses edges with each.
+            self._problem("index-recall", message, len(lost), map(str, lost), _COMPACT)
 
 
 def _chunk(number: int) -> str:

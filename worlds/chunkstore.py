@@ -112,7 +112,7 @@ class ChunkStore:
         return sizes
 
     def _resize(self, terms: Ids) -> int:
-        """Cut those literals anew that came under, or lost, a predicate with a size; gives the number of chunks made."""
+        """Cut literals anew that came under, or lost, a predicate with a size; gives the number of chunks made."""
         if not self.policy.sizes:
             return 0
         changed: list[int] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 
 import numpy as np
@@ -81,6 +81,9 @@ class Embeddings:
             "metric": "cosine",
         }
         with self._connection.transaction():
+            self.require(embedder)
+            if self.stored is not None:  # another process was first
+                return
             self._connection.run(_VECTORS["create_vectors"].format(dimension=int(embedder.dimension)))
             if self._connection.value(_SQL["get_meta"], ("vector_index",)) != 0:
                 self.create_index()
@@ -127,23 +130,23 @@ class Embeddings:
 
     # -- embedding ------------------------------------------------------------------------------------------------
 
-    def pending(self) -> int:
-        """The number of chunks that have no vector yet."""
-        return int(self._connection.value(_SQL["count_pending"]))
+    def pending(self, after: int = 0) -> int:
+        """The number of chunks, of those with ids above `after`, that have no vector yet."""
+        return int(self._connection.value(_SQL["count_pending"], (after,)))
 
-    def embed(self, embedder: Embedder, progress: Progress | None = None) -> int:
-        """Give every pending chunk its vector; gives the number of texts the embedder was asked for.
+    def embed(self, embedder: Embedder, progress: Progress | None = None, *, after: int = 0) -> int:
+        """Give every pending chunk with an id above `after` its vector; gives the number of texts the embedder read.
 
         Each slice of texts is kept as soon as it is done: what was embedded before an interruption stays.
         """
         self.asked = 0
-        total = self.pending()
+        total = self.pending(after)
         if not total:
             return 0
         self.require(embedder)
         if progress:
             progress(0, total)  # the first slice takes long: it loads the model
-        done = after = 0
+        done = 0
         refitted: set[int] = set()
         while rows := self._connection.rows(_SQL["pending_chunks"], (after, _BLOCK)):
             after = rows[-1][0]
@@ -192,18 +195,23 @@ class Embeddings:
 
     def _reuse(self, by_text: dict[bytes, tuple[str, list[int]]]) -> int:
         """Give known vectors to the chunks whose text was embedded before, and take those texts out of `by_text`."""
-        digests = list(by_text)
-        found: dict[bytes, int] = {}
-        for start in range(0, len(digests), _SLICE):
-            part = digests[start : start + _SLICE]
-            rows = self._connection.rows(_SQL["find_embedded"], (json.dumps([digest.hex() for digest in part]),))
-            found.update((part[int(position)], vector) for position, vector in rows)
-        if not found:
+        if not self._known(by_text):
             return 0
-        pairs = [(vector, chunk) for digest, vector in found.items() for chunk in by_text.pop(digest)[1]]
         with self._connection.transaction():
+            found = self._known(by_text)  # once more: another process may have forgotten some
+            pairs = [(vector, chunk) for digest, vector in found.items() for chunk in by_text.pop(digest)[1]]
             self._assign(pairs)
         return len(pairs)
+
+    def _known(self, digests: Iterable[bytes]) -> dict[bytes, int]:
+        """Digest of a text → its vector, of those that have one."""
+        ordered = list(digests)
+        found: dict[bytes, int] = {}
+        for start in range(0, len(ordered), _SLICE):
+            part = ordered[start : start + _SLICE]
+            rows = self._connection.rows(_SQL["find_embedded"], (json.dumps([digest.hex() for digest in part]),))
+            found.update((part[int(position)], vector) for position, vector in rows)
+        return found
 
     def _store(
         self,

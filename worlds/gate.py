@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -57,11 +58,17 @@ class Observer(Protocol):
     def end(self) -> None:
         """The write is over, kept or not."""
 
+    def drop(self) -> None:
+        """What was derived may be wrong: derive it anew when it is needed."""
+
 
 @dataclass
-class _Revision:
+class Revision:
+    """A revision while it is written."""
+
     number: int
     first_quad: int
+    last_chunk: int  # chunks made by it have larger ids
     author: str | None
     message: str | None
     added: int = 0
@@ -69,6 +76,7 @@ class _Revision:
     chunks: int = 0
     embed: bool = False  # whether a write asked for its new texts to be embedded
     log: list[tuple[Ids, Ids]] = field(default_factory=list)
+    thread: int = field(default_factory=threading.get_ident)
 
 
 def _remark(name: str, given: object) -> str | None:
@@ -89,28 +97,17 @@ class Gate:
         self._connection = connection
         self._dictionary = dictionary
         self._chunks = chunks
-        self._revision: _Revision | None = None
+        self._revision: Revision | None = None
         self.observers: list[Observer] = []
 
     @property
     def writing(self) -> bool:
-        """Whether a revision is being written."""
-        return self._revision is not None
-
-    @property
-    def last_revision(self) -> int:
-        """The number of the revision that is being written, else of the last one."""
-        if self._revision is not None:
-            return self._revision.number
-        return int(self._connection.value(_SQL["last_revision"]))
-
-    def note_embed(self, wanted: bool) -> None:
-        """A part of the open revision wants its new texts embedded at the end."""
-        if self._revision is not None:
-            self._revision.embed |= wanted
+        """Whether this thread is writing a revision."""
+        revision = self._revision
+        return revision is not None and revision.thread == threading.get_ident()
 
     @contextlib.contextmanager
-    def write(self, *, author: str | None = None, message: str | None = None) -> Iterator[_Revision]:
+    def write(self, *, author: str | None = None, message: str | None = None) -> Iterator[Revision]:
         """A revision, or a part of the one that is being written: kept whole or not at all."""
         author, message = _remark("author", author), _remark("message", message)
         with self._connection.lock:
@@ -122,13 +119,15 @@ class Gate:
                     yield revision
 
     @contextlib.contextmanager
-    def _outermost(self, author: str | None, message: str | None) -> Iterator[_Revision]:
+    def _outermost(self, author: str | None, message: str | None) -> Iterator[Revision]:
+        revision = None
         try:
             with self._connection.transaction():
                 for observer in self.observers:
                     observer.begin()
                 last = self._connection.value(_SQL["last_revision"])
-                revision = _Revision(last + 1, self._connection.value(_SQL["next_quad"]), author, message)
+                next_quad, last_chunk = (self._connection.value(_SQL[name]) for name in ("next_quad", "last_chunk"))
+                revision = Revision(last + 1, next_quad, last_chunk, author, message)
                 self._revision = revision
                 try:
                     yield revision
@@ -141,6 +140,9 @@ class Gate:
                     raise
         except BaseException:
             self._dictionary.forget()
+            if revision is not None and revision.log:  # the commit itself failed
+                for observer in self.observers:
+                    observer.drop()
             raise
         else:
             if revision.added or revision.removed:
@@ -152,7 +154,7 @@ class Gate:
                 observer.end()
 
     @contextlib.contextmanager
-    def _part(self, revision: _Revision) -> Iterator[_Revision]:
+    def _part(self, revision: Revision) -> Iterator[Revision]:
         mark = len(revision.log)
         counts = (revision.added, revision.removed, revision.chunks)
         try:
@@ -167,7 +169,7 @@ class Gate:
             self._dictionary.forget()
             raise
 
-    def _record(self, revision: _Revision) -> None:
+    def _record(self, revision: Revision) -> None:
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
         statement = _SQL["insert_revision"]
         self._connection.run(
@@ -183,7 +185,7 @@ class Gate:
             ),
         )
 
-    def _take_back(self, revision: _Revision, mark: int) -> None:
+    def _take_back(self, revision: Revision, mark: int) -> None:
         for added, removed in reversed(revision.log[mark:]):
             for observer in self.observers:
                 observer.apply(removed, added)
@@ -220,7 +222,7 @@ class Gate:
         table = np.array(rows, dtype=np.int64).reshape(-1, 3)
         return table[:, 0], table[:, 1], table[:, 2]
 
-    def _remove(self, quads: Ids, revision: _Revision) -> tuple[Ids, int]:
+    def _remove(self, quads: Ids, revision: Revision) -> tuple[Ids, int]:
         if not len(quads):
             return NO_QUADS, 0
         positions, numbers, revisions = self._find(quads)
@@ -231,7 +233,7 @@ class Gate:
             self._connection.run(_SQL["delete_quads"], (ids,))
         return quads[positions], int((revisions != revision.number).sum())
 
-    def _add(self, quads: Ids, revision: _Revision) -> tuple[Ids, int]:
+    def _add(self, quads: Ids, revision: Revision) -> tuple[Ids, int]:
         if not len(quads):
             return NO_QUADS, 0
         connection = self._connection
@@ -247,7 +249,7 @@ class Gate:
                 self._insert(quads[group], number)
         return quads, len(restored)
 
-    def _restorable(self, quads: Ids, revision: _Revision) -> dict[int, int]:
+    def _restorable(self, quads: Ids, revision: Revision) -> dict[int, int]:
         """Position → first revision, of the quads that this revision itself removed; their removal is forgotten."""
         restorable: dict[int, int] = {}
         forgotten: list[int] = []

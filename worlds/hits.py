@@ -49,7 +49,8 @@ class Hit:
 
     `subject`, `predicate` and `graph` are those of the first quad that holds the chunk's literal and passes the
     filter. `start` and `end` count characters in the literal. `explain` maps "vector" and "text" to what each
-    contributed; None unless the search was asked to explain.
+    contributed; None unless the search was asked to explain. `quads` and `snippet` are read from the world when they
+    are first asked for, or the hit is copied or pickled, and kept; after the world was closed, that is an OpenError.
     """
 
     score: float  # higher is better
@@ -80,6 +81,10 @@ class Hit:
     def snippet(self) -> str:
         """The part of the text, some 240 characters, where most of the query's words are, each as **word**."""
         return make_snippet(self._snippets().get(self.chunk, self.text))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # All that is read later is read now: a copy knows no world.
+        return {**vars(self), "quads": self.quads, "snippet": self.snippet, "_dictionary": None, "_snippets": None}
 
     def to_dict(self) -> dict[str, Any]:
         """The hit as JSON-ready values."""

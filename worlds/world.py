@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, Protocol
+from typing import Any, BinaryIO, Literal, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 import pyoxigraph as ox
@@ -21,7 +22,7 @@ from worlds.embedders import Embedder, checked_query, reason_without, resolve_em
 from worlds.embedding import Embeddings
 from worlds.errors import EmbedderError, FilterError, QueryError, WorldsError
 from worlds.filters import Filters, make_filter
-from worlds.gate import Change, Gate
+from worlds.gate import Change, Gate, Revision
 from worlds.graph.evaluation import evaluate, run
 from worlds.graph.formats import FORMATS, parsing, rdflib_quads
 from worlds.graph.results import Solutions, Triples
@@ -41,6 +42,9 @@ DEFAULT_CANDIDATES = 100
 MOST_CANDIDATES = 10_000
 
 _log = logging.getLogger("worlds")
+
+
+QuadLike: TypeAlias = Sequence[object] | ox.Quad | ox.Triple
 
 
 class Progress(Protocol):
@@ -114,6 +118,7 @@ class World:
         filters = Filters(connection, self._dictionary, self._chunks, self._where_subjects)
         self._search = Search(connection, self._dictionary, filters, self._codes)
         self.embedder = embedder
+        self._one_embeds = threading.RLock()  # of two threads the second would embed the same texts again
         if demanded and embedder is not None:
             self._embeddings.require(embedder)
         if vector_index != "auto":
@@ -130,6 +135,9 @@ class World:
         """Close the file. What was written is kept; a second call does nothing."""
         self._sparql.drop()
         self._connection.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{self!r} cannot be copied or sent to another process: open it there by its path")
 
     def __enter__(self) -> World:
         return self
@@ -155,7 +163,10 @@ class World:
         return {**WELL_KNOWN_PREFIXES, **dict(self._connection.rows(_SQL["all_prefixes"]))}
 
     def bind(self, prefix: str, iri: str) -> None:
-        """Set a prefix, for queries, filters and exports; it is stored in the file. ValueError for what cannot be one."""
+        """Set a prefix, for queries, filters and exports; it is stored in the file.
+
+        ValueError for a prefix that SPARQL does not allow, and for what is no absolute IRI.
+        """
         row = _namespace(prefix, iri)
         with self._connection.transaction():
             self._connection.run(_SQL["set_prefix"], row)
@@ -188,11 +199,11 @@ class World:
         with self._gate.write(author=author, message=message) as revision:
             yield self
         if outermost and revision.chunks and revision.embed:
-            self._embed_new(None)  # what it has to say is logged
+            self._embed_new(revision, None)  # what it has to say is logged
 
     def add(
         self,
-        quads: Iterable[Sequence[object]],
+        quads: Iterable[QuadLike],
         *,
         author: str | None = None,
         message: str | None = None,
@@ -207,14 +218,14 @@ class World:
         return self._write_quads(quads, adding=True, author=author, message=message, embed=embed)
 
     def remove(
-        self, quads: Iterable[Sequence[object]], *, author: str | None = None, message: str | None = None
+        self, quads: Iterable[QuadLike], *, author: str | None = None, message: str | None = None
     ) -> Change:
         """Remove triples (of the default graph) or quads, given as `add` takes them. What is not there is ignored."""
         return self._write_quads(quads, adding=False, author=author, message=message, embed=False)
 
     def _write_quads(
         self,
-        quads: Iterable[Sequence[object]],
+        quads: Iterable[QuadLike],
         *,
         adding: bool,
         author: str | None,
@@ -226,12 +237,12 @@ class World:
         else:
             prefixes = self.prefixes
             given = [_quad(item, prefixes) for item in quads]
-        with self._gate.write(author=author, message=message):
+        with self._gate.write(author=author, message=message) as revision:
             reader = Reader(Interner(self._connection, self._dictionary, rename_blank_nodes=False))
             reader.read(given)
             found = reader.quads()
             added, removed, chunks = self._gate.apply(found if adding else NO_QUADS, NO_QUADS if adding else found)
-        return self._finish(added, removed, chunks, embed=embed, progress=None)
+        return self._finish(revision, added, removed, chunks, embed=embed, progress=None)
 
     def load(
         self,
@@ -256,14 +267,14 @@ class World:
         `allow_network` is True or names their host.
 
         ParseError (with source, line and column) for input that is not RDF, OpenError for input that is not there;
-        the world is then as it was, and it is after an interruption too. The load is kept before its texts are embedded:
-        if that fails, the change says why in its `.notes`, the log "worlds" warns, and the texts are pending (found by
-        words, not by vectors) until `embed()` or the next write.
+        the world is then as it was, and it is after an interruption too. But the load is kept before its texts are
+        embedded: if that fails, the change says why in its `.notes`, the log "worlds" warns, and the texts are pending
+        (found by words, not by vectors) until `embed()` or the next write.
         """
         if mode not in ("merge", "replace"):
             raise ValueError(f"mode is 'merge' or 'replace', not {mode!r}")
         target = None if graph is None else self._graph_name(graph)
-        with self._gate.write(author=author, message=message):
+        with self._gate.write(author=author, message=message) as revision:
             interner = Interner(self._connection, self._dictionary, rename_blank_nodes=True)
             reader = Reader(interner, graph=target)
             with interner.bulk():
@@ -276,7 +287,7 @@ class World:
             if progress:
                 progress("write", 0, len(quads) + len(removed))
             added, gone, chunks = self._gate.apply(quads, removed)
-        return self._finish(added, gone, chunks, embed=embed, progress=progress)
+        return self._finish(revision, added, gone, chunks, embed=embed, progress=progress)
 
     def _read(
         self,
@@ -338,26 +349,27 @@ class World:
             raise ValueError(f"a graph is named by an IRI, not by {graph!r}")
         return term
 
-    def _finish(self, added: int, removed: int, chunks: int, *, embed: bool, progress: Progress | None) -> Change:
+    def _finish(
+        self, revision: Revision, added: int, removed: int, chunks: int, *, embed: bool, progress: Progress | None
+    ) -> Change:
         if not added and not removed:
             return Change(None, 0, 0)
-        revision = self._gate.last_revision
         if self._gate.writing:
-            self._gate.note_embed(embed)
-            return Change(revision, added, removed, chunks)
-        embedded, notes = self._embed_new(progress) if embed and chunks else (0, ())
-        return Change(revision, added, removed, chunks, embedded, notes)
+            revision.embed |= embed
+            return Change(revision.number, added, removed, chunks)
+        embedded, notes = self._embed_new(revision, progress) if embed and chunks else (0, ())
+        return Change(revision.number, added, removed, chunks, embedded, notes)
 
-    def _embed_new(self, progress: Progress | None) -> tuple[int, tuple[str, ...]]:
-        """Embed what is pending; gives the number of texts embedded, and what there is to say if some stay pending.
+    def _embed_new(self, revision: Revision, progress: Progress | None) -> tuple[int, tuple[str, ...]]:
+        """Embed the texts of a revision; gives their number, and what there is to say if some stay pending.
 
         The write that made them is kept already, so it must not look as if it had failed.
         """
         if self.embedder is None:
             return 0, ()
         try:
-            self._embeddings.require(self.embedder)
-            return self.embed(progress=progress), ()
+            with self._one_embeds:
+                return self._embeddings.embed(self.embedder, _embedding(progress), after=revision.last_chunk), ()
         except WorldsError as error:
             note = f"new texts are not embedded yet, and are found by words only: {error}"
             _log.warning("%s: %s", self.path, note)
@@ -375,11 +387,10 @@ class World:
         embedder = self._require_embedder()
         if self._gate.writing:
             raise WorldsError("embed() cannot run inside a transaction: new texts are embedded when it ends")
-        if rebuild:
-            self._embeddings.forget()
-        return self._embeddings.embed(
-            embedder, None if progress is None else lambda done, total: progress("embed", done, total)
-        )
+        with self._one_embeds:
+            if rebuild:
+                self._embeddings.forget()
+            return self._embeddings.embed(embedder, _embedding(progress))
 
     def _require_embedder(self) -> Embedder:
         if self.embedder is None:
@@ -603,8 +614,12 @@ class World:
         self._sparql.drop()
 
 
+def _embedding(progress: Progress | None) -> Callable[[int, int], None] | None:
+    return None if progress is None else lambda done, total: progress("embed", done, total)
+
+
 def _unit(vector: Sequence[float] | np.ndarray[Any, Any], stored: Mapping[str, object]) -> Any:
-    """A caller's vector, float32 [d] of unit length; EmbedderError if it does not fit the world's, ValueError if none."""
+    """A caller's vector, float32 [d] of unit length; EmbedderError if it does not fit the world's."""
     try:
         given = np.asarray(vector, dtype=np.float32)
     except (TypeError, ValueError) as error:
@@ -631,11 +646,11 @@ def _namespace(prefix: object, iri: object) -> tuple[str, str]:
 
 def _whole(value: object, most: int) -> bool:
     """Whether it is a whole number, Python's or NumPy's, from 1 to `most`."""
-    return isinstance(value, Integral) and type(value) is not bool and 1 <= int(value) <= most
+    return not isinstance(value, bool) and isinstance(value, Integral) and 1 <= int(value) <= most
 
 
 def _at_least_zero(value: object) -> bool:
-    return isinstance(value, Real) and type(value) is not bool and 0 <= float(value) < float("inf")
+    return not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) < float("inf")
 
 
 def _quad(item: Any, prefixes: Mapping[str, str]) -> ox.Quad:

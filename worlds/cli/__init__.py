@@ -6,12 +6,13 @@ what the exit codes mean.
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
 from worlds.cli import ask, keep, write
-from worlds.cli.errors import EXIT_CODES, Group
+from worlds.cli.errors import EXIT_CODES, INTERRUPTED, Group
 from worlds.cli.options import examples
 
 _CODES = "\n".join(f"{code:5}  {meaning}" for code, (meaning, _) in EXIT_CODES.items())
@@ -59,4 +60,7 @@ for _module in (write, ask, keep):
 
 def main() -> None:
     """Run the command line of this process."""
-    app(prog_name="worlds")
+    try:
+        app(prog_name="worlds")
+    except KeyboardInterrupt:  # before there was anything to interrupt
+        sys.exit(INTERRUPTED)

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from worlds.cli import show
-from worlds.cli.errors import NO
+from worlds.cli.errors import NO, Interrupted
 from worlds.cli.options import Command, Json, WorldPath, examples, opened
 from worlds.cli.terminal import counted, output, waiting, write_json
 
@@ -99,8 +99,11 @@ def compact(path: WorldPath, json: Json = False) -> None:
     began = time.perf_counter()
     with opened(path, write=True) as world:
         before = os.path.getsize(path)  # noqa: PTH202  # a path that may be none
-        with waiting("compacting"):
-            world.compact()
+        try:
+            with waiting("compacting"):
+                world.compact()
+        except KeyboardInterrupt as interrupt:
+            raise Interrupted(f"nothing is lost; `worlds compact {path}` does the rest") from interrupt
     after = os.path.getsize(path)  # noqa: PTH202
     if json:
         write_json({"before": before, "after": after, "seconds": round(time.perf_counter() - began, 3)})

@@ -54,11 +54,15 @@ class Command(Epilog, TyperCommand):
     """A command."""
 
 
+def embedder_of(name: str) -> str | None:
+    """What `worlds.open` takes for the value of `--embedder`."""
+    return None if name == "none" else name
+
+
 @contextlib.contextmanager
 def opened(path: str, *, write: bool = False, create: bool = False, embedder: str = "none") -> Iterator[World]:
     """The world at `path`, read-only unless `write`; without an embedder unless one is named."""
     from worlds.world import open as open_world
 
-    chosen = None if embedder == "none" else embedder
-    with open_world(path, embedder=chosen, read_only=not write, create=create) as world:
+    with open_world(path, embedder=embedder_of(embedder), read_only=not write, create=create) as world:
         yield world

@@ -76,13 +76,16 @@ def _lists(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> It
 def folded(text: str, width: int) -> list[str]:
     """The text in lines of at most `width` cells, broken between words where it can be."""
     lines: list[str] = []
-    line = ""
+    line, used = "", 0
     for word in text.split(" "):
-        if line and cell_len(line) + 1 + cell_len(word) <= width:
+        size = cell_len(word)
+        if line and used + 1 + size <= width:
             line += f" {word}"
+            used += 1 + size
             continue
         if line:
             lines.append(line)
         *full, line = chop_cells(word, width) or [""]
         lines += full
+        used = cell_len(line)
     return [*lines, line]

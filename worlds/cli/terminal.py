@@ -6,6 +6,7 @@ import codecs
 import contextlib
 import io
 import json
+import logging
 import os
 import sys
 import threading
@@ -27,7 +28,8 @@ _UNSEEN = 0.3  # seconds: shorter work shows no progress bar
 
 def prepare_streams() -> None:
     """Make sure that both streams are there and never fail for a character that they cannot show."""
-    codecs.register_error("worlds", lambda error: _plain(error))
+    codecs.register_error("worlds", _plain)
+    logging.getLogger("worlds").addHandler(logging.NullHandler())  # what it says is said in notes
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed by the caller

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import typer
 
 from worlds.cli.errors import Interrupted
-from worlds.cli.options import Command, EmbedderName, Json, WorldPath, examples, opened
+from worlds.cli.options import Command, EmbedderName, Json, WorldPath, embedder_of, examples, opened
 from worlds.cli.terminal import counted, note, output, progress, write_json
 from worlds.errors import OpenError
 
@@ -80,7 +80,7 @@ def load(
             state = "all of it is loaded"
             _report(world, change, time.perf_counter() - began, as_json=json)
             if embedder != "none" and not no_embed:
-                _note_pending(world)
+                _note_pending(world, change)
     except KeyboardInterrupt as interrupt:
         raise Interrupted(state) from interrupt
 
@@ -103,6 +103,7 @@ def _report(world: World, change: Change, seconds: float, *, as_json: bool) -> N
                 "chunks": change.chunks,
                 "embedded": change.embedded,
                 "pending": pending,
+                "notes": list(change.notes),
                 "seconds": round(seconds, 3),
             }
         )
@@ -118,13 +119,15 @@ def _report(world: World, change: Change, seconds: float, *, as_json: bool) -> N
         output().print(f"revision {change.revision}: {', '.join(parts)} ({seconds:,.1f} s)")
 
 
-def _note_pending(world: World) -> None:
+def _note_pending(world: World, change: Change) -> None:
     """Say what is not embedded, and why."""
     from worlds.embedders import reason_without
 
+    for remark in change.notes:
+        note(remark)
     pending = world.stats().pending
-    if pending:
-        why = (world.embedder is None and reason_without()) or "another embedder filled this world"
+    if pending and not change.notes:
+        why = (world.embedder is None and reason_without()) or "`worlds embed` does it"
         note(f"{counted(pending, 'chunk')} will be found by words only until embedded: {why}")
 
 
@@ -140,8 +143,13 @@ def embed(
 
     Each batch is kept as soon as it is done: after Ctrl-C, the same command goes on where it stopped.
     """
+    from worlds.embedders import resolve_embedder
+
     began = time.perf_counter()
-    with opened(path, write=True, embedder=embedder) as world:
+    # The embedder that is to take another's place does not fit the world yet.
+    with opened(path, write=True, embedder="none" if rebuild else embedder) as world:
+        if rebuild:
+            world.embedder = resolve_embedder(embedder_of(embedder))
         try:
             with progress() as bar:
                 count = world.embed(rebuild=rebuild, progress=bar)
