@@ -169,23 +169,25 @@ def test_others_may_write_all_the_time(path: Path, tmp_path: Path) -> None:
         writer = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True)
         assert writer.stdout is not None
         assert writer.stdout.readline() == "begin\n"
-        counts = []
-        for number in range(4):
-            while len(world) <= max(counts, default=first):
-                time.sleep(0.01)
-            seen = len(world)
-            world.backup(tmp_path / f"{number}.db")
-            with worlds.open(tmp_path / f"{number}.db", embedder=None) as copy:
-                assert (len(copy) - first) % 2 == 0
-                assert len(copy) >= seen - 2  # a later one may have removed some
-                counts.append(len(copy))
-                report = copy.check()
-                assert report.ok, str(report)
+        counts: list[int] = []
+        try:
+            for number in range(4):
+                while len(world) <= max(counts, default=first):
+                    time.sleep(0.01)
+                seen = len(world)
+                world.backup(tmp_path / f"{number}.db")
+                with worlds.open(tmp_path / f"{number}.db", embedder=None) as copy:
+                    assert (len(copy) - first) % 2 == 0
+                    assert len(copy) >= seen - 2  # a later write may have removed two
+                    counts.append(len(copy))
+                    report = copy.check()
+                    assert report.ok, str(report)
+            assert writer.poll() is None  # no write of its own has failed
+        finally:
+            writer.kill()
+            writer.wait()
+            writer.stdout.close()
         assert counts[-1] > counts[0]
-        assert writer.poll() is None  # no write of its own has failed
-        writer.send_signal(signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
-        writer.wait()
-        writer.stdout.close()
         assert world.check().ok
 
 

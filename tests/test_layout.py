@@ -21,8 +21,13 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = {"worlds": "worlds", "graph": "worlds/graph", "sql": "worlds/sql"}  # in the repository → in the wheel
 
 # What the command line may use of the engine while it runs, besides the public names: how a term is written, which
-# formats there are, and why there is no embedder.
-OPEN_TO_DOORS = {"worlds.embedders.reason_without", "worlds.graph.formats", "worlds.graph.terms"}
+# formats there are, which embedder a name means, and why there is none.
+OPEN_TO_DOORS = {
+    "worlds.embedders.reason_without",
+    "worlds.embedders.resolve_embedder",
+    "worlds.graph.formats",
+    "worlds.graph.terms",
+}
 
 
 def run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> str:

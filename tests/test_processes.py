@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -43,6 +44,10 @@ class Worker:
         assert line, "the process ended"
         return json.loads(line)
 
+    def lines(self) -> Iterator[str]:
+        assert self.process.stdout is not None
+        yield from self.process.stdout
+
     def tell(self, line: object) -> None:
         assert self.process.stdin is not None
         self.process.stdin.write(f"{line}\n")
@@ -69,12 +74,16 @@ def workers(*given: tuple[Any, ...]) -> Iterator[list[Worker]]:
             worker.end()
 
 
-def expected_counts(state: State) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for quad in state:
-        if quad.predicate == iri("of"):
-            found[quad.object.value] = found.get(quad.object.value, 0) + 1  # type: ignore[union-attr]  # a literal
-    return found
+def counted(state: State) -> dict[str, int]:
+    """How many quads of each revision's own the state has, by their ex:of."""
+    return dict(Counter(quad.object.value for quad in state if quad.predicate == iri("of")))  # type: ignore[union-attr]  # a literal
+
+
+def texts_of(state: State, revision: int) -> list[str]:
+    """The texts of the revision's own subjects."""
+    own = f"{EX}s{revision}-"
+    found = [quad for quad in state if quad.predicate == iri("note")]
+    return [quad.object.value for quad in found if str(quad.subject)[1:].startswith(own)]  # type: ignore[union-attr]  # a literal
 
 
 # -- processes ----------------------------------------------------------------------------------------------------------
@@ -86,28 +95,31 @@ def test_readers_are_never_stale_while_another_process_writes(path: Path) -> Non
         held: list[State] = [frozenset()]  # by revision
         assert [reader.hear() for reader in readers] == ["ready", "ready"]
         assert writer.hear() == 0
-        acknowledged = rounds = 0
+        acknowledged = [0]
+        listening = threading.Thread(target=lambda: acknowledged.extend(map(json.loads, writer.lines())))
+        listening.start()
         until = time.monotonic() + 4
-        while time.monotonic() < until or rounds < 10:
-            acknowledged += 1
-            assert writer.hear() == acknowledged
-            if acknowledged % 3:
-                continue
+        rounds = 0
+        while time.monotonic() < until or rounds < 20:
             rounds += 1
+            known = acknowledged[-1]
             for reader in readers:
-                reader.tell(acknowledged)
+                reader.tell(known)
             for reader in readers:
-                counts, words, where = reader.hear()
-                while len(held) <= max(acknowledged, *map(int, counts)) + 4:  # a revision may only remove
+                first, counts, words, where, last = reader.hear()
+                assert first >= known, "what was read is stale"
+                while len(held) <= last:
                     held.append(after(held[-1], len(held)))
-                # One whole revision, this one or a later one; what was found is of a later one still.
-                possible = [number for number, state in enumerate(held) if expected_counts(state) == counts]
-                assert possible, "what was read is no revision's"
-                assert max(possible) >= acknowledged, "what was read is stale"
-                of_it = expected_counts(held[acknowledged]).get(str(acknowledged), 0)
-                assert words in (of_it, *(expected_counts(held[n]).get(str(acknowledged), 0) for n in possible), 0)
-                assert where <= max(of_it, words)
-        assert rounds >= 10
+                possible = held[first : last + 1]
+                assert counts in map(counted, possible)
+                of_it = [texts_of(state, known) for state in possible]
+                assert words in map(len, of_it)
+                # The writer embeds after it commits, so that some are found by their words alone.
+                assert any(sum("kite" in text for text in found) <= where <= len(found) for found in of_it)
+        writer.kill()
+        listening.join()
+        assert acknowledged == list(range(len(acknowledged)))
+        assert acknowledged[-1] > 20, "nothing was written meanwhile"
 
 
 def test_two_processes_write_and_each_revision_is_one_s_own(path: Path) -> None:
@@ -149,7 +161,7 @@ def test_another_process_reads_while_this_one_is_in_a_transaction(path: Path) ->
                     world.add([(iri(f"new{n}"), iri("of"), 7, iri("g")) for n in range(5)])
                     assert len(world.search("kite", where="?subject ?p ?o", limit=100)) == 15
                     reader.tell(1)
-                    assert reader.hear() == [{"1": 15}, 15, 15]
+                    assert reader.hear() == [1, {"1": 15}, 15, 15, 1]
                     world.remove([(iri(f"new{n}"), iri("of"), 7, iri("g")) for n in range(5)])
         assert last_revision(world) == 1
 

@@ -131,6 +131,7 @@ def read_on(path: Path) -> None:
         say("ready")
         for line in sys.stdin:
             revision = int(line)
+            first = last_revision(world)
             rows = world.query(
                 f"SELECT ?of (COUNT(*) AS ?count) WHERE {{ GRAPH ?g {{ ?s <{EX}of> ?of }} }} GROUP BY ?of"
             )
@@ -140,7 +141,7 @@ def read_on(path: Path) -> None:
             for hit in [*words, *where]:
                 assert hit.quads
                 assert hit.snippet
-            say([counts, len(words), len(where)])
+            say([first, counts, len(words), len(where), last_revision(world)])
 
 
 def compact_on(path: Path) -> None:

@@ -413,7 +413,6 @@ def compact(connection: Connection, embeddings: Embeddings) -> None:
         raise ReadOnlyError(f"{connection.path} was opened read-only")
     if connection.in_transaction:
         raise WorldsError("compact() cannot run inside a transaction")
-    wanted = connection.value(_QUERIES["get_meta"], ("vector_index",)) != 0
     with connection.transaction():
         connection.run(_SQL["forget_retired_texts"])
         connection.run(_SQL["forget_all_retired"])
@@ -421,16 +420,13 @@ def compact(connection: Connection, embeddings: Embeddings) -> None:
     with connection.transaction():
         connection.run(_QUERIES["rebuild_fts"])
         connection.run(_SQL["merge_texts"])
-    if embeddings.stored is None:
-        connection.vacuum()
-        return
     embeddings.drop_index()  # rebuilding the file would build it too, and wrongly
     connection.vacuum()
-    if wanted:
-        with connection.transaction():
+    with connection.transaction():
+        if embeddings.stored is not None and connection.value(_QUERIES["get_meta"], ("vector_index",)) != 0:
             embeddings.drop_index()  # another process may have built one before the file was rebuilt
             embeddings.create_index()
-        connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _delete_unused_terms(connection: Connection) -> None:

@@ -307,7 +307,7 @@ def register(app: typer.Typer) -> None:
         epilog=examples(
             "worlds sparql kb.db 'SELECT ?type (COUNT(*) AS ?n) WHERE { ?s a ?type } GROUP BY ?type'",
             "worlds sparql kb.db --file query.rq --format csv > rows.csv",
-            "worlds sparql kb.db 'SELECT ?p ?o WHERE { ?s ?p ?o }' --bind s=ex:apollo11",
+            "worlds sparql kb.db 'SELECT ?s ?p ?o WHERE { ?s ?p ?o }' --bind s=ex:apollo11",
             "worlds sparql kb.db 'ASK { ?s a ex:Rover }' && echo 'there are rovers'",
         ),
     )(sparql)

@@ -95,9 +95,13 @@ class Group(Epilog, TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the command line names."""
         try:
-            result = super().invoke(ctx)
+            try:
+                result = super().invoke(ctx)
+            except typer.Exit:  # an answer, too
+                sys.stdout.flush()
+                raise
             sys.stdout.flush()
-        except (typer.Exit, typer.Abort):
+        except typer.Exit:
             raise
         except (Exception, KeyboardInterrupt) as error:
             if _is_usage_error(error):

@@ -1,0 +1,95 @@
+"""Real vocabularies and a film graph, loaded whole."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+
+import worlds
+from tests.oracle import RDF_TYPE, is_text, problems
+from worlds import TextPolicy
+
+SKOS = "http://www.w3.org/2004/02/skos/core#"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "triples", "query", "filters", "best"),
+    [
+        (
+            "schemaorg",
+            18_061,
+            "physical delivery address mailing",
+            {"types": "http://www.w3.org/2000/01/rdf-schema#Class"},
+            "https://schema.org/PostalAddress",
+        ),
+        (
+            "fibo",
+            76_383,
+            "debt instrument issued by HM Treasury",
+            {"predicates": SKOS + "definition"},
+            "https://spec.edmcouncil.org/fibo/ontology/SEC/Debt/Bonds/UKGovernmentSecurity",
+        ),
+        (
+            "physh",
+            25_428,
+            "superconductivity",
+            {"where": f"?subject a <{SKOS}Concept>"},
+            "https://doi.org/10.29172/ca8ddaad-441c-481c-93b3-65f46125fb93",
+        ),
+        (
+            "d3fend",
+            32_090,
+            "embedded malicious code",
+            {"languages": ""},
+            "http://d3fend.mitre.org/ontologies/d3fend.owl#CWE-506",
+        ),
+        ("uat", 24_138, "exoplanet atmospheres", {"languages": "en"}, "http://astrothesaurus.org/uat/487"),
+        pytest.param(
+            "metaqa-movies",
+            223_344,
+            "The Bounty Hunter",
+            {"types": "http://movies.example/c/Movie"},
+            "http://movies.example/e/42753",
+            marks=pytest.mark.long,
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) and value.isidentifier() else "",
+)
+def test_a_real_graph(
+    shared_data: Path, name: str, triples: int, query: str, filters: dict[str, Any], best: str
+) -> None:
+    (file,) = (shared_data / name).glob("*.nt.gz")
+    with gzip.open(file) as stream:
+        held = [quad.triple for quad in ox.parse(stream, format=ox.RdfFormat.N_TRIPLES)]
+    assert len(set(held)) == triples, "the file is another one"
+    with worlds.open(embedder=None) as world:
+        change = world.load(file)
+        assert (change.revision, change.added, change.removed) == (1, triples, 0)
+        assert len(world) == triples
+        assert problems(world) == []
+
+        target = io.BytesIO()
+        assert world.export(target, format="nt") == triples
+        exported = {quad.triple for quad in ox.parse(target.getvalue(), format=ox.RdfFormat.N_TRIPLES)}
+        assert len(exported) == triples
+        named = {triple for triple in held if "_:" not in str(triple)}
+        assert {triple for triple in exported if "_:" not in str(triple)} == named
+        assert world.load(file, mode="replace").added == sum("_:" in str(triple) for triple in set(held))
+
+        texts = {triple.object for triple in held if is_text(triple.object, {triple.predicate.value}, TextPolicy())}
+        ((count,),) = world._connection.rows("SELECT count(DISTINCT term) FROM chunks")
+        assert count == len(texts)
+        hits = world.search(query, limit=5, **filters)
+        assert best in [str(hit.subject) for hit in hits]
+
+        typed = Counter(triple.object for triple in set(held) if triple.predicate == RDF_TYPE)
+        for kind, number in typed.most_common(3):
+            (row,) = world.query("SELECT (COUNT(*) AS ?n) WHERE { ?s a ?kind }", bindings={"kind": kind})  # type: ignore[union-attr]  # a SELECT
+            assert int(row.n) == number
