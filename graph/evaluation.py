@@ -10,6 +10,7 @@ import pyoxigraph as ox
 
 from worlds.errors import QueryError
 from worlds.graph.results import Solutions, Triples, projected_variables, tokens
+from worlds.graph.terms import format_term
 
 DEEPEST = 256  # nested groups and brackets; pyoxigraph's parser overflows its stack somewhere beyond a thousand
 _PLACE = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
@@ -55,11 +56,14 @@ def run(
     or asks another endpoint (SERVICE): queries reach no network.
     """
     _guard(query)
+    bindings = {name.lstrip("?$"): term for name, term in (bindings or {}).items()}
+    if bindings:
+        query, bindings = _written_in(query, bindings)
     try:
         return store.query(
             query,
             prefixes=dict(prefixes),
-            substitutions={ox.Variable(name.lstrip("?$")): term for name, term in (bindings or {}).items()} or None,
+            substitutions={ox.Variable(name): term for name, term in bindings.items()} or None,
             use_default_graph_as_union=union,
             default_graph=None if default_graphs is None else list(default_graphs),
         )
@@ -87,6 +91,41 @@ def _guard(query: str) -> None:
                 raise _at(f"nested deeper than {DEEPEST}", query, token.start())
         elif mark in "})]":
             depth -= 1
+
+
+def _written_in(query: str, bindings: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The query with values in the place of those variables that its SELECT doesn't give, and the other bindings.
+
+    pyoxigraph substitutes only variables that a SELECT projects.
+    """
+    clause: list[str] = []
+    depth = 0
+    for token in tokens(query):
+        if token["word"] and token["word"].upper() in ("ASK", "CONSTRUCT", "DESCRIBE") and not clause:
+            return query, dict(bindings)
+        if token["word"] and token["word"].upper() == "SELECT" and not clause:
+            clause.append("SELECT")
+        elif clause:
+            if token["mark"] == "{" or (token["word"] and token["word"].upper() in ("WHERE", "FROM")):
+                break
+            depth += {"(": 1, ")": -1}.get(token["mark"] or "", 0)
+            if depth == 0:
+                clause.append(token["mark"] or token["variable"] or "")
+    if "*" in clause:
+        return query, dict(bindings)
+    hidden = {name: term for name, term in bindings.items() if name not in clause}
+    pieces: list[str] = []
+    at = 0
+    for token in tokens(query):
+        name = token["variable"]
+        if name in hidden:
+            term = hidden[name]
+            if isinstance(term, ox.BlankNode):
+                raise QueryError(f"?{name} is bound to a blank node, so the SELECT must give it too: SELECT ?{name} …")
+            pieces += [query[at : token.start()], format_term(term)]
+            at = token.end()
+    pieces.append(query[at:])
+    return "".join(pieces), {name: term for name, term in bindings.items() if name not in hidden}
 
 
 def _at(message: str, query: str, offset: int) -> QueryError:

@@ -324,8 +324,9 @@ class Connection:
         with self.lock:
             if not self._closed and os.getpid() == self._process:
                 if not self.read_only:
-                    # The log goes into the file, so that a closed world is one file.
+                    # The log goes into the file, so that a closed world is one file; unless others use it, who will.
                     with contextlib.suppress(WorldsError):
+                        self.run("PRAGMA busy_timeout = 0")
                         self.run("PRAGMA wal_checkpoint(TRUNCATE)")
                 self._closed = True
                 self._driver.close()

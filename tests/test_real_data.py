@@ -18,6 +18,10 @@ from worlds import TextPolicy
 SKOS = "http://www.w3.org/2004/02/skos/core#"
 
 
+def is_named(triple: ox.Triple) -> bool:
+    return not isinstance(triple.subject, ox.BlankNode) and not isinstance(triple.object, ox.BlankNode)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "triples", "query", "filters", "best"),
@@ -60,15 +64,15 @@ SKOS = "http://www.w3.org/2004/02/skos/core#"
             marks=pytest.mark.long,
         ),
     ],
-    ids=lambda value: value if isinstance(value, str) and value.isidentifier() else "",
+    ids=["schemaorg", "fibo", "physh", "d3fend", "uat", "metaqa-movies"],
 )
 def test_a_real_graph(
     shared_data: Path, name: str, triples: int, query: str, filters: dict[str, Any], best: str
 ) -> None:
     (file,) = (shared_data / name).glob("*.nt.gz")
     with gzip.open(file) as stream:
-        held = [quad.triple for quad in ox.parse(stream, format=ox.RdfFormat.N_TRIPLES)]
-    assert len(set(held)) == triples, "the file is another one"
+        held = {quad.triple for quad in ox.parse(stream, format=ox.RdfFormat.N_TRIPLES)}
+    assert len(held) == triples, "the file is another one"
     with worlds.open(embedder=None) as world:
         change = world.load(file)
         assert (change.revision, change.added, change.removed) == (1, triples, 0)
@@ -79,9 +83,9 @@ def test_a_real_graph(
         assert world.export(target, format="nt") == triples
         exported = {quad.triple for quad in ox.parse(target.getvalue(), format=ox.RdfFormat.N_TRIPLES)}
         assert len(exported) == triples
-        named = {triple for triple in held if "_:" not in str(triple)}
-        assert {triple for triple in exported if "_:" not in str(triple)} == named
-        assert world.load(file, mode="replace").added == sum("_:" in str(triple) for triple in set(held))
+        named = set(filter(is_named, held))
+        assert set(filter(is_named, exported)) == named
+        assert world.load(file, mode="replace").added == triples - len(named), "blank nodes are always new"
 
         texts = {triple.object for triple in held if is_text(triple.object, {triple.predicate.value}, TextPolicy())}
         ((count,),) = world._connection.rows("SELECT count(DISTINCT term) FROM chunks")
@@ -89,7 +93,7 @@ def test_a_real_graph(
         hits = world.search(query, limit=5, **filters)
         assert best in [str(hit.subject) for hit in hits]
 
-        typed = Counter(triple.object for triple in set(held) if triple.predicate == RDF_TYPE)
+        typed = Counter(triple.object for triple in held if triple.predicate == RDF_TYPE)
         for kind, number in typed.most_common(3):
-            (row,) = world.query("SELECT (COUNT(*) AS ?n) WHERE { ?s a ?kind }", bindings={"kind": kind})  # type: ignore[union-attr]  # a SELECT
+            (row,) = world.query(f"SELECT (COUNT(*) AS ?n) WHERE {{ ?s a {kind} }}")  # type: ignore[union-attr]  # a SELECT
             assert int(row.n) == number

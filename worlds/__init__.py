@@ -1,7 +1,7 @@
 """Worlds: an embedded RDF knowledge-graph engine with hybrid retrieval.
 
 One world is one libSQL database file: RDF quads, the text chunks of their literals, a full-text index and a vector
-index, all changed in one transaction.
+index. Quads, chunks and full-text change in one transaction; a vector that is still missing is a visible state.
 
     >>> import worlds
     >>> with worlds.open(":memory:", embedder=None) as w:

@@ -65,8 +65,8 @@ class Embeddings:
         if stored is not None and not self.fits(embedder):
             raise EmbedderError(
                 f"this world was embedded with {stored['name']} ({stored['dimension']} dimensions, fingerprint "
-                f"{stored['fingerprint']}), not with {embedder.name} ({embedder.dimension} dimensions, fingerprint "
-                f"{fingerprint(embedder)}); open it with that embedder, or embed it anew: worlds embed --rebuild"
+                f"{str(stored['fingerprint'])[:12]}…), not with {embedder.name} ({embedder.dimension} dimensions, fingerprint "
+                f"{fingerprint(embedder)[:12]}…); open it with that embedder, or embed it anew: worlds embed --rebuild"
             )
 
     def adopt(self, embedder: Embedder) -> None:

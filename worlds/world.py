@@ -587,7 +587,8 @@ class World:
         cannot hold.
         """
         name = None if graph is None else self._graph_name(graph)
-        return maintenance.export(self._connection, self._dictionary, target, format, name, self.prefixes)
+        declared = dict(self._connection.rows(_SQL["all_prefixes"]))
+        return maintenance.export(self._connection, self._dictionary, target, format, name, declared)
 
     def stats(self) -> maintenance.Stats:
         """What the world holds: counts, sizes, the embedder, what is pending."""
