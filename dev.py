@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Sets up a virtual environment of its own and runs the project in it; needs Python 3.11, git and a package index.
 
-    python3 dev.py demo          set up, then load, search and ask the knowledge base in examples/
-    python3 dev.py test          set up, then format check, lint, types and tests
-    python3 dev.py test ARG...   set up, then pytest alone with these arguments, such as --long or tests/test_gate.py
-    python3 dev.py run ARG...    set up, then python with these arguments, such as -m benchmarks.load
+python3 dev.py demo          set up, then load, search and ask the knowledge base in examples/
+python3 dev.py test          set up, then format check, lint, types and tests
+python3 dev.py test ARG...   set up, then pytest alone with these arguments, such as --long or tests/test_gate.py
+python3 dev.py run ARG...    set up, then python with these arguments, such as -m benchmarks.load
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def main() -> None:
     if verb not in ("demo", "test", "run"):
         print(__doc__)
         sys.exit(0 if verb in ("help", "-h", "--help") else 2)
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036  # whoever runs this may have an older one
         sys.exit(f"Python 3.11 or newer is needed; this is {sys.version.split()[0]}")
     set_up()
     python = str(PYTHON)

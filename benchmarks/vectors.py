@@ -96,7 +96,9 @@ def main() -> None:
         ("filter", "eligible", "plan", "compared", "first_ms", "median_ms", "worst_ms", "recall@10"),
         rows,
     )
-    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.1f} GiB, the vectors in it included")
+    print(
+        f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.1f} GiB, the vectors in it included"
+    )
 
 
 def measure(

@@ -45,36 +45,32 @@ def main() -> None:
 
 def tell(w: worlds.World) -> None:
     """Search with and without filters, explain a score, and ask in SPARQL."""
-    question = "robot that landed on a comet"
+    question = "stealing speed from a planet to fly further without fuel"
     show("By meaning and by words at once", f'w.search("{question}")', w.search(question, limit=3))
+
+    question = "chemistry lab in a dry lake bed"
     show(
-        "The same, in descriptions",
-        f'w.search("{question}", predicates="s:description", languages="en")',
-        w.search(question, predicates="s:description", languages="en", limit=3),
+        "Only what is said of rovers",
+        f'w.search("{question}", types="s:Rover", predicates="s:description", languages="en")',
+        w.search(question, types="s:Rover", predicates="s:description", languages="en", limit=2),
     )
 
-    question = "looking for signs of ancient life"
-    show(
-        "Only rovers",
-        f'w.search("{question}", types="s:Rover")',
-        w.search(question, types="s:Rover", limit=3),
-    )
-
+    question = "bringing back soil from another world"
     where = "?subject s:launched ?day FILTER(?day >= '2000-01-01'^^xsd:date)"
     show(
-        "Any mission, subclasses too, launched since 2000",
-        f'w.search("{question}", types="s:Mission", subclasses=True, where="{where}")',
-        w.search(question, types="s:Mission", subclasses=True, where=where, languages="en", limit=3),
+        "Any kind of mission, launched since 2000",
+        f'w.search("{question}", types="s:Mission", subclasses=True, languages="en",\n         where="{where}")',
+        w.search(question, types="s:Mission", subclasses=True, where=where, languages="en", limit=2),
     )
 
     question = "Rakete, deren erste Stufe wieder landet"
     show(
-        "In German, descriptions only",
+        "In German",
         f'w.search("{question}", predicates="s:description", languages="de")',
         w.search(question, predicates="s:description", languages="de", limit=2),
     )
 
-    hit = w.search("chain reaction of space debris", predicates="s:description", explain=True, limit=1)[0]
+    hit = w.search("steering by the gravity of a planet", explain=True, limit=1)[0]
     console.print(f"\n[bold]Why is this first?[/] {escape(hit.label or '')}, score {hit.score:.4f}")
     for name, leg in (hit.explain or {}).items():
         console.print(f"  {name}: rank {leg.rank}, value {leg.value:.3f}, contributes {leg.contribution:.4f}")

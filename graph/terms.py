@@ -65,7 +65,7 @@ _SCHEMES = frozenset(
     """
     about acct ark arxiv bitcoin blob cid data did doi ethereum geo hdl im info ipfs isbn issn javascript jid lsid
     mailto magnet mid news ni orcid pkcs11 pmid pres sip sips sms tag tel urn uuid xmpp
-    """.split()
+    """.split()  # noqa: SIM905  # a list of forty strings is no easier to read
 )
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 

@@ -5,9 +5,10 @@ No index, no incremental upkeep, no SQL but one FTS5 table of all chunks, from w
 
 from __future__ import annotations
 
+import contextlib
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
@@ -219,6 +220,7 @@ class Oracle:
         """The cosine of every chunk that has a vector."""
         assert self.embedder is not None
         vector = _vector(query, self.embedder.dimension, None)
+        assert vector is not None
         chunks, vectors = self._embedded
         return dict(zip(chunks, (vectors @ vector).tolist(), strict=True))
 
@@ -255,7 +257,23 @@ def any_word(words: Iterable[str]) -> str:
     return " OR ".join(f'"{word}"' for word in words)
 
 
-# -- comparing --------------------------------------------------------------------------------------------------------
+class UndoneError(Exception):
+    """What makes a transaction fail."""
+
+
+@contextlib.contextmanager
+def rolled_back(world: World) -> Iterator[World]:
+    """A transaction that fails at its end."""
+    try:
+        with world.transaction():
+            yield world
+            raise UndoneError
+    except UndoneError:
+        return
+    raise AssertionError("the transaction swallowed an error")
+
+
+# -- comparing ------------------------------------------------------------------------------------------------------
 
 
 def chunk_ids(world: World) -> dict[Chunk, int]:

@@ -163,7 +163,11 @@ with worlds.open(sys.argv[1], embedder=None) as world:
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit of the size of files that a process may write")
 def test_a_full_disk_undoes_the_write_and_no_more(path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", FULL_DISK, str(path)], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-W", "error", "-c", FULL_DISK, str(path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     with worlds.open(path, embedder=None) as world:

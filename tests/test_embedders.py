@@ -389,9 +389,7 @@ def test_sizes_are_read_from_the_configuration(
 
 @pytest.mark.model
 @pytest.mark.usefixtures("library")
-def test_a_path_is_an_embedders_name_and_gives_it_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_path_is_an_embedders_name_and_gives_it_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write_model(tmp_path / "model", {})
     monkeypatch.chdir(tmp_path)
     for spec in ("model", "./model", folder, str(folder)):
@@ -402,9 +400,7 @@ def test_a_path_is_an_embedders_name_and_gives_it_back(
 
 @pytest.mark.model
 @pytest.mark.usefixtures("library")
-@pytest.mark.parametrize(
-    "spec", ["./no/model", "~/no/model", "/no/model", "a/b/c", "no model", "", Path("no")]
-)
+@pytest.mark.parametrize("spec", ["./no/model", "~/no/model", "/no/model", "a/b/c", "no model", "", Path("no")])
 def test_a_path_without_a_model_is_an_error_at_once(spec: str | Path) -> None:
     with pytest.raises(EmbedderError, match="is no folder of a model"):
         SentenceTransformerEmbedder(spec)
@@ -447,9 +443,7 @@ def test_a_hub_that_does_not_answer_fails_fast(tmp_path: Path) -> None:
         hub = f"http://127.0.0.1:{silent.getsockname()[1]}"
         result = run(FIND, "someone/model", HF_ENDPOINT=hub, HF_HOME=str(tmp_path), HF_HUB_OFFLINE="0")
     message, seconds = printed(result)
-    assert (
-        "'someone/model' is neither a folder nor in the local cache, and the hub did not give it" in message
-    )
+    assert "'someone/model' is neither a folder nor in the local cache, and the hub did not give it" in message
     assert "give the path of a model's folder, or pip install 'worlds-kg[semantic,model]'" in message
     assert float(seconds) < 15
 
@@ -524,9 +518,7 @@ def hub() -> Iterator[tuple[str, list[str]]]:
 
 @pytest.mark.model
 @pytest.mark.usefixtures("library")
-def test_a_model_is_downloaded_once_and_then_found_in_the_cache(
-    tmp_path: Path, hub: tuple[str, list[str]]
-) -> None:
+def test_a_model_is_downloaded_once_and_then_found_in_the_cache(tmp_path: Path, hub: tuple[str, list[str]]) -> None:
     url, asked = hub
     home = tmp_path / "home"
     environment = {"HF_ENDPOINT": url, "HF_HOME": str(home), "HF_HUB_OFFLINE": "0"}
@@ -614,9 +606,7 @@ def test_fingerprint_is_of_the_content(model: SentenceTransformerEmbedder, copie
 
     (copied / "README.md").write_text("other words")
     layers = json.loads((copied / "modules.json").read_text())
-    (copied / "modules.json").write_text(
-        json.dumps(layers[:2])
-    )  # without Normalize: the rows are unit anyway
+    (copied / "modules.json").write_text(json.dumps(layers[:2]))  # without Normalize: the rows are unit anyway
     assert fingerprint(SentenceTransformerEmbedder(copied)) == same
 
     pooling = copied / "1_Pooling" / "config.json"
@@ -664,9 +654,7 @@ def test_sizes_and_tokens_that_no_file_tells_come_from_the_loaded_model(
 ) -> None:
     text = " ".join(TEXTS * 30)
     layers = json.loads((copied / "modules.json").read_text())
-    layers.append(
-        {"idx": 3, "name": "3", "path": "3_Dropout", "type": "sentence_transformers.models.Dropout"}
-    )
+    layers.append({"idx": 3, "name": "3", "path": "3_Dropout", "type": "sentence_transformers.models.Dropout"})
     (copied / "modules.json").write_text(json.dumps(layers))
     (copied / "3_Dropout").mkdir()
     (copied / "3_Dropout" / "config.json").write_text('{"dropout": 0.1}')

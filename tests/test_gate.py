@@ -21,7 +21,19 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 import worlds
 from tests.embedder import HashingEmbedder
-from tests.oracle import DEFAULT, RDF_TYPE, Chunk, Conditions, Filter, Oracle, any_word, expect, problems
+from tests.oracle import (
+    DEFAULT,
+    RDF_TYPE,
+    Chunk,
+    Conditions,
+    Filter,
+    Oracle,
+    UndoneError,
+    any_word,
+    expect,
+    problems,
+    rolled_back,
+)
 from worlds import Change, ChunkSize, TextPolicy, World
 from worlds.codes import sign_codes
 from worlds.graph.terms import to_oxigraph
@@ -35,7 +47,7 @@ def iri(name: str) -> ox.NamedNode:
     return ox.NamedNode(EX + name)
 
 
-# -- reading a world back -----------------------------------------------------------------------------------------------
+# -- reading a world back -------------------------------------------------------------------------------------------
 
 
 def exported(world: World) -> list[ox.Quad]:
@@ -119,7 +131,7 @@ def expect_vectors(world: World) -> None:
     assert {number for (number,) in connection.rows("SELECT id FROM vector_codes")} == used
 
 
-# -- the state machine --------------------------------------------------------------------------------------------------
+# -- the state machine ----------------------------------------------------------------------------------------------
 
 # Drawn by name, so that a falsifying example can be read: "a p kite g" is a quad.
 LONG = " ".join(f"A {word} is number {number}." for number, word in enumerate(WORDS * 30))
@@ -132,7 +144,9 @@ TERMS: dict[str, Any] = {
     "kite_NUL_river": ox.Literal("kite\0river"),
     "long": ox.Literal(LONG),
     "blank": ox.Literal(" "),
-    **{f"{text}@{language}": ox.Literal(text, language=language) for text in ("kite", "1") for language in ("en", "de")},
+    **{
+        f"{text}@{language}": ox.Literal(text, language=language) for text in ("kite", "1") for language in ("en", "de")
+    },
     "kite@ar--rtl": ox.Literal("kite", language="ar", direction=ox.BaseDirection.RTL),
     "integer": ox.Literal("1", datatype=ox.NamedNode(XSD + "integer")),
     "same_integer": ox.Literal("01", datatype=ox.NamedNode(XSD + "integer")),
@@ -174,12 +188,12 @@ def quad(name: str) -> ox.Quad:
     return ox.Quad(*[TERMS[part] for part in name.split()])
 
 
+def in_graph(quad: ox.Quad, graph: Any) -> ox.Quad:
+    return ox.Quad(quad.subject, quad.predicate, quad.object, graph)
+
+
 def without_blank_nodes(quads: Iterable[ox.Quad]) -> list[ox.Quad]:
     return [quad for quad in quads if "_:" not in str(quad)]
-
-
-class Boom(Exception):
-    pass
 
 
 class GateMachine(RuleBasedStateMachine):
@@ -212,7 +226,7 @@ class GateMachine(RuleBasedStateMachine):
             self.world.close()
             shutil.rmtree(self.folder)
 
-    # -- the model ----------------------------------------------------------------------------------------------------
+    # -- the model --------------------------------------------------------------------------------------------------
 
     def oracle(self) -> Oracle:
         return Oracle(self.model, self.embedder, self.policy)
@@ -242,7 +256,7 @@ class GateMachine(RuleBasedStateMachine):
             self.since[quad] = revision
         self.states.append(set(self.model))
 
-    # -- rules --------------------------------------------------------------------------------------------------------
+    # -- rules ------------------------------------------------------------------------------------------------------
 
     @rule(names=batches, embed=st.sampled_from([True, True, False]))
     def add(self, names: list[str], embed: bool) -> None:
@@ -264,13 +278,13 @@ class GateMachine(RuleBasedStateMachine):
     def load(self, names: list[str], mode: Any, graph: str | None, plain: bool) -> None:
         given = without_blank_nodes(map(quad, names))
         data, format = (ntriples(given), "nt") if plain else (nquads(given), "nq")
-        target = None if graph is None else TERMS[graph]
+        target: Any = None if graph is None else TERMS[graph]
         change = self.world.load(data, format=format, graph=target, mode=mode)
         if plain:
-            given = [ox.Quad(*quad.triple, DEFAULT) for quad in given]
+            given = [in_graph(quad, DEFAULT) for quad in given]
         emptied = {quad.graph_name for quad in given} | ({DEFAULT} if plain else set())
         if graph is not None:
-            given = [ox.Quad(*quad.triple, target) for quad in given]
+            given = [in_graph(quad, target) for quad in given]
             emptied = {target}
         kept = {quad for quad in self.model if mode == "merge" or quad.graph_name not in emptied}
         self.wrote(change, kept | set(given))
@@ -300,8 +314,7 @@ class GateMachine(RuleBasedStateMachine):
     @rule()
     def roll_back(self) -> None:
         transaction, self.model, self.policy = self.stack.pop()
-        error = Boom()
-        assert not transaction.__exit__(Boom, error, None)
+        assert not transaction.__exit__(UndoneError, UndoneError(), None)
 
     @precondition(lambda self: not self.stack)
     @rule()
@@ -337,12 +350,10 @@ class GateMachine(RuleBasedStateMachine):
         self.world.embed()
         if not self.oracle().chunks and self.world._embeddings.stored is None:
             return
-        results = self.world.search(
-            "red kite", mode="vector", plan=plan, limit=5, explain=True, **filter_.arguments()
-        )
+        results = self.world.search("red kite", mode="vector", plan=plan, limit=5, explain=True, **filter_.arguments())
         expect(self.world, self.oracle(), results, filter_=filter_, query="red kite", match=None, limit=5)
 
-    # -- what always holds --------------------------------------------------------------------------------------------
+    # -- what always holds ------------------------------------------------------------------------------------------
 
     @invariant()
     def holds_the_quads(self) -> None:
@@ -396,7 +407,7 @@ GateMachine.TestCase.settings = settings(max_examples=15, stateful_step_count=40
 TestGate = GateMachine.TestCase
 
 
-# -- terms --------------------------------------------------------------------------------------------------------------
+# -- terms ----------------------------------------------------------------------------------------------------------
 
 
 def only_objects(world: World) -> set[Any]:
@@ -404,7 +415,7 @@ def only_objects(world: World) -> set[Any]:
 
 
 def test_five_terms_that_look_alike_are_five(path: Path) -> None:
-    one = [
+    one: list[Any] = [
         ox.Literal("1"),
         ox.Literal("01"),
         ox.Literal("1", language="en"),
@@ -434,10 +445,9 @@ def test_forms_of_one_value_stay_apart_though_sparql_takes_them_for_one(world: W
     assert world.remove([(iri("s"), iri("p"), forms[0])]).removed == 1
     assert only_objects(world) == set(forms[1:])
     assert world.query("ASK { ?s ?p 1 }") is True, "01 is there still"
-    with pytest.raises(Boom), world.transaction():
+    with rolled_back(world):
         world.remove([(iri("s"), iri("p"), form) for form in forms])
         assert world.query("ASK { ?s ?p 1 }") is False
-        raise Boom
     assert world.query("ASK { ?s ?p 1 }") is True
 
 
@@ -490,7 +500,7 @@ def test_null_characters_survive_everywhere(path: Path) -> None:
         assert set(exported(world)) == set(quads[1:])
 
 
-# -- blank nodes --------------------------------------------------------------------------------------------------------
+# -- blank nodes ----------------------------------------------------------------------------------------------------
 
 
 def subjects_by_object(world: World) -> dict[str, set[str]]:
@@ -520,9 +530,9 @@ def test_the_blank_nodes_of_two_documents_are_different_nodes(tmp_path: Path) ->
 
 def test_the_blank_nodes_in_triple_terms_are_their_documents_own() -> None:
     document = b"""
-        _:b <http://example.org/name> "b" .
-        <http://example.org/s> <http://example.org/says> <<( _:b <http://example.org/p> <<( _:c <http://example.org/p> _:b )>> )>> .
-        _:c <http://example.org/name> "c" .
+        @prefix : <http://example.org/> .
+        _:b :name "b" . _:c :name "c" .
+        :s :says <<( _:b :p <<( _:c :p _:b )>> )>> .
     """
     with worlds.open(embedder=None) as world:
         world.load([document, document], format="ttl")
@@ -547,7 +557,7 @@ def test_a_loaded_blank_node_is_none_that_was_added_by_its_label() -> None:
         assert len(found["new"]) == 3
         assert found["new"] == found["newer"]
         assert not found["new"] & {str(quad.subject) for quad in mine}
-        assert {quad for quad in exported(world) if not quad.object.value.startswith("new")} == set(mine)  # type: ignore[union-attr]  # a literal
+        assert {quad for quad in exported(world) if '"new' not in str(quad)} == set(mine)
 
 
 def test_a_blank_node_is_added_to_and_removed_by_its_label(world: World) -> None:
@@ -558,15 +568,15 @@ def test_a_blank_node_is_added_to_and_removed_by_its_label(world: World) -> None
     assert world.remove([(node, iri("p"), ox.Literal("kite"))]).removed == 1
 
 
-# -- failures leave nothing ---------------------------------------------------------------------------------------------
+# -- failures leave nothing -----------------------------------------------------------------------------------------
 
 
 def test_an_iterator_that_fails_adds_nothing(world: World) -> None:
     def failing() -> Iterator[tuple[Any, ...]]:
         yield iri("s"), iri("p"), ox.Literal("kite")
-        raise Boom
+        raise UndoneError
 
-    with pytest.raises(Boom):
+    with pytest.raises(UndoneError):
         world.add(failing())
     for wrong in [("s",), (iri("s"), iri("p"), "no term"), (ox.Literal("s"), iri("p"), iri("o")), 5, "text"]:
         with pytest.raises((ValueError, TypeError)):
@@ -576,14 +586,19 @@ def test_an_iterator_that_fails_adds_nothing(world: World) -> None:
     assert problems(world) == []
 
 
-@pytest.mark.parametrize("error", [Boom, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("error", [UndoneError, KeyboardInterrupt, SystemExit])
 def test_a_transaction_that_is_interrupted_leaves_nothing(world: World, error: type[BaseException]) -> None:
     world.add([(iri("s"), iri("p"), ox.Literal("kite"))])
     before = (revisions(world), set(exported(world)), queried(world))
-    with pytest.raises(error), world.transaction():
-        world.load(b'<http://example.org/s> <http://example.org/p> "heron" .', format="ttl", mode="replace")
-        assert len(world.search("heron", mode="text")) == 1
-        raise error
+
+    def write() -> None:
+        with world.transaction():
+            world.load(b'<http://example.org/s> <http://example.org/p> "heron" .', format="ttl", mode="replace")
+            assert len(world.search("heron", mode="text")) == 1
+            raise error
+
+    with pytest.raises(error):
+        write()
     assert (revisions(world), set(exported(world)), queried(world)) == before
     assert len(world.search("kite", mode="text")) == 1
     assert world.add([(iri("s"), iri("p"), ox.Literal("river"))]).revision == 2
@@ -603,10 +618,9 @@ def test_a_bulk_load_is_whole_or_nothing(path: Path) -> None:
         with pytest.raises(worlds.ParseError) as caught:
             world.load(many_quads(30_000) + b"<oops", format="nt")
         assert caught.value.line == 30_001
-        with pytest.raises(Boom), world.transaction():
+        with rolled_back(world):
             world.load(many_quads(21_000), format="nt")
             assert len(world.search("20999", mode="text")) == 1
-            raise Boom
         assert (len(world), revisions(world), problems(world)) == (0, [], [])
         assert len(world.search("20999", mode="text")) == 0
 
@@ -618,7 +632,7 @@ def test_a_bulk_load_is_whole_or_nothing(path: Path) -> None:
         change = world.load(many_quads(10_000, first=40_000), format="nt", mode="replace")
         assert (change.added, change.removed) == (7_000, 40_000)
         assert revisions(world) == [(1, 21_000, 0), (2, 22_000, 0), (3, 7_000, 40_000)]
-        assert {quad.subject.value for quad in exported(world)} == {f"{EX}s{n}" for n in range(40_000, 50_000)}
+        assert {str(quad.subject)[1:-1] for quad in exported(world)} == {f"{EX}s{n}" for n in range(40_000, 50_000)}
         assert len(world) == len(queried(world)) == 10_000
         assert len(world.search("39999 40000 49999", mode="text")) == 2
         assert problems(world) == []
@@ -654,7 +668,7 @@ def test_a_text_that_comes_back_is_not_embedded_again(world: World) -> None:
     assert world.embedder.documents == 2
 
 
-# -- who wrote what -----------------------------------------------------------------------------------------------------
+# -- who wrote what -------------------------------------------------------------------------------------------------
 
 
 def test_revisions_say_who_and_why(world: World) -> None:

@@ -19,7 +19,7 @@ import pytest
 
 import worlds
 from tests.embedder import HashingEmbedder
-from tests.oracle import problems
+from tests.oracle import problems, rolled_back
 from tests.workers import EX, State, after, iri, last_revision, write
 from worlds import World
 
@@ -86,7 +86,7 @@ def texts_of(state: State, revision: int) -> list[str]:
     return [quad.object.value for quad in found if str(quad.subject)[1:].startswith(own)]  # type: ignore[union-attr]  # a literal
 
 
-# -- processes ----------------------------------------------------------------------------------------------------------
+# -- processes ------------------------------------------------------------------------------------------------------
 
 
 def test_readers_are_never_stale_while_another_process_writes(path: Path) -> None:
@@ -126,7 +126,9 @@ def test_two_processes_write_and_each_revision_is_one_s_own(path: Path) -> None:
     count = 40
     with workers(("write_some", path, "ann", str(count)), ("write_some", path, "bob", str(count))) as writers:
         assert [writer.hear() for writer in writers] == ["ready", "ready"]
-        numbers = {name: [writer.hear() for _ in range(count)] for name, writer in zip(("ann", "bob"), writers, strict=True)}
+        numbers = {
+            name: [writer.hear() for _ in range(count)] for name, writer in zip(("ann", "bob"), writers, strict=True)
+        }
     assert sorted(numbers["ann"] + numbers["bob"]) == list(range(1, 2 * count + 1))
     assert all(own == sorted(own) for own in numbers.values())
     with worlds.open(path, embedder=HashingEmbedder()) as world:
@@ -166,11 +168,7 @@ def test_another_process_reads_while_this_one_is_in_a_transaction(path: Path) ->
         assert last_revision(world) == 1
 
 
-# -- threads ------------------------------------------------------------------------------------------------------------
-
-
-class Undone(Exception):
-    pass
+# -- threads --------------------------------------------------------------------------------------------------------
 
 
 def run_all(*functions: Callable[[], object]) -> None:
@@ -212,10 +210,9 @@ def add_in_transactions(world: World, name: str, count: int) -> None:
 
 def undo_some(world: World, name: str, count: int) -> None:
     for number in range(count):
-        with pytest.raises(Undone), world.transaction():
+        with rolled_back(world):
             world.add([(iri(f"{name}{number}"), iri("note"), ox.Literal(f"{name} kite {number}"))])
             assert world.query(f"ASK {{ <{EX}{name}{number}> ?p ?o }}") is True
-            raise Undone
         assert world.query(f"ASK {{ <{EX}{name}{number}> ?p ?o }}") is False
 
 
@@ -263,7 +260,7 @@ def test_two_worlds_of_one_file_in_one_process(path: Path) -> None:
         )
         for world in (one, two):
             assert len(world) == 75
-            assert world.query("SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }")[0].n.value == 75  # type: ignore[index,union-attr]  # a SELECT
+            assert world.query("SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }")[0].n.value == 75  # type: ignore[index]  # a SELECT
             assert len(world.search("kite", mode="vector", plan="codes", limit=1000)) == 75
             assert world.stats().pending == 0
             assert problems(world) == []

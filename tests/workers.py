@@ -6,7 +6,6 @@ revision number, so that whoever knows the number knows what the world must hold
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ import pyoxigraph as ox
 
 import worlds
 from tests.embedder import HashingEmbedder
+from tests.oracle import rolled_back
 from worlds import World
 
 EX = "http://example.org/"
@@ -42,11 +42,7 @@ def batch(revision: int, count: int) -> list[ox.Quad]:
     return quads
 
 
-# -- revisions of all kinds ---------------------------------------------------------------------------------------------
-
-
-class Undone(Exception):
-    pass
+# -- revisions of all kinds -----------------------------------------------------------------------------------------
 
 
 def write(world: World, revision: int) -> int | None:
@@ -61,9 +57,8 @@ def write(world: World, revision: int) -> int | None:
         return world.remove(batch(revision - 1, 15)[:20]).revision
     with world.transaction() as transaction:
         transaction.add(quads)
-        with contextlib.suppress(Undone), world.transaction():
+        with rolled_back(world):
             world.remove(quads)
-            raise Undone
         change = world.remove(quads[:10])
     return change.revision
 
@@ -94,7 +89,7 @@ def last_revision(world: World) -> int:
     return int(world._connection.value("SELECT coalesce(max(revision), 0) FROM revisions"))
 
 
-# -- what is run --------------------------------------------------------------------------------------------------------
+# -- what is run ----------------------------------------------------------------------------------------------------
 
 
 def say(value: object) -> None:
@@ -162,6 +157,6 @@ def make(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    {
-        function.__name__: function for function in (write_on, write_some, read_on, compact_on, make)
-    }[sys.argv[1]](Path(sys.argv[2]), *(sys.argv[3:] if sys.argv[1] != "make" else []))  # type: ignore[operator]  # each takes what it is given
+    {function.__name__: function for function in (write_on, write_some, read_on, compact_on, make)}[sys.argv[1]](
+        Path(sys.argv[2]), *(sys.argv[3:] if sys.argv[1] != "make" else [])
+    )

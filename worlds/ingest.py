@@ -46,7 +46,7 @@ class Reader:
     def _take(self, quads: Iterator[ox.Quad]) -> int:
         # The hot loop of loading: no call but what the two libraries do themselves.
         known, local = self._interner.numbers.get, self._interner.local
-        target = None if self._graph is None else local(self._graph)
+        target = None if self._graph is None else local(self._graph)  # type: ignore[arg-type]  # known, if the default graph
         numbers: list[int] = []
         term: Any
         for quad in quads:

@@ -131,9 +131,7 @@ class SparqlIndex:
 
     def _as_stored(self, quad: ox.Quad) -> ox.Quad:
         assert self._store is not None
-        return next(
-            self._store.quads_for_pattern(quad.subject, quad.predicate, quad.object, quad.graph_name), quad
-        )
+        return next(self._store.quads_for_pattern(quad.subject, quad.predicate, quad.object, quad.graph_name), quad)
 
     def _build(self, progress: Progress | None) -> None:
         connection = self._connection

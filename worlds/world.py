@@ -217,9 +217,7 @@ class World:
         """
         return self._write_quads(quads, adding=True, author=author, message=message, embed=embed)
 
-    def remove(
-        self, quads: Iterable[QuadLike], *, author: str | None = None, message: str | None = None
-    ) -> Change:
+    def remove(self, quads: Iterable[QuadLike], *, author: str | None = None, message: str | None = None) -> Change:
         """Remove triples (of the default graph) or quads, given as `add` takes them. What is not there is ignored."""
         return self._write_quads(quads, adding=False, author=author, message=message, embed=False)
 
@@ -587,7 +585,7 @@ class World:
         cannot hold.
         """
         name = None if graph is None else self._graph_name(graph)
-        declared = dict(self._connection.rows(_SQL["all_prefixes"]))
+        declared: dict[str, str] = dict(self._connection.rows(_SQL["all_prefixes"]))
         return maintenance.export(self._connection, self._dictionary, target, format, name, declared)
 
     def stats(self) -> maintenance.Stats:
