@@ -66,7 +66,8 @@ class Embeddings:
             raise EmbedderError(
                 f"this world was embedded with {stored['name']} ({stored['dimension']} dimensions, fingerprint "
                 f"{str(stored['fingerprint'])[:12]}…), not with {embedder.name} ({embedder.dimension} dimensions, "
-                f"fingerprint {fingerprint(embedder)[:12]}…); open it with that embedder, or embed it anew: worlds embed --rebuild"
+                f"fingerprint {fingerprint(embedder)[:12]}…); open it with that embedder, or embed it anew: "
+                "worlds embed --rebuild"
             )
 
     def adopt(self, embedder: Embedder) -> None:
