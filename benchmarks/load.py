@@ -12,14 +12,13 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.common import Sentences, environment, median, table, vocabulary
+from benchmarks.common import Sentences, environment, median, peak_memory, table, vocabulary
 
 TRIPLES_AN_ENTITY = 10
 EX = "http://example.org/"
@@ -69,7 +68,7 @@ def load_world(source: Path, target: Path) -> None:
                 "seconds": seconds,
                 "quads": change.added,
                 "chunks": change.chunks,
-                "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+                "peak": peak_memory(),
                 "bytes": target.stat().st_size,
                 "text": text,
                 "stored": stored,

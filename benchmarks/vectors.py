@@ -10,7 +10,6 @@ neighbours, the worst there is.
 from __future__ import annotations
 
 import argparse
-import resource
 import tempfile
 import time
 from pathlib import Path
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import worlds
-from benchmarks.common import environment, median, milliseconds, table
+from benchmarks.common import environment, median, milliseconds, peak_memory, table
 from benchmarks.search import DIMENSION, EX, unit
 
 CENTRES = 2000
@@ -96,9 +95,7 @@ def main() -> None:
         ("filter", "eligible", "plan", "compared", "first_ms", "median_ms", "worst_ms", "recall@10"),
         rows,
     )
-    print(
-        f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.1f} GiB, the vectors in it included"
-    )
+    print(f"peak memory {peak_memory() / 1024:.1f} GiB, the vectors in it included")
 
 
 def measure(

@@ -97,7 +97,7 @@ def parsing(source: Source, *, on_bytes: Callable[[int], object] | None = None) 
     """
     format = FORMATS[source.format]
     with source.open(on_bytes) as stream:
-        reader = _Reader(stream, source.name)
+        reader = _Reader(stream, source.name, _Entities(source.name) if format.name == "rdfxml" else None)
         parser = ox.parse(
             reader,  # type: ignore[arg-type]  # read() is all that it needs
             format.rdf,
@@ -119,8 +119,8 @@ class _Reader:
     Only what `read` raises is translated: an OSError of the caller's loop stays the caller's.
     """
 
-    def __init__(self, stream: BinaryIO, name: str) -> None:
-        self._read, self._name = stream.read, name
+    def __init__(self, stream: BinaryIO, name: str, entities: _Entities | None = None) -> None:
+        self._read, self._name, self._entities = stream.read, name, entities
         self.taken = self.last = 0
 
     def read(self, size: int = -1) -> bytes:
@@ -128,9 +128,48 @@ class _Reader:
             data = self._read(size)
         except (OSError, EOFError, UnicodeError) as error:
             raise ParseError(f"the input cannot be read to its end: {error}", source=self._name) from error
+        if self._entities is not None:
+            self._entities.check(data)
         self.taken += len(data)
         self.last = len(data)
         return data
+
+
+class _Entities:
+    """Refuses XML entities that stand for long texts: ten lines of nested ones can make a terabyte."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._text = b""  # what may hold the beginning of a declaration
+        self._lengths: dict[bytes, int] = {}
+
+    def check(self, data: bytes) -> None:
+        """Look at the next piece of the document, before the parser does."""
+        self._text += data
+        while (begin := self._text.find(b"<!ENTITY")) >= 0:
+            found = _ENTITY.match(self._text, begin)
+            if found is None:
+                self._text = self._text[begin:]
+                if len(self._text) > _LONGEST_DECLARATION:
+                    raise ParseError("an XML entity is declared at too great length", source=self._name)
+                return
+            self._declare(found[1], found[2] or found[3] or b"")
+            self._text = self._text[found.end() :]
+        self._text = self._text[-len(b"<!ENTITY") :]
+
+    def _declare(self, name: bytes, value: bytes) -> None:
+        length = len(value) + sum(self._lengths.get(other, 0) for other in _REFERENCE.findall(value))
+        if length > _LONGEST_ENTITY:
+            shown = name.decode(errors="replace")
+            message = f"the XML entity {shown!r} stands for more than {_LONGEST_ENTITY:,} bytes"
+            raise ParseError(message, source=self._name)
+        self._lengths[name] = length
+
+
+_ENTITY = re.compile(rb"""<!ENTITY\s*%?\s*([^\s"']+)[^"']*(?:"([^"]*)"|'([^']*)')""")
+_REFERENCE = re.compile(rb"&([^;&\s]+);")
+_LONGEST_ENTITY = 1000
+_LONGEST_DECLARATION = 100_000
 
 
 def _explain(error: SyntaxError) -> str:

@@ -345,6 +345,9 @@ class Triples:
             for triple in self._triples.all()
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Triples, (self._triples.all(), self._prefixes)
+
     def __repr__(self) -> str:
         return f"<Triples: {self._triples}>"
 

@@ -362,6 +362,6 @@ def _mapped(error: BaseException, path: str) -> WorldsError:
     for fragment, kind, message in _MESSAGES:
         if fragment in text:
             return kind(f"{path}: {message} ({text})")
-    if "unable to open" in text:
+    if "unable to open" in text.lower():
         return OpenError(f"{path}: the file cannot be opened or created ({text})")
     return WorldsError(f"{path}: {text}")

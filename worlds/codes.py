@@ -101,8 +101,9 @@ class Codes:
         positions = None
         if eligible is not None:
             positions = np.searchsorted(self.ids, eligible)
-            positions = positions[positions < self._count]
-            positions = positions[np.isin(self._ids[positions], eligible, assume_unique=True)]
+            known = positions < self._count  # what has no direction has no code
+            known[known] = self._ids[positions[known]] == eligible[known]
+            positions = positions[known]
         ids = self.ids
         if positions is not None and len(positions) * 8 < self._count:
             distances = _distances(self._words[:, positions], words)

@@ -13,7 +13,7 @@ import numpy as np
 import pyoxigraph as ox
 from numpy.typing import NDArray
 
-from worlds.errors import IntegrityError
+from worlds.errors import IntegrityError, ParseError
 from worlds.sql import statements
 from worlds.sql.connection import Connection, Row
 
@@ -24,6 +24,7 @@ Ids: TypeAlias = NDArray[np.int64]
 IRI, BLANK_NODE, LITERAL, TRIPLE = 1, 2, 3, 4
 DEFAULT_GRAPH = ox.DefaultGraph()
 DEFAULT_GRAPH_ID = 0
+DEEPEST = 100  # triple terms inside one another
 
 _SQL = statements("queries.sql")
 _BATCH = 5000  # rows a statement
@@ -104,8 +105,9 @@ class Dictionary:
         wanted = set(ids)
         wanted.discard(DEFAULT_GRAPH_ID)
         cache = self._terms
-        missing = wanted - cache.keys()
-        found: dict[int, Any] = {number: cache[number] for number in wanted - missing}
+        # Another thread's rollback may empty the cache at any moment.
+        found: dict[int, Any] = {number: term for number in wanted if (term := cache.get(number)) is not None}
+        missing = wanted - found.keys()
         found[DEFAULT_GRAPH_ID] = DEFAULT_GRAPH
         if missing:
             ordered = sorted(missing)
@@ -174,14 +176,21 @@ def _sought(key: Row) -> list[Any]:
 
 def _of_document(term: object) -> bool:
     """Whether the term is, or contains, a blank node, and so means something in its document alone."""
-    kind = type(term)
-    if kind is ox.Triple:
-        return _of_document(term.subject) or _of_document(term.object)  # type: ignore[attr-defined]  # a triple
-    return kind is ox.BlankNode
+    depth, found = 0, False
+    while isinstance(term, ox.Triple):
+        depth += 1
+        if depth > DEEPEST:
+            raise ParseError(f"triple terms are nested deeper than {DEEPEST}")
+        found = found or isinstance(term.subject, ox.BlankNode)
+        term = term.object
+    return found or isinstance(term, ox.BlankNode)
 
 
 def _depth(term: object) -> int:
-    return 1 + max(_depth(term.subject), _depth(term.object)) if isinstance(term, ox.Triple) else 0
+    depth = 0
+    while isinstance(term, ox.Triple):
+        depth, term = depth + 1, term.object
+    return depth
 
 
 class Interner:

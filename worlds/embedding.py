@@ -13,7 +13,7 @@ from worlds.chunkstore import ChunkStore
 from worlds.codes import sign_codes
 from worlds.dictionary import json_ids
 from worlds.embedders import Embedder, checked_documents, count_tokens, fingerprint
-from worlds.errors import EmbedderError
+from worlds.errors import EmbedderError, ReadOnlyError
 from worlds.sql import statements, texts
 from worlds.sql.connection import Connection, Row
 
@@ -145,6 +145,8 @@ class Embeddings:
         if not total:
             return 0
         self.require(embedder)
+        if self._connection.read_only:
+            raise ReadOnlyError(f"{self._connection.path} was opened read-only")
         if progress:
             progress(0, total)  # the first slice takes long: it loads the model
         done = 0

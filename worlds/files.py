@@ -38,7 +38,7 @@ def open_file(
         raise ValueError(f"timeout is a number of seconds from 0 on, not {timeout!r}")
     if encryption_key is not None and not (isinstance(encryption_key, str) and encryption_key):
         raise ValueError("encryption_key is a str that is not empty, or None")
-    immutable = False
+    fixed = immutable = False
     if path != ":memory:":
         try:
             exists = _examine(path, make=create and not read_only)
@@ -50,14 +50,21 @@ def open_file(
             raise ReadOnlyError(f"{path} lies in a read-only folder, {folder}; open it with read_only=True")
         # What a log holds, only SQLite's ordinary way of reading sees.
         immutable = fixed and not _has_log(path)
-    connection = Connection(
-        path,
-        read_only=read_only,
-        immutable=immutable,
-        durability=durability,
-        timeout=timeout,
-        encryption_key=encryption_key,
-    )
+    try:
+        connection = Connection(
+            path,
+            read_only=read_only,
+            immutable=immutable,
+            durability=durability,
+            timeout=timeout,
+            encryption_key=encryption_key,
+        )
+    except OpenError as error:
+        if fixed and not immutable:
+            raise OpenError(
+                f"{path} has a log, {path}-wal, that cannot be read in a read-only folder: copy both to another one"
+            ) from error
+        raise
     try:
         _agree(connection, path, create=create)
     except BaseException:

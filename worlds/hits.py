@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
-from worlds.graph.terms import to_rdflib
+from worlds.graph.terms import to_oxigraph, to_rdflib
 from worlds.segmentation import unsegment
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Hit:
         return {**vars(self), "quads": self.quads, "snippet": self.snippet, "_dictionary": None, "_snippets": None}
 
     def to_dict(self) -> dict[str, Any]:
-        """The hit as JSON-ready values."""
+        """The hit as JSON-ready values; the terms of the quads are written as in N-Triples."""
         return {
             "score": self.score,
             "subject": str(self.subject),
@@ -100,7 +100,7 @@ class Hit:
             "language": getattr(self.literal, "language", None),
             "start": self.start,
             "end": self.end,
-            "quads": [[None if term is None else term.n3() for term in quad] for quad in self.quads],
+            "quads": [[None if term is None else str(to_oxigraph(term)) for term in quad] for quad in self.quads],
             "explain": None
             if self.explain is None
             else {
@@ -151,12 +151,15 @@ def make_snippet(marked: str) -> str:
     text = text.replace(_MARKS[1] + _MARKS[0], "")
     plain: list[str] = []
     spans: list[tuple[int, int]] = []
-    length = begin = 0
+    length = 0
+    begin: int | None = None
     for character in text:
         if character == _MARKS[0]:
             begin = length
         elif character == _MARKS[1]:
-            spans.append((begin, length))
+            if begin is not None:  # a text may hold these characters itself
+                spans.append((begin, length))
+            begin = None
         else:
             plain.append(character)
             length += 1

@@ -36,10 +36,12 @@ from worlds.search import MODES, PLANS, Request, Search
 from worlds.sparql import SparqlIndex
 from worlds.sql import statements
 from worlds.sql.connection import Connection
+from worlds.textquery import MAX_CHARS
 
 _SQL = statements("queries.sql")
 DEFAULT_CANDIDATES = 100
 MOST_CANDIDATES = 10_000
+_CHARS_A_TOKEN = 16  # more than an embedder reads of a query on average
 
 _log = logging.getLogger("worlds")
 
@@ -566,7 +568,8 @@ class World:
                 return None, ("no text is embedded yet; only words were searched",)
             if not text.strip():
                 return None, ("the query is blank",)
-            return checked_query(embedder, text.encode("utf-8", "replace").decode()), ()  # without lone surrogates
+            readable = text[: max(MAX_CHARS, _CHARS_A_TOKEN * embedder.max_tokens)]
+            return checked_query(embedder, readable.encode("utf-8", "replace").decode()), ()  # no lone surrogates
         except EmbedderError as error:
             if mode == "vector":
                 raise
