@@ -11,8 +11,9 @@ import worlds
 from tests.embedder import HashingEmbedder
 
 # The default run always tries the same examples; --long tries new and more ones.
-settings.register_profile("short", deadline=None, derandomize=True, print_blob=True)
-settings.register_profile("long", deadline=None, max_examples=1000, print_blob=True)
+settings.register_profile("base", deadline=None, print_blob=True, report_multiple_bugs=False)
+settings.register_profile("short", settings.get_profile("base"), derandomize=True)
+settings.register_profile("long", settings.get_profile("base"), max_examples=1000)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

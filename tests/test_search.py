@@ -204,7 +204,8 @@ def compare(world: World, oracle: Oracle, asked: dict[str, Any]) -> SearchResult
     return found
 
 
-@settings(max_examples=settings.default.max_examples)  # type: ignore[union-attr]  # there is a default
+@pytest.mark.timeout(1200)  # to make a failing example small takes longer than the test
+@settings(max_examples=settings.default.max_examples * 3)  # type: ignore[union-attr]  # there is a default
 @given(names=small_worlds, asked=st.lists(searches(), min_size=1, max_size=6))
 def test_finds_what_the_reference_finds(names: list[str], asked: list[dict[str, Any]]) -> None:
     quads = [quad(name) for name in names]

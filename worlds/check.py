@@ -232,10 +232,9 @@ class _Check:
             for row in rows:
                 try:
                     self._dictionary.decode([row[:6]], {})
-                except IntegrityError:
-                    pass  # a part is missing, which is seen by its id
-                except Exception:  # whatever pyoxigraph says of it
-                    unreadable.append(row[0])
+                except IntegrityError as error:
+                    if error.__cause__ is not None:  # else a part is missing, which is seen by its id
+                        unreadable.append(row[0])
 
     def _known(self, iris: Iterable[str]) -> set[int | None]:
         return set(self._dictionary.find([ox.NamedNode(iri) for iri in iris])) - {None}

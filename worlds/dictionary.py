@@ -125,7 +125,13 @@ class Dictionary:
         return found
 
     def decode(self, rows: Sequence[Row], into: dict[int, Term]) -> None:
-        """Turn rows (id, kind, value, datatype, language, direction) into terms."""
+        """Turn rows (id, kind, value, datatype, language, direction) into terms; IntegrityError for damaged ones."""
+        try:
+            self._decode(rows, into)
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+            raise IntegrityError(f"a stored term is damaged: {error}; `worlds check` tells more") from error
+
+    def _decode(self, rows: Sequence[Row], into: dict[int, Term]) -> None:
         datatypes = {row[3] for row in rows if row[3] is not None}
         known = self.terms(datatypes) if datatypes else {}
         for number, kind, stored, datatype, language, direction in rows:

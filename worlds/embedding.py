@@ -141,10 +141,10 @@ class Embeddings:
         Each slice of texts is kept as soon as it is done: what was embedded before an interruption stays.
         """
         self.asked = 0
+        self.require(embedder)
         total = self.pending(after)
         if not total:
             return 0
-        self.require(embedder)
         if self._connection.read_only:
             raise ReadOnlyError(f"{self._connection.path} was opened read-only")
         if progress:

@@ -16,7 +16,6 @@ from typing import IO, Any, BinaryIO, cast
 
 import numpy as np
 import pyoxigraph as ox
-import zstandard
 
 from worlds.dictionary import BLANK_NODE, DEFAULT_GRAPH_ID, IRI, LITERAL, TRIPLE, Dictionary, GraphName, Ids
 from worlds.embedding import Embeddings
@@ -297,6 +296,8 @@ def _compressing(out: IO[bytes], name: str) -> Iterator[BinaryIO]:
     elif extension == ".bz2":
         packed = bz2.BZ2File(out, "wb")
     elif extension == ".zst":
+        import zstandard  # not before it is needed: importing worlds stays quick
+
         packed = zstandard.ZstdCompressor().stream_writer(out, closefd=False)
     else:
         yield cast(BinaryIO, out)

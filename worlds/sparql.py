@@ -13,6 +13,7 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, Ids, implied_datatype
+from worlds.errors import IntegrityError
 from worlds.quads import NO_QUADS, read_quads
 from worlds.sql import statements
 from worlds.sql.connection import Connection
@@ -170,8 +171,11 @@ class SparqlIndex:
     @staticmethod
     def _quads(ids: Ids, terms: dict[int, Any]) -> Iterator[ox.Quad]:
         quad = ox.Quad
-        for s, p, o, g in ids.tolist():
-            yield quad(terms[s], terms[p], terms[o], terms[g])
+        try:
+            for s, p, o, g in ids.tolist():
+                yield quad(terms[s], terms[p], terms[o], terms[g])
+        except (KeyError, TypeError) as error:
+            raise IntegrityError(f"a quad refers to a term that is not stored, or cannot be there: {error}") from error
 
 
 def _is_rewritten(term: object) -> bool:
