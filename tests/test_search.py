@@ -880,20 +880,22 @@ def test_a_class_hierarchy_with_a_cycle(world: World) -> None:
 # -- what a search must not remember --------------------------------------------------------------------------------
 
 
-def test_a_search_sees_the_writes_of_its_transaction_and_forgets_them_with_it(world: World) -> None:
-    add_texts(world, "red kite")
+@pytest.mark.parametrize("embedder", [None, HashingEmbedder()], ids=["words", "vectors"])
+def test_a_search_sees_the_writes_of_its_transaction_and_forgets_them_with_it(embedder: HashingEmbedder | None) -> None:
     options: dict[str, Any] = {"mode": "text", "predicates": iri("label")}
-    assert len(world.search("kite", **options)) == 1
-    with rolled_back(world):
-        world.add([(iri("new"), iri("label"), ox.Literal("black kite"))])
-        assert len(world.search("kite", **options)) == 2
+    with worlds.open(embedder=embedder) as world:
+        add_texts(world, "red kite")
+        assert len(world.search("kite", **options)) == 1
         with rolled_back(world):
-            world.remove([(iri("s0"), iri("label"), ox.Literal("red kite"))])
-            assert texts(world.search("kite", **options)) == ["black kite"]
-        assert len(world.search("kite", **options)) == 2
-    assert texts(world.search("kite", **options)) == ["red kite"]
-    world.add([(iri("other"), iri("note"), ox.Literal("white kite"))])  # its chunk takes the number of the black one's
-    assert texts(world.search("kite", **options)) == ["red kite"]
+            world.add([(iri("new"), iri("label"), ox.Literal("black kite"))])
+            assert len(world.search("kite", **options)) == 2
+            with rolled_back(world):
+                world.remove([(iri("s0"), iri("label"), ox.Literal("red kite"))])
+                assert texts(world.search("kite", **options)) == ["black kite"]
+            assert len(world.search("kite", **options)) == 2
+        assert texts(world.search("kite", **options)) == ["red kite"]
+        world.add([(iri("other"), iri("note"), ox.Literal("white kite"))])  # its chunk has the black one's number
+        assert texts(world.search("kite", **options)) == ["red kite"]
 
 
 def test_the_codes_forget_what_was_rolled_back(world: World) -> None:

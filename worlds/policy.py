@@ -81,6 +81,9 @@ class TextPolicy:
             }
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:  # a mappingproxy cannot be copied
+        return TextPolicy.from_json, (self.to_json(),)
+
     @classmethod
     def from_json(cls, text: str) -> TextPolicy:
         """The policy that `to_json` wrote."""

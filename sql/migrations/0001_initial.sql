@@ -112,6 +112,6 @@ CREATE TABLE vector_codes (
 -- Vectors whose texts are gone; a cache that compact() empties.
 CREATE TABLE retired_vectors (
     id INTEGER PRIMARY KEY,      -- as it was in vectors
-    key BLOB,
+    key BLOB UNIQUE,
     embedding BLOB
 );
