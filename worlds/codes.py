@@ -19,6 +19,7 @@ _SQL = statements("queries.sql")
 _BLOCK = 65_536
 _MARGIN = 3.5  # standard deviations of the estimate
 MOST = 4000  # candidates, unless ten times the depth is more
+_FIRST = 20_000  # candidates of the first cut, which the query's own numbers then narrow
 _SURE = 10  # the nearest that the margin is for
 
 
@@ -115,7 +116,13 @@ class Codes:
             narrowed = np.full(self._count, np.iinfo(np.uint16).max, dtype=np.uint16)
             narrowed[positions] = distances[positions]
             distances = narrowed
-        return ids[np.flatnonzero(distances <= self._cut(distances, depth, len(query)))]
+        chosen = np.flatnonzero(distances <= self._cut(distances, depth, len(query)))
+        most = max(MOST, 10 * depth)
+        if len(chosen) > most:
+            columns = self._words[:, np.searchsorted(self.ids, ids[chosen])]
+            scores = _projections(columns, query)
+            chosen = np.sort(chosen[np.argpartition(-scores, most - 1)[:most]])
+        return ids[chosen]
 
     def _cut(self, distances: NDArray[np.uint16], depth: int, dimension: int) -> int:
         counts = np.cumsum(np.bincount(np.minimum(distances, dimension + 1), minlength=dimension + 2)[: dimension + 1])
@@ -128,11 +135,27 @@ class Codes:
         nearest = reaching(min(depth, _SURE))
         share = max(nearest / dimension, 1 / dimension)
         cut = nearest + math.ceil(_MARGIN * math.sqrt(dimension * share * (1 - min(share, 0.5))))
-        return max(min(cut, reaching(MOST)), reaching(10 * depth))
+        return max(min(cut, reaching(_FIRST)), reaching(10 * depth))
 
 
 def _less(before: object, now: object) -> bool:
     return isinstance(now, int) and (before is None or (isinstance(before, int) and before < now))
+
+
+def _projections(columns: NDArray[np.uint64], query: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The query's dot product with the signs of each vector, float32 [n]; codes are uint64 [w, n].
+
+    It orders data without clear neighbours better than the distance of the codes, at ten times its cost.
+    """
+    codes = np.ascontiguousarray(columns.T).view(np.uint8)
+    padded = np.zeros(codes.shape[1] * 8, dtype=np.float32)
+    padded[: len(query)] = query
+    signs = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32) * 2 - 1
+    tables = padded.reshape(-1, 8) @ signs.T  # [bytes, 256]: what each value of each byte adds
+    scores = np.zeros(len(codes), dtype=np.float32)
+    for table, values in zip(tables, codes.T, strict=True):
+        scores += table[values]
+    return scores
 
 
 def _distances(columns: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.uint16]:
