@@ -555,8 +555,8 @@ def test_the_blank_nodes_in_triple_terms_are_their_documents_own() -> None:
 
 def test_a_loaded_blank_node_is_none_that_was_added_by_its_label() -> None:
     with worlds.open(embedder=None) as world:
-        mine = [ox.Quad(ox.BlankNode(f"w{number}"), iri("p"), ox.Literal(str(number))) for number in range(300)]
-        world.add(mine)
+        mine = [ox.Quad(ox.BlankNode(f"w{number}"), iri("p"), ox.Literal(str(number))) for number in range(600, 900)]
+        world.add(mine)  # and so the next terms have the numbers in these labels
         for _ in range(3):
             world.load(b'_:b <http://example.org/p> "new", "newer" .', format="ttl")
         found = subjects_by_object(world)
@@ -572,6 +572,80 @@ def test_a_blank_node_is_added_to_and_removed_by_its_label(world: World) -> None
     assert world.add([(node, iri("q"), ox.Literal("heron"))]).added == 1
     assert len(subjects_by_object(world)["kite"] | subjects_by_object(world)["heron"]) == 1
     assert world.remove([(node, iri("p"), ox.Literal("kite"))]).removed == 1
+
+
+# -- which literals are text ------------------------------------------------------------------------------------------
+
+
+def held_texts(world: World) -> set[str]:
+    assert problems(world) == []
+    return {chunk.text for chunk in chunks_held(world)}
+
+
+def test_a_literal_is_text_for_as_long_as_a_predicate_makes_it_text(world: World) -> None:
+    number = ox.Literal("5", datatype=ox.NamedNode(XSD + "integer"))
+    included, other, excluded = (iri(name) for name in ("included", "other", "excluded"))
+    world.policy = TextPolicy(include=frozenset([included.value]), exclude=frozenset([excluded.value]))
+    world.add([(iri("s"), other, number), (iri("s"), excluded, ox.Literal("hidden"))])
+    assert held_texts(world) == set()
+    world.add([(iri("s"), included, number), (iri("s"), other, ox.Literal("hidden"))])
+    assert held_texts(world) == {"5", "hidden"}
+    (hit,) = world.search("hidden", mode="text")
+    assert [str(quad[1]) for quad in hit.quads] == [other.value], "an excluded predicate's quad is cited"
+    world.remove([(iri("s"), included, number), (iri("s"), other, ox.Literal("hidden"))])
+    assert held_texts(world) == set()
+    assert len(world) == 2
+
+
+def test_a_policy_may_change_back_and_forth(world: World) -> None:
+    date = ox.Literal("2020-01-01", datatype=ox.NamedNode(XSD + "date"))
+    world.add(
+        [
+            (iri("s"), iri("p"), ox.Literal("kite")),
+            (iri("s"), iri("q"), ox.Literal("heron")),
+            (iri("s"), iri("p"), date),
+        ]
+    )
+    policies = [
+        (TextPolicy(), {"kite", "heron"}),
+        (TextPolicy(exclude=frozenset([EX + "q"])), {"kite"}),
+        (TextPolicy(datatypes=frozenset([XSD + "date"])), {"kite", "heron", "2020-01-01"}),
+        (TextPolicy(include=frozenset([EX + "p"]), exclude=frozenset([EX + "q"])), {"kite", "2020-01-01"}),
+        (TextPolicy(include=frozenset([EX + "q"])), {"kite", "heron"}),
+        (TextPolicy(exclude=frozenset([EX + "p", EX + "q"])), set()),
+        (TextPolicy(), {"kite", "heron"}),
+    ]
+    for policy, texts in policies:
+        world.policy = policy
+        assert world.policy == policy
+        assert held_texts(world) == texts
+        world.embed()
+        assert {hit.text for hit in world.search("kite", mode="vector")} == texts
+        assert {hit.text for hit in world.search("kite heron 2020", mode="text")} == texts
+    assert len(revisions(world)) == 1, "a policy is no change of the quads"
+
+
+def test_a_literal_takes_the_smallest_size_of_its_predicates(world: World) -> None:
+    text = ox.Literal(" ".join(f"This is sentence number {number}." for number in range(40)))
+    world.policy = TextPolicy(sizes={EX + "short": ChunkSize(100, 0), EX + "long": ChunkSize(5000, 0)})
+
+    def longest() -> int:
+        return max(len(chunk.text) for chunk in chunks_held(world))
+
+    world.add([(iri("s"), iri("long"), text)])
+    assert longest() > 600
+    world.add([(iri("s"), iri("short"), text)])
+    assert longest() <= 100
+    assert world.stats().pending == 0
+    world.remove([(iri("s"), iri("short"), text)])
+    assert longest() > 600
+    with rolled_back(world):
+        world.add([(iri("s"), iri("short"), text)])
+        assert longest() <= 100
+    assert longest() > 600
+    world.policy = TextPolicy(sizes={EX + "long": ChunkSize(200, 0)})
+    assert longest() <= 200
+    assert problems(world) == []
 
 
 # -- failures leave nothing -----------------------------------------------------------------------------------------
