@@ -18,8 +18,8 @@ from worlds.sql.connection import Connection
 _SQL = statements("queries.sql")
 _BLOCK = 65_536
 _MARGIN = 3.5  # standard deviations of the estimate
-MOST = 4000  # candidates, unless ten times the depth is more
-_FIRST = 20_000  # candidates of the first cut, which the query's own numbers then narrow
+MOST = 7000  # candidates, unless ten times the depth is more
+_FIRST = 50_000  # candidates of the first cut, which the query's own numbers then narrow
 _SURE = 10  # the nearest that the margin is for
 
 
@@ -38,6 +38,7 @@ class Codes:
         self._ids: Ids = np.empty(0, dtype=np.int64)  # ascending
         self._words: NDArray[np.uint64] = np.empty((0, 0), dtype=np.uint64)  # [words, capacity], column by column
         self._count = 0
+        self._places: NDArray[np.int32] = np.empty(0, dtype=np.int32)  # id → column of `_words`, -1 for none
 
     def __len__(self) -> int:
         return self._count
@@ -57,6 +58,7 @@ class Codes:
         grown = self._state is not None and self._state[1] == removals and _less(self._state[0], changes)
         if not grown:
             self._count = 0
+            self._places = np.empty(0, dtype=np.int32)
         self._read(int(self._ids[self._count - 1]) if self._count else 0)
         self._state = (changes, removals)
 
@@ -84,6 +86,11 @@ class Codes:
             self._words, self._ids = grown, numbers
         self._words[:, self._count : end] = words
         self._ids[self._count : end] = ids
+        if ids[-1] >= len(self._places):
+            room = np.full(int(ids[-1]) * 5 // 4 + 1, -1, dtype=np.int32)
+            room[: len(self._places)] = self._places
+            self._places = room
+        self._places[ids] = np.arange(self._count, end, dtype=np.int32)
         self._count = end
 
     def nearest(self, query: NDArray[np.float32], depth: int, eligible: Ids | None = None) -> Ids:
@@ -101,13 +108,11 @@ class Codes:
         words = padded.view(np.uint64)
         positions = None
         if eligible is not None:
-            positions = np.searchsorted(self.ids, eligible)
-            known = positions < self._count  # what has no direction has no code
-            known[known] = self._ids[positions[known]] == eligible[known]
-            positions = positions[known]
+            positions = self._places[eligible[: np.searchsorted(eligible, len(self._places))]].astype(np.intp)
+            positions = positions[positions >= 0]  # what has no direction has no code
         ids = self.ids
         if positions is not None and len(positions) * 8 < self._count:
-            distances = _distances(self._words[:, positions], words)
+            distances = _distances(np.take(self._words, positions, axis=1), words)
             ids = ids[positions]
             positions = None
         else:
@@ -119,7 +124,7 @@ class Codes:
         chosen = np.flatnonzero(distances <= self._cut(distances, depth, len(query)))
         most = max(MOST, 10 * depth)
         if len(chosen) > most:
-            columns = self._words[:, np.searchsorted(self.ids, ids[chosen])]
+            columns = np.take(self._words, self._places[ids[chosen]], axis=1)
             scores = _projections(columns, query)
             chosen = np.sort(chosen[np.argpartition(-scores, most - 1)[:most]])
         return ids[chosen]
