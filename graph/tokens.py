@@ -1,0 +1,76 @@
+"""The tokens of SPARQL 1.1 and 1.2 (SPARQL 1.2 Query Language, section 19.8), with their places in the text.
+
+No grammar: what reads tokens here finds its way by keywords and brackets, and leaves the rest to pyoxigraph's parser.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple, TypeAlias
+
+from worlds.errors import QueryError
+
+Kind: TypeAlias = Literal["iri", "name", "blank", "variable", "string", "language", "number", "word", "mark"]
+
+_START = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f"
+_START += "\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+_CHAR = rf"{_START}_0-9\u00b7\u0300-\u036f\u203f-\u2040"
+_ESCAPED = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?\#@%]"
+_CODE_POINT = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
+_TOKEN = re.compile(
+    rf"""
+      (?P<skip>[\x20\t\r\n]+|\#[^\r\n]*)
+    | (?P<iri><(?:[^<>"{{}}|^`\\\x00-\x20]|{_CODE_POINT})*>)
+    | (?P<variable>[?$][{_START}_0-9][{_CHAR}]*)
+    | (?P<blank>_:[{_START}_0-9](?:[{_CHAR}.\-]*[{_CHAR}\-])?)
+    | (?P<name>(?:[{_START}](?:[{_CHAR}.\-]*[{_CHAR}\-])?)?:
+        (?:(?:[{_START}_0-9:]|{_ESCAPED}|{_CODE_POINT})
+           (?:\.*(?:[{_CHAR}\-:]|{_ESCAPED}|{_CODE_POINT}))*)?)
+    | (?P<string>'''(?:'{{0,2}}(?:[^'\\]|\\.))*'''|\"""(?:"{{0,2}}(?:[^"\\]|\\.))*\"""
+        |'(?:[^'\\\r\n]|\\.)*'|"(?:[^"\\\r\n]|\\.)*")
+    | (?P<language>@[A-Za-z]+(?:-[A-Za-z0-9]+)*(?:--[A-Za-z]+)?)
+    | (?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+|[0-9]*\.[0-9]+|[0-9]+)
+    | (?P<word>[A-Za-z][A-Za-z0-9_]*)
+    | (?P<mark><<\(?|\)?>>|\{{\||\|\}}|\^\^|&&|\|\||[<>!]=|[^\s\w"'\\])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class Token(NamedTuple):
+    """One token: `text` is as written; `start` and `end` are offsets of characters.
+
+    A "name" is a prefixed name, a "word" a keyword, `a`, `true` or `false`, a "mark" everything else.
+    """
+
+    kind: Kind
+    text: str
+    start: int
+    end: int
+
+    def is_word(self, *words: str) -> bool:
+        """Whether it is one of these keywords, given in upper case."""
+        return self.kind == "word" and self.text.upper() in words
+
+
+def tokenize(text: str) -> list[Token]:
+    """The tokens, without white space and comments; QueryError, with its place, where there is none."""
+    found: list[Token] = []
+    match_at = _TOKEN.match
+    at, length = 0, len(text)
+    while at < length:
+        match = match_at(text, at)
+        if match is None:
+            raise error_at("this is no SPARQL: an unfinished string, or a character that has no place", text, at)
+        kind = match.lastgroup
+        end = match.end()
+        if kind != "skip":
+            found.append(Token(kind, match[0], at, end))  # type: ignore[arg-type]  # the groups are the kinds
+        at = end
+    return found
+
+
+def error_at(message: str, text: str, offset: int) -> QueryError:
+    """A QueryError with the line and column of an offset into the text."""
+    before = text[:offset]
+    return QueryError(message, line=before.count("\n") + 1, column=offset - before.rfind("\n"))
