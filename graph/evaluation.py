@@ -23,13 +23,14 @@ def evaluate(
     prefixes: Mapping[str, str],
     bindings: Mapping[str, Any] | None = None,
     union: bool = False,
+    functions: Mapping[ox.NamedNode, Any] | None = None,
 ) -> Solutions | Triples | bool:
     """Answer a query: `Solutions` for SELECT, a bool for ASK, `Triples` for CONSTRUCT and DESCRIBE.
 
     Everything is fetched before it returns, so that later writes to the store change nothing; terms are made when
     they are read. QueryError as for `run`.
     """
-    found = run(store, query, prefixes=prefixes, bindings=bindings, union=union)
+    found = run(store, query, prefixes=prefixes, bindings=bindings, union=union, functions=functions)
     try:
         if isinstance(found, ox.QuerySolutions):
             names = projected_variables(query, [variable.value for variable in found.variables])
@@ -49,6 +50,8 @@ def run(
     bindings: Mapping[str, Any] | None = None,
     union: bool = False,
     default_graphs: Sequence[Any] | None = None,
+    named_graphs: Sequence[Any] | None = None,
+    functions: Mapping[ox.NamedNode, Any] | None = None,
 ) -> ox.QuerySolutions | ox.QueryTriples | ox.QueryBoolean:
     """pyoxigraph's own answer. `default_graphs` are merged to be the default graph; `union` merges all graphs.
 
@@ -66,9 +69,11 @@ def run(
             substitutions={ox.Variable(name): term for name, term in bindings.items()} or None,
             use_default_graph_as_union=union,
             default_graph=None if default_graphs is None else list(default_graphs),
+            named_graphs=None if named_graphs is None else list(named_graphs),
+            custom_functions=dict(functions) if functions else None,
         )
     except SyntaxError as error:
-        raise _syntax_error(error, query) from error
+        raise syntax_error(error, query) from error
     except (OSError, RuntimeError, ValueError) as error:
         raise QueryError(f"the query cannot be answered: {error}") from error
 
@@ -133,13 +138,15 @@ def _at(message: str, query: str, offset: int) -> QueryError:
     return QueryError(message, line=before.count("\n") + 1, column=offset - before.rfind("\n"))
 
 
-def _syntax_error(error: SyntaxError, query: str) -> QueryError:
+def syntax_error(error: SyntaxError, query: str) -> QueryError:
     """The parser's complaint without its long list of what it would have taken."""
     found = _PLACE.match(str(error))
     if not found:
         return QueryError(str(error))
     line, column, expected = int(found[1]), int(found[2]), found[3]
-    lines = query.splitlines() or [""]
+    lines = query.split("\n")
+    if line <= len(lines):  # the parser counts bytes
+        column = len(lines[line - 1].encode(errors="replace")[: column - 1].decode(errors="ignore")) + 1
     near = lines[line - 1][column - 1 :].strip()[:40] if line <= len(lines) else ""
     message = f"unexpected {near!r}" if near else "unexpected end of the query"
     if "Prefix not found" in expected:

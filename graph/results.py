@@ -18,7 +18,7 @@ from worlds.graph.terms import XSD, Term, format_term, to_python, to_rdflib
 if TYPE_CHECKING:
     import rdflib
 
-Solution: TypeAlias = ox.QuerySolution | Mapping[str, Term | None]
+Solution: TypeAlias = "ox.QuerySolution | Mapping[str, Term | None] | _Restored"
 T = TypeVar("T")
 
 
@@ -109,6 +109,21 @@ class Row:
         return f"Row({', '.join(f'{name}={value!r}' for name, value in self.asdict().items())})"
 
 
+class _Restored:
+    """A solution whose terms have other forms for some variables."""
+
+    __slots__ = ("_names", "_restore", "_solution")
+
+    def __init__(self, solution: Solution, names: frozenset[str], restore: Callable[[Any], Any]) -> None:
+        self._solution = solution
+        self._names = names
+        self._restore = restore
+
+    def __getitem__(self, name: str) -> Any:
+        term = self._solution[name]
+        return self._restore(term) if name in self._names else term
+
+
 class Solutions(Sequence[Row]):
     """The solutions of a SELECT, in the order that the query gives them, a sequence of `Row`.
 
@@ -139,6 +154,11 @@ class Solutions(Sequence[Row]):
         if isinstance(index, slice):
             return Solutions(self._solutions.all()[index], self._variables)
         return Row(self._solutions.all()[index], self._variables)
+
+    def restored(self, names: Iterable[str], restore: Callable[[Any], Any]) -> Solutions:
+        """The same solutions with `restore` applied to the terms of these variables, when they are read."""
+        chosen = frozenset(names)
+        return Solutions((_Restored(solution, chosen, restore) for solution in self._solutions.all()), self._variables)
 
     def __reduce__(self) -> tuple[Any, ...]:  # pyoxigraph's solutions cannot be copied
         names = self._variables
@@ -344,6 +364,11 @@ class Triples:
             (to_rdflib(triple.subject), to_rdflib(triple.predicate), to_rdflib(triple.object))
             for triple in self._triples.all()
         )
+
+    def restored(self, restore: Callable[[Any], Any]) -> Triples:
+        """The same triples with `restore` applied to their objects."""
+        triples = (ox.Triple(one.subject, one.predicate, restore(one.object)) for one in self._triples.all())
+        return Triples(triples, self._prefixes)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Triples, (self._triples.all(), self._prefixes)

@@ -6,6 +6,7 @@ No grammar: what reads tokens here finds its way by keywords and brackets, and l
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 from worlds.errors import QueryError
@@ -55,9 +56,13 @@ class Token(NamedTuple):
 
 def tokenize(text: str) -> list[Token]:
     """The tokens, without white space and comments; QueryError, with its place, where there is none."""
-    found: list[Token] = []
+    return list(scan(text))
+
+
+def scan(text: str, at: int = 0) -> Iterator[Token]:
+    """The tokens from an offset on, each read when it is asked for; QueryError as for `tokenize`."""
     match_at = _TOKEN.match
-    at, length = 0, len(text)
+    length = len(text)
     while at < length:
         match = match_at(text, at)
         if match is None:
@@ -65,9 +70,8 @@ def tokenize(text: str) -> list[Token]:
         kind = match.lastgroup
         end = match.end()
         if kind != "skip":
-            found.append(Token(kind, match[0], at, end))  # type: ignore[arg-type]  # the groups are the kinds
+            yield Token(kind, match[0], at, end)  # type: ignore[arg-type]  # the groups are the kinds
         at = end
-    return found
 
 
 def error_at(message: str, text: str, offset: int) -> QueryError:

@@ -7,7 +7,7 @@
 -- characters of all chunks, vectors kept for texts that are gone).
 SELECT (SELECT page_count * page_size FROM pragma_page_count, pragma_page_size),
        (SELECT value FROM meta WHERE name = 'created'),
-       (SELECT count(*) FROM quads),
+       (SELECT count(*) FROM quads) - (SELECT count(*) FROM quads INDEXED BY quads_spog WHERE subject = 0),
        (SELECT count(DISTINCT graph) FROM quads INDEXED BY quads_g WHERE graph <> 0),
        (SELECT count(*) FROM revisions),
        (SELECT coalesce(max(revision), 0) FROM revisions),
@@ -26,7 +26,7 @@ SELECT count(*) FROM vectors;
 -- name: commonest_predicates
 -- Gives (IRI, quads), the commonest first.
 WITH commonest (predicate, count) AS (
-    SELECT predicate, count(*) AS count FROM quads INDEXED BY quads_posg
+    SELECT predicate, count(*) AS count FROM quads INDEXED BY quads_posg WHERE predicate <> 0
     GROUP BY predicate ORDER BY count DESC, predicate LIMIT :limit
 )
 SELECT terms.value, commonest.count FROM commonest CROSS JOIN terms ON terms.id = commonest.predicate
@@ -50,7 +50,7 @@ SELECT 1 FROM quads INDEXED BY quads_g WHERE graph <> 0 LIMIT 1;
 -- The quads after one, ordered by subject, predicate, object and graph.
 SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
 FROM (SELECT subject, predicate, object, graph FROM quads INDEXED BY quads_spog
-      WHERE (subject, predicate, object, graph) > (:subject, :predicate, :object, :graph)
+      WHERE (subject, predicate, object, graph) > (:subject, :predicate, :object, :graph) AND subject > 0
       ORDER BY subject, predicate, object, graph LIMIT :limit);
 
 -- name: default_quads_by_subject
@@ -63,7 +63,7 @@ FROM (SELECT subject, predicate, object, graph FROM quads INDEXED BY quads_spog
 -- The quads of the named graphs from :graph to :last, after one of :graph, graph by graph.
 SELECT max(id), group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
 FROM (SELECT * FROM quads INDEXED BY quads_g
-      WHERE graph <> 0 AND graph <= :last AND (graph, id) > (:graph, :after)
+      WHERE graph <> 0 AND graph <= :last AND (graph, id) > (:graph, :after) AND subject > 0
       ORDER BY graph, id LIMIT :limit);
 
 -- ---- backup --------------------------------------------------------------------------------------------------------

@@ -83,7 +83,76 @@ FROM (SELECT rowid, * FROM removed_quads
       WHERE removed > :revision AND revision <= :revision AND rowid > :after ORDER BY rowid LIMIT :limit);
 
 -- name: count_quads
-SELECT count(*) FROM quads;
+SELECT (SELECT count(*) FROM quads) - (SELECT count(*) FROM quads INDEXED BY quads_spog WHERE subject = 0);
+
+-- name: markers
+-- The named graphs that were created, and exist also while they are empty.
+SELECT graph FROM quads INDEXED BY quads_spog WHERE subject = 0;
+
+-- name: graph_exists
+SELECT 1 FROM quads INDEXED BY quads_g WHERE graph = :graph AND graph <> 0 LIMIT 1;
+
+-- name: named_graphs
+-- The named graphs that exist.
+SELECT DISTINCT graph FROM quads INDEXED BY quads_g WHERE graph <> 0;
+
+-- name: quads_of_subject
+-- This one and the next seven read a pattern; a :graph below 0 stands for any.
+SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
+FROM (SELECT subject, predicate, object, graph FROM quads INDEXED BY quads_spog
+      WHERE subject = :subject AND (:graph < 0 OR graph = :graph));
+
+-- name: quads_of_subject_predicate
+SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
+FROM (SELECT subject, predicate, object, graph FROM quads INDEXED BY quads_spog
+      WHERE subject = :subject AND predicate = :predicate AND (:graph < 0 OR graph = :graph));
+
+-- name: quads_of_subject_object
+SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
+FROM (SELECT subject, predicate, object, graph FROM quads INDEXED BY quads_spog
+      WHERE subject = :subject AND object = :object AND (:graph < 0 OR graph = :graph));
+
+-- name: quads_of_subject_predicate_object
+SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
+FROM (SELECT subject, predicate, object, graph FROM quads INDEXED BY quads_spog
+      WHERE subject = :subject AND predicate = :predicate AND object = :object AND (:graph < 0 OR graph = :graph));
+
+-- name: quads_of_predicate
+SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
+FROM (SELECT subject, predicate, object, graph FROM quads INDEXED BY quads_posg
+      WHERE predicate = :predicate AND (:graph < 0 OR graph = :graph));
+
+-- name: quads_of_predicate_object
+SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
+FROM (SELECT subject, predicate, object, graph FROM quads INDEXED BY quads_posg
+      WHERE predicate = :predicate AND object = :object AND (:graph < 0 OR graph = :graph));
+
+-- name: quads_of_object
+SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
+FROM (SELECT subject, predicate, object, graph FROM quads INDEXED BY quads_o
+      WHERE object = :object AND (:graph < 0 OR graph = :graph));
+
+-- name: quads_of_named_graph
+SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
+FROM (SELECT subject, predicate, object, graph FROM quads INDEXED BY quads_g
+      WHERE graph <> 0 AND graph = :graph AND subject > 0
+        AND (:predicate < 0 OR predicate = :predicate) AND (:object < 0 OR object = :object));
+
+-- name: count_up_to
+-- The number of quads of a named graph, or :limit where there are more.
+SELECT count(*) FROM (SELECT 1 FROM quads INDEXED BY quads_g WHERE graph <> 0 AND graph = :graph LIMIT :limit);
+
+-- name: count_named_graph
+SELECT (SELECT count(*) FROM quads INDEXED BY quads_g WHERE graph <> 0 AND graph = :graph)
+     - (SELECT count(*) FROM quads INDEXED BY quads_spog
+        WHERE subject = 0 AND predicate = 0 AND object = 0 AND graph = :graph);
+
+-- name: count_default_graph
+SELECT (SELECT count(*) FROM quads) - (SELECT count(*) FROM quads INDEXED BY quads_g WHERE graph <> 0);
+
+-- name: count_triples
+-- Distinct ones, of all graphs.
+SELECT count(*) FROM (SELECT DISTINCT subject, predicate, object FROM quads INDEXED BY quads_spog WHERE subject > 0);
 
 -- name: any_quad
 SELECT 1 FROM quads LIMIT 1;
@@ -100,6 +169,9 @@ SELECT (SELECT coalesce(max(revision), 0) FROM revisions),
        (SELECT value FROM meta WHERE name = 'embedding_changes'),
        (SELECT value FROM meta WHERE name = 'vector_removals'),
        total_changes();
+
+-- name: recorded_revision
+SELECT time, author, message, added, removed, first_quad FROM revisions WHERE revision = :revision;
 
 -- name: insert_revision
 INSERT INTO revisions (revision, time, author, message, added, removed, first_quad)

@@ -27,6 +27,7 @@ CREATE TABLE terms (
 CREATE INDEX terms_hash ON terms (hash);
 
 -- The quads that hold now.
+-- A row of zeros and a graph says that this named graph exists, even while it is empty.
 CREATE TABLE quads (
     id INTEGER PRIMARY KEY AUTOINCREMENT, -- grows with each addition and is never reused
     subject INTEGER NOT NULL,    -- term id

@@ -22,16 +22,20 @@ ALL = [
     "Change",
     "ChunkSize",
     "ConflictError",
+    "Diff",
     "Embedder",
     "EmbedderError",
+    "Entry",
     "FilterError",
     "Hit",
     "IntegrityError",
     "OpenError",
     "ParseError",
+    "Past",
     "QueryError",
     "QueryTimeout",
     "ReadOnlyError",
+    "Retention",
     "SchemaError",
     "SearchResults",
     "SentenceTransformerEmbedder",
@@ -45,13 +49,17 @@ ALL = [
 
 VERBS = {
     "add": ["quads", "*author", "*message", "*embed"],
+    "apply_patch": ["source", "*strict", "*author", "*message", "*embed"],
+    "at": ["revision"],
     "backup": ["path"],
     "bind": ["prefix", "iri"],
     "check": [],
     "close": [],
     "compact": [],
+    "diff": ["a", "b"],
     "embed": ["*rebuild", "*progress"],
     "export": ["target", "*format", "*graph"],
+    "history": ["limit"],
     "load": [
         "source",
         "*format",
@@ -64,6 +72,8 @@ VERBS = {
         "*allow_network",
         "*progress",
     ],
+    "patch": ["a", "b"],
+    "prune": ["before"],
     "query": ["query", "*bindings", "*union", "*progress"],
     "remove": ["quads", "*author", "*message"],
     "search": [
@@ -89,8 +99,22 @@ VERBS = {
     "search_sql": ["text", "**options"],
     "stats": [],
     "transaction": ["*author", "*message"],
+    "undo": ["revision", "*force", "*author", "*message"],
+    "update": [
+        "text",
+        "*bindings",
+        "*union",
+        "*author",
+        "*message",
+        "*embed",
+        "*timeout",
+        "*allow_network",
+        "*allow_files",
+    ],
+    "quads": ["subject", "predicate", "object", "graph"],
+    "to_rdflib": [],
 }
-PROPERTIES = {"path", "policy", "prefixes"}
+PROPERTIES = {"path", "policy", "prefixes", "retention"}
 ATTRIBUTES = {"embedder"}
 
 HEAVY = {

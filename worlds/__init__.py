@@ -26,6 +26,7 @@ from worlds.errors import (
 )
 from worlds.gate import Change
 from worlds.graph.results import Solutions, Triples
+from worlds.history import Diff, Entry, Past, Retention
 from worlds.hits import Hit, SearchResults
 from worlds.policy import ChunkSize, TextPolicy
 from worlds.world import World, open
@@ -34,16 +35,20 @@ __all__ = [
     "Change",
     "ChunkSize",
     "ConflictError",
+    "Diff",
     "Embedder",
     "EmbedderError",
+    "Entry",
     "FilterError",
     "Hit",
     "IntegrityError",
     "OpenError",
     "ParseError",
+    "Past",
     "QueryError",
     "QueryTimeout",
     "ReadOnlyError",
+    "Retention",
     "SchemaError",
     "SearchResults",
     "SentenceTransformerEmbedder",

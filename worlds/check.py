@@ -248,7 +248,7 @@ class _Check:
         exclude, include = (np.array(sorted(self._known(iris))) for iris in (policy.exclude, policy.include))  # type: ignore[type-var]  # no None
         self.report.checked["quads"] = 0
         missing, wrong = [NO_QUADS], [NO_QUADS]
-        for block in read_quads(self._connection, "quads_in_range"):
+        for block in read_quads(self._connection, "quads_in_range", markers=True):
             self.report.checked["quads"] += len(block)
             self._judge(block, missing, wrong)
             objects = block[:, 2]
@@ -276,7 +276,9 @@ class _Check:
     def _judge(self, block: Ids, missing: list[Ids], wrong: list[Ids]) -> None:
         """Sort out quads that have a term that is not stored, or one that cannot stand where it does."""
         subject, predicate, value, graph = (self._kind(column) for column in block.T)
-        graph = np.where(block[:, 3] == DEFAULT_GRAPH_ID, IRI, graph)
+        marker = ~block[:, :3].any(axis=1)
+        subject, predicate, value = (np.where(marker, IRI, kind) for kind in (subject, predicate, value))
+        graph = np.where((block[:, 3] == DEFAULT_GRAPH_ID) & ~marker, IRI, graph)
         gone = (subject == 0) | (predicate == 0) | (value == 0) | (graph == 0)
         missing.append(block[gone])
         wrong.append(block[~gone & ((subject > BLANK_NODE) | (predicate != IRI) | (graph > BLANK_NODE))])
@@ -294,13 +296,15 @@ class _Check:
         return "(default graph)" if number == DEFAULT_GRAPH_ID else self._show(number)
 
     def _revisions(self) -> None:
-        rows = self._connection.rows(_SQL["revisions"])
+        horizon = self._connection.value(_QUERIES["get_meta"], ("history_from",)) or 1  # what is older is forgotten
+        rows = [row for row in self._connection.rows(_SQL["revisions"]) if row[0] >= horizon]
         self.report.checked["revisions"] = len(rows)
         revisions = {row[0] for row in rows}
         held = {revision: (count, first) for revision, count, first in self._connection.rows(_SQL["quads_by_revision"])}
         gone: dict[int, int] = dict(self._connection.rows(_SQL["removed_by_revision"]))
         removals: dict[int, int] = dict(self._connection.rows(_SQL["removals_by_revision"]))
-        unknown = sorted((held.keys() | gone.keys() | removals.keys()) - revisions)
+        named = {number for number in held.keys() | gone.keys() if number >= horizon} | removals.keys()
+        unknown = sorted(named - revisions)
         self._damaged("missing-revisions", "revisions are named by quads, but not recorded", unknown, _RESTORE)
         wrong: list[str] = []
         for number, added, removed, first_quad in rows:

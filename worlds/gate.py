@@ -17,7 +17,7 @@ import numpy as np
 
 from worlds.chunkstore import ChunkStore, batches
 from worlds.dictionary import Dictionary, Ids
-from worlds.quads import NO_QUADS
+from worlds.quads import NO_QUADS, find_quads
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 
@@ -51,6 +51,9 @@ class Observer(Protocol):
 
     def apply(self, added: Ids, removed: Ids) -> None:
         """These quads, int64 [n, 4] of term ids, were removed, and those added."""
+
+    def revert(self) -> None:
+        """Take the last delta of the open transaction back, which is about to be undone."""
 
     def committed(self, revision: int) -> None:
         """All that was applied is stored now, as this revision."""
@@ -186,9 +189,9 @@ class Gate:
         )
 
     def _take_back(self, revision: Revision, mark: int) -> None:
-        for added, removed in reversed(revision.log[mark:]):
+        for _ in revision.log[mark:]:
             for observer in self.observers:
-                observer.apply(removed, added)
+                observer.revert()
         del revision.log[mark:]
 
     def apply(self, added: Ids, removed: Ids = NO_QUADS) -> tuple[int, int, int]:
@@ -215,11 +218,7 @@ class Gate:
 
     def _find(self, quads: Ids) -> tuple[Ids, Ids, Ids]:
         """(positions in `quads`, quad ids, revisions) of those that are there."""
-        rows: list[tuple[int, int, int]] = []
-        for start in range(0, len(quads), _BATCH):
-            found = self._connection.rows(_SQL["find_quads"], (str(quads[start : start + _BATCH].tolist()),))
-            rows += [(start + int(position), number, revision) for position, number, revision in found]
-        table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        table = np.array(list(find_quads(self._connection, quads)), dtype=np.int64).reshape(-1, 3)
         return table[:, 0], table[:, 1], table[:, 2]
 
     def _remove(self, quads: Ids, revision: Revision) -> tuple[Ids, int]:

@@ -132,24 +132,31 @@ def export(
     format: str | None,
     graph: GraphName | None,
     prefixes: Mapping[str, str],
+    *,
+    past: Ids | None = None,
 ) -> int:
     """Write the quads of one snapshot, all or one graph's, and give their number; see `World.export`.
 
-    Terms are decoded block by block. Formats that group quads by graph need 32 bytes of memory for each quad of the
-    largest named graph.
+    `past`, int64 [n, 4], are quads to write in the place of those that hold now. Terms are decoded block by block.
+    Formats that group quads by graph need 32 bytes of memory for each quad of the largest named graph.
     """
     stream = target if hasattr(target, "write") else None
     name = "" if stream is not None else file_name(target)
     found = FORMATS[_format_of(name)] if format is None else find_format(format)
     with connection.snapshot():
-        if graph is None and not found.graphs and connection.row(_SQL["any_named_graph"]) is not None:
+        if graph is None and not found.graphs and _has_named_graphs(connection, past):
             raise ValueError(
                 f"{found.name} cannot hold the named graphs of this world: export one with graph=… ('default' is the "
                 "default graph), or use trig, nq or jsonld"
             )
         if graph is not None:
             number = dictionary.find([graph])[0] if not isinstance(graph, ox.DefaultGraph) else DEFAULT_GRAPH_ID
-            blocks = iter(()) if number is None else _blocks_of_graph(connection, number)
+            if number is None:
+                blocks: Iterator[Ids] = iter(())
+            else:
+                blocks = _blocks_of_graph(connection, number) if past is None else _sorted([past[past[:, 3] == number]])
+        elif past is not None:
+            blocks = _sorted([past])
         elif found.name == "nq":
             blocks = _blocks(connection, "quads_by_subject")
         else:
@@ -161,6 +168,10 @@ def export(
             with _replacing(name, connection.file) as out, _compressing(out, name) as packed:
                 serialize(quads, packed, found.name, prefixes)
         return quads.count
+
+
+def _has_named_graphs(connection: Connection, past: Ids | None) -> bool:
+    return connection.row(_SQL["any_named_graph"]) is not None if past is None else bool(past[:, 3].any())
 
 
 def _format_of(name: str) -> str:

@@ -1,4 +1,8 @@
-"""Quads as arrays of term ids, int64 [n, 4]: subject, predicate, object, graph."""
+"""Quads as arrays of term ids, int64 [n, 4]: subject, predicate, object, graph.
+
+A named graph that was created, and exists also while it is empty, is a marker: the row (0, 0, 0, graph). Markers are
+written, kept in history and undone as quads are; `read_quads` leaves them out unless asked.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from worlds.sql.connection import Connection
 
 _SQL = statements("queries.sql")
 _BLOCK = 50_000  # rows read at a time
+_SOUGHT = 5000  # rows a statement
 
 NO_QUADS: Ids = np.empty((0, 4), dtype=np.int64)
 
@@ -37,12 +42,29 @@ def difference(quads: Ids, others: Ids) -> Ids:
     return np.delete(quads, order[same], axis=0)
 
 
-def read_quads(connection: Connection, name: str, *, after: int = 0, **parameters: int) -> Iterator[Ids]:
+def find_quads(connection: Connection, quads: Ids) -> Iterator[tuple[int, int, int]]:
+    """(position in `quads`, quad id, revision that added it) of those that are stored; int64 [n, 4]."""
+    for start in range(0, len(quads), _SOUGHT):
+        for position, number, revision in connection.rows(
+            _SQL["find_quads"], (str(quads[start : start + _SOUGHT].tolist()),)
+        ):
+            yield start + int(position), number, revision
+
+
+def marker(graph: int) -> Ids:
+    """What says that a named graph exists, int64 [1, 4]."""
+    return np.array([[0, 0, 0, graph]], dtype=np.int64)
+
+
+def read_quads(
+    connection: Connection, name: str, *, after: int = 0, markers: bool = False, **parameters: int
+) -> Iterator[Ids]:
     """Blocks int64 [n, 4] of the statement `name`, which pages by `after`."""
     statement = _SQL[name]
     while True:
         last, *columns = connection.rows(statement, statement.bind(after=after, limit=_BLOCK, **parameters))[0]
         if last is None:
             return
-        yield np.stack([np.fromstring(column, dtype=np.int64, sep=",") for column in columns], axis=1)
+        block = np.stack([np.fromstring(column, dtype=np.int64, sep=",") for column in columns], axis=1)
+        yield block if markers or block[:, 0].all() else block[block[:, 0] != 0]
         after = last

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import logging
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NoReturn, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NoReturn, Protocol, TypeAlias
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import numpy as np
 import pyoxigraph as ox
@@ -17,7 +20,7 @@ import pyoxigraph as ox
 from worlds import check, files, maintenance
 from worlds.chunkstore import ChunkStore
 from worlds.codes import Codes
-from worlds.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, GraphName, Ids, Interner
+from worlds.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, Ids, Interner
 from worlds.embedders import Embedder, checked_query, reason_without, resolve_embedder
 from worlds.embedding import Embeddings
 from worlds.errors import EmbedderError, FilterError, QueryError, WorldsError
@@ -25,18 +28,28 @@ from worlds.filters import Filters, make_filter
 from worlds.gate import Change, Gate, Revision
 from worlds.graph.evaluation import evaluate, run
 from worlds.graph.formats import FORMATS, parsing, rdflib_quads
+from worlds.graph.given import as_given, restorable
 from worlds.graph.results import Solutions, Triples
+from worlds.graph.service import NAMESPACE, mentions_search, rewrite
 from worlds.graph.sources import sources
 from worlds.graph.terms import WELL_KNOWN_PREFIXES, is_prefix, to_object, to_oxigraph
+from worlds.graph.updates import GraphName, NamedGraph, Rows, run_update
+from worlds.history import Diff, Entry, History, Past, Retention
 from worlds.hits import SearchResults
 from worlds.ingest import Reader
+from worlds.patterns import Patterns, to_dataset
 from worlds.policy import TextPolicy
 from worlds.quads import NO_QUADS, difference, read_quads
 from worlds.search import MODES, PLANS, Request, Search
+from worlds.service import WorldSearcher
 from worlds.sparql import SparqlIndex
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.textquery import MAX_CHARS
+from worlds.updating import WorldTarget
+
+if TYPE_CHECKING:
+    import rdflib
 
 _SQL = statements("queries.sql")
 DEFAULT_CANDIDATES = 100
@@ -115,6 +128,8 @@ class World:
         self._gate = Gate(connection, self._dictionary, self._chunks)
         self._sparql = SparqlIndex(connection, self._dictionary)
         self._gate.observers.append(self._sparql)
+        self._patterns = Patterns(connection, self._dictionary)
+        self._history = History(connection, self._dictionary)
         self._embeddings = Embeddings(connection, self._chunks)
         self._codes = Codes(connection)
         filters = Filters(connection, self._dictionary, self._chunks, self._where_subjects)
@@ -135,7 +150,8 @@ class World:
 
     def close(self) -> None:
         """Close the file. What was written is kept; a second call does nothing."""
-        self._sparql.drop()
+        with self._connection.lock, contextlib.suppress(WorldsError):
+            self._sparql.close()
         self._connection.close()
 
     def __reduce__(self) -> NoReturn:
@@ -200,6 +216,8 @@ class World:
         outermost = not self._gate.writing
         with self._gate.write(author=author, message=message) as revision:
             yield self
+        if outermost:
+            self._retain()
         if outermost and revision.chunks and revision.embed:
             self._embed_new(revision, None)  # what it has to say is logged
 
@@ -222,6 +240,27 @@ class World:
     def remove(self, quads: Iterable[QuadLike], *, author: str | None = None, message: str | None = None) -> Change:
         """Remove triples (of the default graph) or quads, given as `add` takes them. What is not there is ignored."""
         return self._write_quads(quads, adding=False, author=author, message=message, embed=False)
+
+    def quads(
+        self, subject: object = None, predicate: object = None, object: Any = None, graph: Any = None
+    ) -> Iterator[tuple[Any, Any, Any, Any]]:
+        """The quads that match, as tuples of four rdflib terms, in no promised order; None matches everything.
+
+        Terms are given as `add` takes them; `graph` may be "default", and the fourth of a quad of the default graph is
+        None. Lexical forms are as they were given. The quads are those of now, whatever is written while they are
+        read. Triple terms and texts with a base direction, which rdflib lacks, are pyoxigraph terms.
+        """
+        prefixes = self.prefixes if any(type(term) is str for term in (subject, predicate, object)) else None
+        terms = [None if term is None else to_object(term, prefixes=prefixes) for term in (subject, predicate, object)]
+        return self._patterns.quads(terms, None if graph is None else self._graph_name(graph))
+
+    def to_rdflib(self) -> rdflib.Dataset:
+        """A copy in memory: an rdflib Dataset with the world's quads, graphs and prefixes, blank nodes kept.
+
+        ValueError for what rdflib cannot hold: triple terms and texts with a base direction.
+        """
+        with self._connection.snapshot():
+            return to_dataset(self.quads(), self._patterns.graphs(), self.prefixes)
 
     def _write_quads(
         self,
@@ -357,6 +396,7 @@ class World:
         if self._gate.writing:
             revision.embed |= embed
             return Change(revision.number, added, removed, chunks)
+        self._retain()
         embedded, notes = self._embed_new(revision, progress) if embed and chunks else (0, ())
         return Change(revision.number, added, removed, chunks, embedded, notes)
 
@@ -397,6 +437,87 @@ class World:
             raise EmbedderError(f"this world was opened without an embedder. {reason_without()}".strip())
         return self.embedder
 
+    # -- history --------------------------------------------------------------------------------------------------
+
+    def history(self, limit: int | None = None) -> list[Entry]:
+        """The revisions, newest first, at most `limit`: each with its number, time, author, message, and counts."""
+        return self._history.entries(limit)
+
+    def diff(self, a: int, b: int | None = None) -> Diff:
+        """What is different after revision `b` from how it was after revision `a`: the quads added and removed.
+
+        `a` may be 0, the empty world; `b` None is now. With `a` after `b`, it is what leads back. ValueError for a
+        revision that there is not, WorldsError for one before those that `prune` left.
+        """
+        return self._history.diff(a, b)
+
+    def at(self, revision: int) -> Past:
+        """The world as it was after a revision, to query and export, not to write. Errors as `diff` has them."""
+        return self._history.past(revision, self.prefixes, self._term)
+
+    def undo(
+        self, revision: int, *, force: bool = False, author: str | None = None, message: str | None = None
+    ) -> Change:
+        """Take back what a revision did, as a new revision; undoing that one does it again.
+
+        ConflictError if a later revision removed a quad that it had added, or added one that it had removed, naming
+        them; `force=True` leaves such quads as they are and takes back the rest. Other errors as `diff` has them.
+        """
+        message = f"undo of revision {revision}" if message is None else message
+        with self._gate.write(author=author, message=message) as written:
+            quads, gone = self._history.inverse(revision, force=force)
+            added, removed, chunks = self._gate.apply(quads, gone)
+        return self._finish(written, added, removed, chunks, embed=True, progress=None)
+
+    def patch(self, a: int, b: int | None = None) -> str:
+        """The difference between two revisions (see `diff`) as an RDF Patch; `patch(n - 1, n)` is what n did."""
+        return self.diff(a, b).patch()
+
+    def apply_patch(
+        self,
+        source: object,
+        *,
+        strict: bool = True,
+        author: str | None = None,
+        message: str | None = None,
+        embed: bool = True,
+    ) -> Change:
+        """Apply an RDF Patch as one revision: its path, its bytes or its text, or a file object.
+
+        The labels of its blank nodes name nodes of this world. ConflictError if it adds a quad that is there, or
+        deletes one that is not; `strict=False` ignores these. ParseError (with line and column) for what is no patch.
+        """
+        with self._gate.write(author=author, message=message) as revision:
+            quads, gone = self._history.read_patch(source, strict=strict)
+            added, removed, chunks = self._gate.apply(quads, gone)
+        return self._finish(revision, added, removed, chunks, embed=embed, progress=None)
+
+    @property
+    def retention(self) -> Retention:
+        """How much history is kept, all of it unless set; applied after every write from then on."""
+        return self._history.retention
+
+    @retention.setter
+    def retention(self, retention: Retention) -> None:
+        with self._connection.transaction():
+            self._history.set_retention(retention)
+
+    def prune(self, before: int | datetime.datetime) -> int:
+        """Forget the revisions before a number or a time, with the quads that they removed; gives how many.
+
+        The quads of now stay. How the world was can still be told from the revision before `before` on.
+        `compact()` gives the space back. ValueError for a number beyond the last revision's next.
+        """
+        with self._connection.transaction():
+            return self._history.prune(before)
+
+    def _retain(self) -> None:
+        """Forget what the retention does not keep; the write before is kept already, so it must not seem to fail."""
+        try:
+            self._history.retain()
+        except WorldsError as error:
+            _log.warning("%s: older revisions are not forgotten yet: %s", self.path, error)
+
     # -- SPARQL ---------------------------------------------------------------------------------------------------
 
     def query(
@@ -413,14 +534,123 @@ class World:
         need no declaration. `bindings` gives variables their values. The first query builds the index in memory.
         QueryError (with line and column) for what does not parse.
         """
-        if not isinstance(bindings, Mapping | None) or not all(isinstance(name, str) for name in bindings or ()):
-            raise TypeError(f"bindings map the names of variables to terms, they are not {bindings!r}")
         report = None if progress is None else lambda done, total: progress("index", done, total)
         with self._connection.lock:
             store = self._sparql.store(report)
             prefixes = self.prefixes
-            values = {name: to_object(value, prefixes=prefixes) for name, value in (bindings or {}).items()}
-            return evaluate(store, query, prefixes=prefixes, bindings=values, union=union)
+            values = self._bindings(bindings)
+            if mentions_search(query):
+                found = self._query_with_search(query, prefixes, values, union)
+            else:
+                found = evaluate(store, query, prefixes=prefixes, bindings=values, union=union)
+            forms = self._sparql.forms
+            return found if isinstance(found, bool) or not forms else as_given(found, query, forms.restored, values)
+
+    def _query_with_search(
+        self, query: str, prefixes: Mapping[str, str], bindings: Mapping[str, Any], union: bool
+    ) -> Solutions | Triples | bool:
+        """`query`, for a text that may hold a search: `SERVICE w:search`, `text:query` or `w:similarity`."""
+
+        def select(pattern: str, functions: Mapping[ox.NamedNode, Any]) -> Any:
+            names = {"w": NAMESPACE, **prefixes}
+            return run(store, pattern, prefixes=names, bindings=bindings, union=union, functions=functions)
+
+        with self._connection.snapshot():
+            store = self._sparql.store()
+            searcher = WorldSearcher(
+                self._connection,
+                self._dictionary,
+                self._search,
+                self._embeddings,
+                select=select,
+                request=self._request_of,
+                embedder=self._require_embedder,
+            )
+            plain = rewrite(query, prefixes=prefixes, searcher=searcher, bindings=bindings)
+            return evaluate(
+                store,
+                plain.query,
+                prefixes=plain.prefixes,
+                bindings=bindings,
+                union=union,
+                functions=plain.functions,
+            )
+
+    def update(
+        self,
+        text: str,
+        *,
+        bindings: Mapping[str, object] | None = None,
+        union: bool = False,
+        author: str | None = None,
+        message: str | None = None,
+        embed: bool = True,
+        timeout: float | None = None,
+        allow_network: bool | Collection[str] = False,
+        allow_files: bool = False,
+    ) -> Change:
+        """Run a SPARQL 1.1 Update request, several operations perhaps, as one revision: all of it or nothing.
+
+        The world's prefixes need no declaration. `bindings` gives variables their terms. `union=True` lets patterns
+        see all graphs as the default graph. `timeout` is in seconds, for each pattern. LOAD and SERVICE reach the
+        network only if `allow_network` is True or names their hosts, LOAD reads `file:` IRIs only with `allow_files`.
+
+        Literals that have the same value are one to SPARQL: inserting `1` where `01` is changes nothing, deleting `1`
+        deletes `01`. A named graph exists while it has quads, or from CREATE to DROP; the creation of an empty graph
+        counts as one quad added. QueryError (with line and column) for what is no update, or cannot be done.
+        """
+        values = self._bindings(bindings)
+        with self._gate.write(author=author, message=message) as revision:
+
+            def select(
+                query: str,
+                *,
+                default_graphs: Sequence[GraphName] | None,
+                named_graphs: Sequence[NamedGraph] | None,
+            ) -> tuple[list[str], Rows]:
+                found = run(
+                    self._sparql.store(),
+                    query,
+                    prefixes={},
+                    union=union and default_graphs is None,
+                    default_graphs=default_graphs,
+                    named_graphs=named_graphs,
+                )
+                variables = [variable.value for variable in found.variables]  # type: ignore[union-attr]  # a SELECT
+                return variables, self._given_rows(found, query)  # type: ignore[arg-type]  # a SELECT
+
+            def load(iri: str, graph: NamedGraph | None) -> None:
+                source = iri
+                if iri.lower().startswith("file:"):
+                    if not allow_files:
+                        raise QueryError(f"LOAD <{iri}>: reading files is not allowed")
+                    source = url2pathname(urlsplit(iri).path)
+                change = self.load(source, graph=graph, embed=False, allow_network=allow_network)
+                target.count(change.added, change.removed, change.chunks)
+
+            target = WorldTarget(self._connection, self._dictionary, self._gate, self._sparql, select=select, load=load)
+            run_update(text, target, prefixes=self.prefixes, bindings=values)
+        counts = (target.added, target.removed)
+        if not self._gate.writing:  # what was added and removed again is no change
+            counts = (revision.added, revision.removed)
+        return self._finish(revision, *counts, target.chunks, embed=embed, progress=None)
+
+    def _given_rows(self, solutions: ox.QuerySolutions, query: str) -> Rows:
+        forms = self._sparql.forms
+        if not forms:
+            return solutions
+        names = [variable.value for variable in solutions.variables]
+        plain = restorable(names, query)
+        return [
+            [forms.restored(term) if name in plain else term for name, term in zip(names, solution, strict=True)]
+            for solution in solutions
+        ]
+
+    def _bindings(self, bindings: Mapping[str, object] | None) -> dict[str, Any]:
+        if not isinstance(bindings, Mapping | None) or not all(isinstance(name, str) for name in bindings or ()):
+            raise TypeError(f"bindings map the names of variables to terms, they are not {bindings!r}")
+        prefixes = self.prefixes
+        return {name: to_object(value, prefixes=prefixes) for name, value in (bindings or {}).items()}
 
     def _where_subjects(self, pattern: str, graphs: list[Any] | None) -> list[Any]:
         """The ?subject of a group pattern, over the union of all graphs or of those given."""
@@ -496,13 +726,17 @@ class World:
     def search_sql(self, text: str, **options: Any) -> tuple[str, tuple[object, ...]]:
         """The SQL statement of a search and its parameters `?1 … ?N`; the options are those of `search`."""
         options.pop("explain", None)
-        names = ("limit", "mode", "k", "weights", "candidates", "syntax", "vector", "plan")
-        defaults: dict[str, Any] = {"limit": 10, "mode": "hybrid", "k": 60, "syntax": "words", "plan": "auto"}
-        chosen = [options.pop(name, defaults.get(name)) for name in names]
-        request = self._request(text, *chosen, **options)
+        request = self._request_of(text, **options)
         with self._connection.snapshot():
             statement, parameters, _, _ = self._search.prepare(request, self._search.state())
         return statement.sql, parameters
+
+    def _request_of(self, text: str, **options: Any) -> Request:
+        """The request that options of `search` ask for."""
+        names = ("limit", "mode", "k", "weights", "candidates", "syntax", "vector", "plan")
+        defaults: dict[str, Any] = {"limit": 10, "mode": "hybrid", "k": 60, "syntax": "words", "plan": "auto"}
+        chosen = [options.pop(name, defaults.get(name)) for name in names]
+        return self._request(text, *chosen, **options)
 
     def _request(
         self,

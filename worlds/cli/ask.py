@@ -41,6 +41,18 @@ def _printing(flag: str, text: str) -> Any:
     return typer.Option(flag, help=text, rich_help_panel=OUTPUT)
 
 
+Bindings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bind",
+        "-b",
+        metavar="NAME=TERM",
+        help="Give a variable a value: an IRI, a prefixed name, a number, true, false, or '\"a text\"@en'; may be "
+        "repeated.",
+    ),
+]
+
+
 def search(
     path: WorldPath,
     words: Annotated[
@@ -192,16 +204,7 @@ def sparql(
     union: Annotated[
         bool, typer.Option("--union", help="Ask all graphs together, not the default graph alone.")
     ] = False,
-    bind: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--bind",
-            "-b",
-            metavar="NAME=TERM",
-            help="Give a variable a value: an IRI, a prefixed name, a number, true, false, or '\"a text\"@en'; may be "
-            "repeated.",
-        ),
-    ] = None,
+    bind: Bindings = None,
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """Answer a SPARQL query.
@@ -211,8 +214,8 @@ def sparql(
     if json and format not in (None, "json"):
         raise ValueError("--json and another --format exclude each other")
     form = ResultFormat("json" if json else format)
-    text = _query(query, file)
-    bindings = dict(_binding(item) for item in bind or ())
+    text = given_query(query, file)
+    bindings = given_bindings(bind)
     with opened(path) as world:
         with progress() as bar:
             answer = world.query(text, bindings=bindings, union=union, progress=bar)
@@ -235,7 +238,8 @@ def _print_answer(answer: Solutions | Triples | bool, form: ResultFormat, world:
         write_utf8(answer.serialize(form.of_triples()))
 
 
-def _query(query: str | None, file: str | None) -> str:
+def given_query(query: str | None, file: str | None) -> str:
+    """The text of a query or an update: an argument, standard input, or a file."""
     if (query is None) == (file is None):
         raise ValueError("give one query: as an argument, as - for standard input, or by --file")
     if query == "-" or file == "-":
@@ -262,6 +266,11 @@ def _read_stdin() -> str:
 def _text(given: str) -> str:
     """A command-line argument as text: bytes that were not UTF-8 become U+FFFD."""
     return given.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def given_bindings(items: list[str] | None) -> dict[str, object]:
+    """The variables' values of `--bind`."""
+    return dict(_binding(item) for item in items or ())
 
 
 def _binding(item: str) -> tuple[str, object]:

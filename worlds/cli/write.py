@@ -1,4 +1,4 @@
-"""The commands that write: load, embed."""
+"""The commands that write: load, update, embed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from worlds.cli.ask import Bindings, given_bindings, given_query
 from worlds.cli.errors import Interrupted
 from worlds.cli.options import Command, EmbedderName, Json, WorldPath, embedder_of, examples, opened
 from worlds.cli.terminal import counted, note, output, progress, write_json
@@ -17,6 +18,11 @@ from worlds.errors import OpenError
 if TYPE_CHECKING:
     from worlds.gate import Change
     from worlds.world import World
+
+
+Author = Annotated[str | None, typer.Option(help="Who made this change, for the history.")]
+Message = Annotated[str | None, typer.Option("--message", "-m", help="Why, for the history.")]
+Hosts = Annotated[list[str] | None, typer.Option(metavar="HOST", help="Fetch URLs of this host; may be repeated.")]
 
 
 def load(
@@ -39,11 +45,9 @@ def load(
     ] = False,
     no_embed: Annotated[bool, typer.Option("--no-embed", help="Leave the new texts to `worlds embed`.")] = False,
     embedder: EmbedderName = "auto",
-    author: Annotated[str | None, typer.Option(help="Who made this change, for the history.")] = None,
-    message: Annotated[str | None, typer.Option("--message", "-m", help="Why, for the history.")] = None,
-    allow_network: Annotated[
-        list[str] | None, typer.Option(metavar="HOST", help="Fetch URLs of this host; may be repeated.")
-    ] = None,
+    author: Author = None,
+    message: Message = None,
+    allow_network: Hosts = None,
     base: Annotated[str | None, typer.Option(metavar="IRI", help="What relative IRIs are relative to.")] = None,
     json: Json = False,
 ) -> None:
@@ -92,7 +96,14 @@ def _refuse_network(sources: list[str], hosts: list[str]) -> None:
             raise OpenError(f"{source} was not fetched: allow it with --allow-network {parts.hostname}")
 
 
-def _report(world: World, change: Change, seconds: float, *, as_json: bool) -> None:
+def _report(
+    world: World,
+    change: Change,
+    seconds: float,
+    *,
+    as_json: bool,
+    nothing: str = "nothing changed: all of it is there already",
+) -> None:
     pending = world.stats().pending
     if as_json:
         write_json(
@@ -108,7 +119,7 @@ def _report(world: World, change: Change, seconds: float, *, as_json: bool) -> N
             }
         )
     elif change.revision is None:
-        output().print("nothing changed: all of it is there already")
+        output().print(nothing)
     else:
         parts = [f"{counted(change.added, 'quad')} added"]
         if change.removed:
@@ -129,6 +140,47 @@ def _note_pending(world: World, change: Change) -> None:
     if pending and not change.notes:
         why = (world.embedder is None and reason_without()) or "`worlds embed` does it"
         note(f"{counted(pending, 'chunk')} will be found by words only until embedded: {why}")
+
+
+def update(
+    path: WorldPath,
+    request: Annotated[
+        str | None,
+        typer.Argument(metavar="[UPDATE]", help="The update, or - for standard input.", show_default=False),
+    ] = None,
+    file: Annotated[
+        str | None, typer.Option("--file", "-f", metavar="FILE", help="Read the update from a file.")
+    ] = None,
+    bind: Bindings = None,
+    union: Annotated[bool, typer.Option("--union", help="Patterns see all graphs together.")] = False,
+    no_embed: Annotated[bool, typer.Option("--no-embed", help="Leave the new texts to `worlds embed`.")] = False,
+    embedder: EmbedderName = "auto",
+    author: Author = None,
+    message: Message = None,
+    timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop a pattern after so long.")] = None,
+    allow_network: Hosts = None,
+    allow_files: Annotated[bool, typer.Option("--allow-files", help="Let LOAD read file: IRIs.")] = False,
+    json: Json = False,
+) -> None:
+    """Run a SPARQL Update, of one or several operations, as one revision: all of it or, after an error, nothing."""
+    text = given_query(request, file)
+    bindings = given_bindings(bind)
+    began = time.perf_counter()
+    with opened(path, write=True, create=True, embedder="none" if no_embed else embedder) as world:
+        change = world.update(
+            text,
+            bindings=bindings,
+            union=union,
+            author=author,
+            message=message,
+            embed=not no_embed,
+            timeout=timeout,
+            allow_network=allow_network or False,
+            allow_files=allow_files,
+        )
+        _report(world, change, time.perf_counter() - began, as_json=json, nothing="nothing changed")
+        if change.chunks and embedder != "none" and not no_embed:
+            _note_pending(world, change)
 
 
 def embed(
@@ -177,6 +229,13 @@ def register(app: typer.Typer) -> None:
             "curl -s https://example.org/x.ttl | worlds load kb.db - --format turtle",
         ),
     )(load)
+    app.command(
+        cls=Command,
+        epilog=examples(
+            "worlds update kb.db 'INSERT DATA { ex:apollo11 rdfs:label \"Apollo 11\"@en }'",
+            "worlds update kb.db --file fix.ru --author ann --message 'one label each'",
+        ),
+    )(update)
     app.command(
         cls=Command,
         epilog=examples("worlds embed kb.db", "worlds embed kb.db --rebuild --embedder BAAI/bge-small-en-v1.5"),

@@ -1,0 +1,135 @@
+"""Curating a knowledge base: correct it, merge duplicates, see what changed, take it back, hand it on.
+
+    python examples/curation.py [WORLD]
+
+WORLD is the file to make; without it, a temporary one.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+import worlds
+
+KNOWLEDGE = Path(__file__).parent / "space.ttl"
+IMPORT = b"""
+@prefix ex: <https://worlds.example/space/> .
+@prefix s: <https://worlds.example/space/schema#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+ex:Mars2020Rover a s:Rover ; rdfs:label "Mars 2020 rover"@en ; s:agency ex:NASA ; s:target ex:Mars ;
+    s:description "The rover that caches samples of Martian rock for a later return to Earth."@en .
+ex:MOXIE rdfs:label "MOXIE"@en ; s:partOf ex:Mars2020Rover ;
+    s:description "An instrument that made oxygen out of the carbon dioxide of the Martian air."@en .
+"""
+console = Console(highlight=False, soft_wrap=True)
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(folder, "space.db")
+        with worlds.open(path) as w:
+            meaning = w.embedder.name if w.embedder else "no embedder is installed, so search is by words alone"
+            console.print(f"[bold]{path.name}[/]: loading {KNOWLEDGE.name}; meaning by: {meaning}")
+            w.load(KNOWLEDGE, author="import", message="the knowledge base")
+            w.load(IMPORT, format="turtle", author="import", message="what a partner sent")
+            w.backup(Path(folder, "copy.db"))
+            curate(w)
+            look_back(w)
+            hand_on(w, Path(folder, "copy.db"))
+            report = w.check()
+            console.print(f"\nQuads, chunks, full-text and vectors agree: [bold]{'yes' if report.ok else 'no'}[/]")
+
+
+def curate(w: worlds.World) -> None:
+    """Two corrections, each one revision with its author and its reason."""
+    with w.transaction(author="ann", message="people call it Curiosity"):
+        for language in ("en", "de"):
+            w.remove([("ex:Curiosity", "rdfs:label", f'"Mars Science Laboratory"@{language}')])
+            w.remove([("ex:Curiosity", "skos:altLabel", f'"Curiosity"@{language}')])
+            w.add([("ex:Curiosity", "rdfs:label", f'"Curiosity"@{language}')])
+            w.add([("ex:Curiosity", "skos:altLabel", f'"Mars Science Laboratory"@{language}')])
+    merge(w, "ex:Mars2020Rover", "ex:Perseverance")
+
+    console.print("\n[bold]What happened so far[/]")
+    for entry in w.history():
+        who = f"{entry.author}: {entry.message}"
+        console.print(f"  {entry.revision}. +{entry.added} -{entry.removed}  {escape(who)}")
+    console.print("\n[bold]What the merge did[/]")
+    show(w, w.diff(3, 4))
+
+
+def merge(w: worlds.World, duplicate: str, kept: str) -> None:
+    """Let `kept` take the place of `duplicate` in every quad; its label becomes another name."""
+    now = w.at(w.history(1)[0].revision)
+    with w.transaction(author="ann", message=f"{duplicate} is {kept}"):
+        for _, predicate, value, graph in list(now.quads(subject=duplicate)):
+            w.remove([(duplicate, predicate, value, graph)])
+            w.add([(kept, "skos:altLabel" if str(predicate).endswith("#label") else predicate, value, graph)])
+        for subject, predicate, _, graph in list(now.quads(object=duplicate)):
+            w.remove([(subject, predicate, duplicate, graph)])
+            w.add([(subject, predicate, kept, graph)])
+
+
+def show(w: worlds.World, diff: worlds.Diff) -> None:
+    """The quads of a difference, with the prefixes of the world."""
+    for sign, style, quads in (("-", "red", diff.removed), ("+", "green", diff.added)):
+        for subject, predicate, value, _ in quads:
+            words = " ".join(short(w, term) for term in (subject, predicate, value))
+            console.print(f"  [{style}]{sign} {escape(words)}[/]")
+
+
+def short(w: worlds.World, term: Any) -> str:
+    """A term for a person."""
+    if hasattr(term, "language"):
+        text = str(term)
+        return f'"{text if len(text) < 60 else text[:57] + "..."}"'
+    namespace = max((iri for iri in w.prefixes.values() if str(term).startswith(iri)), key=len, default=None)
+    if namespace is None:
+        return f"<{term}>"
+    prefix = next(prefix for prefix, iri in w.prefixes.items() if iri == namespace)
+    return f"{prefix}:{str(term).removeprefix(namespace)}"
+
+
+def look_back(w: worlds.World) -> None:
+    """Ask an earlier state, and take a correction back."""
+    query = "SELECT ?label { ex:Curiosity rdfs:label ?label FILTER(LANG(?label) = 'en') }"
+    console.print(f"\n[bold]The label of ex:Curiosity[/] [dim]{escape(query)}[/]")
+    for revision in (1, 4):
+        row = w.at(revision).query(query)[0]  # type: ignore[index]
+        console.print(f"  after revision {revision}: {row.label}")
+    change = w.undo(3, author="bob", message="the mission keeps its official name")
+    row = w.query(query)[0]  # type: ignore[index]
+    console.print(f"  after undoing revision 3 in revision {change.revision}: {row.label}")
+    try:
+        w.undo(3)
+    except worlds.ConflictError as error:
+        console.print(f"  undoing it twice: [dim]{escape(str(error))}[/]")
+    found = w.search("oxygen out of Martian air", limit=1)[0]
+    console.print(f"\n[bold]The merged rover is found by its parts[/]\n  {escape(found.snippet)}")
+    for part in w.at(change.revision or 0).quads(subject=found.subject, predicate="s:partOf"):
+        console.print(f"  part of {short(w, part[2])}")
+
+
+def hand_on(w: worlds.World, copy: Path) -> None:
+    """Bring a copy of the world up to date with a patch."""
+    patch = w.patch(2)
+    console.print("\n[bold]The corrections as an RDF Patch[/]")
+    for line in patch.splitlines()[:6]:
+        console.print(f"  [dim]{escape(line[:110])}[/]")
+    console.print(f"  [dim]… {patch.count(chr(10))} rows[/]")
+    with worlds.open(copy, embedder=None) as other:
+        change = other.apply_patch(patch, author="ann", message="corrections")
+        same = sorted(other.patch(2).splitlines()[2:]) == sorted(patch.splitlines()[2:])
+        console.print(
+            f"  applied to a copy: +{change.added} -{change.removed}; the same now: {'yes' if same else 'no'}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,805 @@
+"""SPARQL 1.1 Update, and what pyoxigraph parses of 1.2: every change as the quads that it adds and removes.
+
+pyoxigraph's own `Store.update` does not tell what it changed. So a request is split into its operations, each is
+checked by pyoxigraph's parser on an empty store, and only then are they run, one after the other, on a `Target`.
+There is no grammar here: templates have their variables replaced by marker IRIs and are read as data.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeAlias
+
+import pyoxigraph as ox
+
+from worlds.errors import IntegrityError, QueryError, QueryTimeout, WorldsError
+from worlds.graph.evaluation import DEEPEST, syntax_error
+from worlds.graph.terms import Term, format_term
+from worlds.graph.tokens import Token, error_at, scan, tokenize
+
+GraphName: TypeAlias = ox.NamedNode | ox.BlankNode | ox.DefaultGraph
+NamedGraph: TypeAlias = ox.NamedNode | ox.BlankNode
+Rows: TypeAlias = Iterable[Sequence[Term | None]]
+
+
+class Target(Protocol):
+    """What an update works on: a dataset inside one transaction. Each call sees what the calls before did.
+
+    A call that raises changes nothing.
+    """
+
+    def select(
+        self,
+        query: str,
+        *,
+        default_graphs: Sequence[GraphName] | None,
+        named_graphs: Sequence[NamedGraph] | None,
+    ) -> tuple[list[str], Rows]:
+        """The variables and the solutions of a SELECT, which declares every prefix that it uses.
+
+        `default_graphs` are merged to be the default graph; None stands for the dataset's own default graph, and for
+        all named graphs.
+        """
+
+    def apply(self, added: Sequence[ox.Quad], removed: Sequence[ox.Quad]) -> None:
+        """Remove quads, then add quads: one that is in both stays. Literals have the forms that were written."""
+
+    def graphs(self) -> Sequence[NamedGraph]:
+        """The named graphs that exist, empty ones that were created included."""
+
+    def exists(self, graph: NamedGraph) -> bool:
+        """Whether a named graph is among `graphs()`."""
+
+    def create(self, graph: NamedGraph) -> None:
+        """Make an empty graph, which does not exist yet."""
+
+    def clear(self, graph: GraphName, *, drop: bool) -> None:
+        """Remove all quads of a graph, which may not exist; with `drop`, the named graph too."""
+
+    def copy(self, source: GraphName, destination: GraphName) -> None:
+        """Add the quads of a graph to another one."""
+
+    def load(self, iri: str, graph: NamedGraph | None) -> None:
+        """Add what is found at an IRI to a graph, or to the default graph; WorldsError where that fails."""
+
+
+def run_update(
+    text: str, target: Target, *, prefixes: Mapping[str, str], bindings: Mapping[str, Term] | None = None
+) -> None:
+    """Run a whole update request. All of it is parsed and checked before the first operation changes anything.
+
+    `prefixes` work undeclared. `bindings` give variables of patterns and templates their terms; a variable that
+    does not occur is ignored. QueryError, with its place in the request, for what does not parse, is nested deeper
+    than DEEPEST, or cannot be done, and what the target raises; the target is then half changed, so its transaction
+    has to be rolled back. SILENT swallows each WorldsError of its operation, save a time limit and a damaged file.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"an update is a str, not {type(text).__name__}")
+    for operation in _Request(text, prefixes, bindings or {}).operations():
+        try:
+            operation.run(target)
+        except (IntegrityError, QueryTimeout):
+            raise
+        except WorldsError:
+            if not operation.silent:
+                raise
+
+
+class _Operation(NamedTuple):
+    run: Callable[[Target], None]
+    silent: bool = False
+
+
+# --- the request --------------------------------------------------------------------------------------------------
+
+_PLACE = re.compile(r"error at (\d+):(\d+)(.*)", re.DOTALL)
+_MAY_BE_BLANK = re.compile(r"_:|[\[(~]|<<|\{\|")
+_LONG = 20_000  # characters that take longer to search than a prefix to declare
+_OPENING = frozenset({"{", "(", "[", "{|", "<<", "<<("})
+_CLOSING = {"}": "{", ")": "(", "]": "[", "|}": "{|", ">>": "<<", ")>>": "<<("}
+
+
+class _Statement(NamedTuple):
+    """The tokens of an operation without the `;` after it, and where its brackets close, by their index."""
+
+    tokens: list[Token]
+    closing: dict[int, int]
+    end: int
+
+
+class _Request:
+    """A request while it is read: the prologue so far, and the blank node labels that may not occur again."""
+
+    def __init__(self, text: str, prefixes: Mapping[str, str], bindings: Mapping[str, Term]) -> None:
+        self.text = text
+        self.bindings = {name.lstrip("?$"): term for name, term in bindings.items()}
+        self._namespaces = {f"{name}:": iri for name, iri in prefixes.items()}
+        self._base: str | None = None
+        self._pattern_labels: set[str] = set()
+        self._labelled_data: list[tuple[int, int]] = []
+
+    def operations(self) -> list[_Operation]:
+        found: list[_Operation] = []
+        at = 0
+        while (first := self._prologue(at)) is not None:
+            operation, at = self._operation(first)
+            found.append(operation)
+            following = next(scan(self.text, at), None)
+            if following is None:
+                break
+            if following.text != ";":
+                raise self.unexpected(following)
+            at = following.end
+        self._check_data_labels()
+        return found
+
+    def _prologue(self, at: int) -> Token | None:
+        """Take in PREFIX, BASE and VERSION; the first token after them."""
+        tokens = scan(self.text, at)
+        first = token = next(tokens, None)
+        names: dict[str, None] = {}
+        rebased = False
+        end = at
+        while token is not None and token.is_word("PREFIX", "BASE", "VERSION"):
+            parts = {"PREFIX": ("name", "iri"), "BASE": ("iri",), "VERSION": ("string",)}[token.text.upper()]
+            for kind in parts:
+                part = next(tokens, None)
+                if part is None or part.kind != kind or (kind == "name" and not part.text.endswith(":")):
+                    raise self.unexpected(part)
+                if kind == "name":
+                    names[part.text] = None
+                end = part.end
+            rebased = rebased or token.is_word("BASE")
+            token = next(tokens, None)
+        if first is not None and (names or rebased):
+            self._declare(first.start, end, list(names), rebased)
+        return token
+
+    def _declare(self, start: int, end: int, names: list[str], rebased: bool) -> None:
+        """The absolute IRIs of the declarations in a part of the text."""
+        written = ["<>"] if rebased else []
+        try:
+            found = self._resolved([*written, *names], self.text[start:end])
+        except SyntaxError as error:
+            raise self._syntax_error(error, start) from error
+        if rebased:
+            self._base = found.pop(0)
+        self._namespaces.update(zip(names, found, strict=True))
+
+    def _resolved(self, iris: list[str], prologue: str = "") -> list[str]:
+        """The absolute IRIs that IRIs and prefixed names stand for, after a further prologue."""
+        wanted = " ".join(f"({iri} AS ?i{number})" for number, iri in enumerate(iris))
+        solutions = ox.Store().query(f"{self._header(prologue + wanted)}\n{prologue} SELECT {wanted} {{}}")
+        assert isinstance(solutions, ox.QuerySolutions)
+        return [term.value for term in next(solutions) if isinstance(term, ox.NamedNode)]
+
+    def iris(self, tokens: Sequence[Token]) -> list[ox.NamedNode]:
+        """The IRIs that tokens stand for."""
+        found: list[ox.NamedNode] = []
+        for token in tokens:
+            try:
+                found += [ox.NamedNode(iri) for iri in self._resolved([token.text])]
+            except SyntaxError as error:
+                reason = "its prefix is not declared" if token.kind == "name" else "it is not absolute, or not valid"
+                raise error_at(f"{token.text} is no IRI here: {reason}", self.text, token.start) from error
+        return found
+
+    def _header(self, piece: str) -> str:
+        """One line that declares the base and the prefixes that a piece of the request may use."""
+        long = len(piece) > _LONG
+        declared = [f"PREFIX {name} <{iri}>" for name, iri in self._namespaces.items() if long or name in piece]
+        if self._base is not None:
+            declared.insert(0, f"BASE <{self._base}>")
+        return " ".join(declared)
+
+    def _operation(self, first: Token) -> tuple[_Operation, int]:
+        if first.is_word("INSERT", "DELETE"):
+            second = next(scan(self.text, first.end), None)
+            if second is not None and second.is_word("DATA"):
+                return self._data(first, second)
+        if first.text == ";":
+            raise self.unexpected(first)
+        statement = self._statement(first)
+        if first.is_word("WITH", "INSERT", "DELETE"):
+            return self._modification(statement), statement.end
+        return _graph_operation(self, statement.tokens), statement.end
+
+    def _statement(self, first: Token) -> _Statement:
+        tokens: list[Token] = []
+        closing: dict[int, int] = {}
+        opened: list[tuple[str, int]] = []
+        for token in scan(self.text, first.start):
+            if token.kind == "mark":
+                if token.text == ";" and not opened:
+                    break
+                if token.text in _OPENING:
+                    opened.append((token.text, len(tokens)))
+                    if len(opened) > DEEPEST:
+                        raise error_at(f"nested deeper than {DEEPEST}", self.text, token.start)
+                elif token.text in _CLOSING and any(mark == _CLOSING[token.text] for mark, _ in reversed(opened)):
+                    while (last := opened.pop())[0] != _CLOSING[token.text]:
+                        pass  # what an expression such as ?a<<iri> seemed to open
+                    closing[last[1]] = len(tokens)
+            tokens.append(token)
+        return _Statement(tokens, closing, tokens[-1].end)
+
+    # --- errors
+
+    def unexpected(self, token: Token | None) -> QueryError:
+        if token is None:
+            return error_at("unexpected end of the update", self.text, len(self.text))
+        return error_at(f"unexpected {token.text[:40]!r}", self.text, token.start)
+
+    def _syntax_error(self, error: SyntaxError, start: int) -> QueryError:
+        """The error of a text whose second line began at an offset of the request, with its place in the request."""
+        place = _PLACE.match(str(error))
+        if place is None or place[1] == "1":
+            return error_at(str(error), self.text, start)
+        line, column = int(place[1]), int(place[2])
+        if line == 2:
+            column += len(self.text[self.text.rfind("\n", 0, start) + 1 : start].encode(errors="replace"))
+        line += self.text.count("\n", 0, start) - 1
+        return syntax_error(SyntaxError(f"error at {line}:{column}{place[3]}"), self.text)
+
+    def _moved(self, error: QueryError, start: int, *, exact: bool) -> QueryError:
+        """An error of a query whose second line began at an offset of the request, with its place in the request."""
+        if error.line is None or error.column is None:
+            return error
+        message = str(error).removeprefix(f"line {error.line}, column {error.column}: ")
+        place = error_at("", self.text, start)
+        assert place.line is not None
+        assert place.column is not None
+        if error.line == 1:
+            return type(error)(message, line=place.line, column=place.column)
+        column = error.column + place.column - 1 if error.line == 2 else error.column
+        return type(error)(message, line=place.line + error.line - 2, column=column if exact else None)
+
+    def _scratch(self, header: str, piece: str, start: int) -> ox.Store:
+        """An empty store after a piece of the request, or of its like, which begins at an offset of the request."""
+        store = ox.Store()
+        try:
+            store.update(f"{header}\n{piece}")
+        except SyntaxError as error:
+            raise self._syntax_error(error, start) from error
+        except (OSError, RuntimeError, ValueError) as error:
+            raise error_at(str(error), self.text, start) from error
+        return store
+
+    # --- INSERT DATA, DELETE DATA
+
+    def _data(self, first: Token, second: Token) -> tuple[_Operation, int]:
+        brace = next(scan(self.text, second.end), None)
+        if brace is None or brace.text != "{":
+            raise self.unexpected(brace)
+        end, graphs = _block(self.text, brace.start)
+        block = self.text[brace.start : end]
+        rest = self.text[first.end : end]
+        header = self._header(block)
+        insert = first.is_word("INSERT")
+        if not insert and _MAY_BE_BLANK.search(block):
+            self._scratch(header, f"DELETE{rest}", first.start)
+        elif insert and "_:" in block:
+            self._labelled_data.append((brace.start, end))
+        quads = self._quads(header, f"INSERT{rest}", first.start, block, graphs)
+        return _Operation(_data_change(quads, insert)), end
+
+    def _quads(self, header: str, piece: str, start: int, block: str, graphs: list[tuple[int, int]]) -> list[ox.Quad]:
+        """The quads of a block of data, whose INSERT DATA is `piece`; blank nodes are new ones.
+
+        pyoxigraph's SPARQL parser decides what is valid, its store canonicalises literals. So the block is read once
+        more as TriG, which keeps their forms, and believed where both agree.
+        """
+        scratch = self._scratch(header, piece, start)
+        trig = _as_trig(block, graphs)
+        if trig is not None:
+            try:
+                parsed = ox.parse(f"{header}\n{trig}", format=ox.RdfFormat.TRIG, rename_blank_nodes=True)
+                given = list(dict.fromkeys(parsed))
+            except (SyntaxError, ValueError):  # as for TRUE, which TriG has in lower case only
+                return list(scratch)
+            if len(given) >= len(scratch) and all(quad in scratch or _has_blank_node(quad) for quad in given):
+                return given
+        return list(scratch)
+
+    def _check_data_labels(self) -> None:
+        if len(self._labelled_data) < 2:
+            return
+        seen: dict[str, int] = {}
+        for start, end in self._labelled_data:
+            for token in tokenize(self.text[start:end]):
+                if token.kind == "blank" and seen.setdefault(token.text, start) != start:
+                    raise self._shared(token.text, start + token.start)
+
+    def _shared(self, label: str, offset: int) -> QueryError:
+        return error_at(f"the blank node {label} stands in an earlier operation too", self.text, offset)
+
+    # --- DELETE, INSERT … WHERE
+
+    def _modification(self, statement: _Statement) -> _Operation:
+        tokens, closing, end = statement
+        start = tokens[0].start
+        piece = self.text[start:end]
+        header = self._header(piece)
+        self._scratch(header, self._inert(self.text, statement), start)
+        at = 0
+        with_: list[Token] = []
+        if tokens[0].is_word("WITH"):
+            with_ = [tokens[1]]
+            at = 2
+        blocks: dict[str, tuple[int, int]] = {}
+        if _is_delete_where(tokens):  # the pattern is the template
+            blocks["DELETE"] = (2, closing[2])
+            at = 1
+        while tokens[at].is_word("DELETE", "INSERT"):
+            blocks[tokens[at].text.upper()] = (at + 1, closing[at + 1])
+            at = closing[at + 1] + 1
+        using: list[Token] = []
+        using_named: list[Token] = []
+        while tokens[at].is_word("USING"):
+            named = tokens[at + 1].is_word("NAMED")
+            (using_named if named else using).append(tokens[at + 2 if named else at + 1])
+            at += 3 if named else 2
+        group = tokens[at + 1 :]
+        self._check_pattern_labels(group)
+
+        iris = self.iris([*with_, *using, *using_named])
+        with_graph = iris[0] if with_ else None
+        default_graphs: list[GraphName] | None = None
+        named_graphs: list[NamedGraph] | None = None
+        if using or using_named:
+            rest = iris[len(with_) :]
+            default_graphs, named_graphs = [*rest[: len(using)]], [*rest[len(using) :]]
+        elif with_graph is not None:
+            default_graphs = [with_graph]
+
+        read = {word: self._template(header, tokens[first : last + 1]) for word, (first, last) in blocks.items()}
+        variables = list(dict.fromkeys(name for _, names in read.values() for name in names))
+        templates = {
+            word: _Template(quads, variables, self.bindings, with_graph or ox.DefaultGraph())
+            for word, (quads, _) in read.items()
+        }
+        fresh = any(template.blank_nodes for template in templates.values())
+        pattern, exact = self._pattern(header, group)
+        query = f"{header} {_projection(variables, group, fresh)} WHERE\n{pattern}"
+        if not variables and not fresh:
+            query += " LIMIT 1"
+        where = group[0].start
+
+        def run(target: Target) -> None:
+            if not any(quads for quads, _ in read.values()):
+                return
+            try:
+                names, found = target.select(query, default_graphs=default_graphs, named_graphs=named_graphs)
+                rows: list[Sequence[Term | None]] = list(found)
+            except QueryError as error:
+                raise self._moved(error, where, exact=exact) from error
+            if names != variables:  # without variables, a solution is there or not
+                order = [names.index(name) for name in variables]
+                rows = [[row[column] for column in order] for row in rows]
+            removed = templates["DELETE"].filled(rows) if "DELETE" in templates else []
+            added = templates["INSERT"].filled(rows) if "INSERT" in templates else []
+            if added or removed:
+                target.apply(added, removed)
+
+        return _Operation(run)
+
+    def _inert(self, text: str, statement: _Statement) -> str:
+        """An operation that parses as it did, but finds nothing and reaches no network; places stay the same."""
+        tokens, closing, end = statement
+        start = tokens[0].start
+        changes: list[tuple[int, int, str]] = []
+        last = len(tokens) - 1
+        opened = next((index for index, closed in closing.items() if closed == last), None)
+        if opened is not None and tokens[last].text == "}" and not _is_delete_where(tokens):
+            if tokens[opened + 1].is_word("SELECT"):  # no FILTER can stand beside it
+                brace = tokens[opened]
+                spaced = text[brace.start - 1 : brace.start] == " " and brace.start > start
+                changes.append((brace.start - spaced, brace.end, "{{"))
+                changes.append((tokens[last].start, end, "} FILTER(false)}"))
+            else:
+                changes.append((tokens[last].start, end, " FILTER(false)}"))
+        for index, token in enumerate(tokens):
+            if token.is_word("SERVICE"):
+                changes.append((token.start, token.end, "GRAPH  "))
+                if index < last and tokens[index + 1].is_word("SILENT"):
+                    changes.append((tokens[index + 1].start, tokens[index + 1].end, "      "))
+        return _spliced(text, start, end, sorted(changes))
+
+    def _check_pattern_labels(self, tokens: list[Token]) -> None:
+        labels = {token.text: token.start for token in tokens if token.kind == "blank"}
+        for label, offset in labels.items():
+            if label in self._pattern_labels:
+                raise self._shared(label, offset)
+        self._pattern_labels |= labels.keys()
+
+    def _template(self, header: str, tokens: list[Token]) -> tuple[list[ox.Quad], list[str]]:
+        """The quads of a template, with markers for its variables, and the variables that a solution has to give."""
+        variables = [token for token in tokens if token.kind == "variable"]
+        start, end = tokens[0].start, tokens[-1].end
+        changes = [(token.start, token.end, f"<{_MARKER}{token.text[1:]}>") for token in variables]
+        block = _spliced(self.text, start, end, changes)
+        _, graphs = _block(block, 0)
+        quads = self._quads(header, f"INSERT DATA {block}", start, block, graphs)
+        names = dict.fromkeys(token.text[1:] for token in variables)
+        return quads, [name for name in names if name not in self.bindings]
+
+    # --- bindings
+
+    def _pattern(self, header: str, group: list[Token]) -> tuple[str, bool]:
+        """The text of a WHERE with its bindings written in, and whether its columns are still those of the request."""
+        start, end = group[0].start, group[-1].end
+        changes = list(self._written_in(group))
+        pattern = _spliced(self.text, start, end, changes)
+        if not changes:
+            return pattern, True
+        try:
+            bound = f"INSERT {{}} WHERE {pattern}"
+            request = _Request(bound, {}, {})
+            inert = request._inert(bound, request._statement(next(scan(bound))))
+            ox.Store().update(f"{header}\n{inert}")
+        except (SyntaxError, ValueError, RuntimeError) as error:
+            message = "with its bindings this pattern is no SPARQL: a term stands where it cannot"
+            raise error_at(message, self.text, start) from error
+        return pattern, False
+
+    def _written_in(self, tokens: list[Token]) -> Iterator[tuple[int, int, str]]:
+        """What has to be written in the place of bound variables."""
+        clause, depth = "", 0  # a clause that lists variables, and the brackets open in it
+        around: list[tuple[str, int]] = []
+        for index, token in enumerate(tokens):
+            if token.text == "{":
+                around.append((clause if depth else "", depth))
+                clause, depth = "", 0
+            elif token.text == "}" and around:
+                clause, depth = around.pop()
+            elif token.text in ("(", ")"):
+                depth += 1 if token.text == "(" else -1
+            elif token.is_word("SELECT", "VALUES", "BY"):
+                clause, depth = token.text.upper(), 0
+            elif token.is_word("WHERE", "HAVING", "ORDER", "LIMIT", "OFFSET"):
+                clause = ""
+            elif token.kind == "variable" and token.text[1:] in self.bindings:
+                if clause == "VALUES" or tokens[index - 1].is_word("AS"):
+                    message = f"{token.text} has a binding, so the pattern cannot give it another value"
+                    raise error_at(message, self.text, token.start)
+                if tokens[index - 1].text == "(" and tokens[index - 2].is_word("BOUND"):
+                    yield tokens[index - 2].start, token.end, "(true"
+                    continue
+                term = self._written(token)
+                if clause and not depth:
+                    term = f"({term} AS {token.text})" if clause == "SELECT" else f"({term})"
+                yield token.start, token.end, f" {term} "
+
+    def _written(self, variable: Token) -> str:
+        term = self.bindings[variable.text[1:]]
+        if isinstance(term, ox.BlankNode):
+            message = f"{variable.text} is bound to a blank node, which can stand in a template, but not in a pattern"
+            raise error_at(message, self.text, variable.start)
+        return format_term(term)
+
+
+def _is_delete_where(tokens: list[Token]) -> bool:
+    return tokens[0].is_word("DELETE") and len(tokens) > 1 and tokens[1].is_word("WHERE")
+
+
+def _projection(variables: list[str], pattern: list[Token], fresh: bool) -> str:
+    """The SELECT clause that gives a template what it needs; with `fresh` blank nodes every solution counts.
+
+    DISTINCT saves time where the pattern has variables that the template has not; it changes nothing.
+    """
+    taken = {token.text[1:] for token in pattern if token.kind == "variable"}
+    if variables:
+        distinct = "" if fresh or taken <= set(variables) else "DISTINCT "
+        return f"SELECT {distinct}{' '.join('?' + name for name in variables)}"
+    name = "solution"
+    while name in taken:
+        name += "_"
+    return f"SELECT (true AS ?{name})"
+
+
+def _spliced(text: str, start: int, end: int, changes: Iterable[tuple[int, int, str]]) -> str:
+    """A part of a text with some of its places (start, end, new text), which are in order, written anew."""
+    pieces: list[str] = []
+    for first, last, new in changes:
+        pieces += [text[start:first], new]
+        start = last
+    pieces.append(text[start:end])
+    return "".join(pieces)
+
+
+# --- blocks of data ---------------------------------------------------------------------------------------------------
+
+# What stands between the brackets of data. Blocks can be long, so they are skimmed and not read token by token.
+_BETWEEN = re.compile(
+    r"""(?:[^{}()\[\]"'<>\#\\]++ | \\. | <(?:[^<>"{}|^`\\\x00-\x20]++|\\[uU])*+> | \#[^\r\n]*+
+       | '''(?:[^'\\]++|\\.|'(?!''))*+''' | \"""(?:[^"\\]++|\\.|"(?!""))*+\"""
+       | '(?!'')(?:[^'\\\r\n]++|\\.)*+' | "(?!"")(?:[^"\\\r\n]++|\\.)*+"
+       | <(?!<) | >(?!>))*+""",
+    re.VERBOSE | re.DOTALL,
+)
+_BRACKET = re.compile(r"<<\(?|\)?>>|\{\||\|\}|[{}()\[\]]")
+_GRAPH = re.compile(
+    r"""(?<![\w:.\-])GRAPH\s*(?:<[^<>"{}|^`\x00-\x20]*>|[^\s<>"'{}()\[\];,#]*:[^\s<>"'{}()\[\];,#]*)\s*\Z""",
+    re.IGNORECASE,
+)
+_LONGEST_NAME = 4000  # characters before a brace in which the name of its graph is looked for
+_DOT = re.compile(r"\s*\.")
+
+
+def _block(text: str, start: int) -> tuple[int, list[tuple[int, int]]]:
+    """Where the block that opens at `start` ends, and the places of the braces of graphs inside it."""
+    graphs: list[tuple[int, int]] = []
+    opened: list[int] = []
+    at = start
+    while True:
+        between = _BETWEEN.match(text, at)
+        place = at if between is None else between.end()
+        bracket = _BRACKET.match(text, place)
+        if bracket is None:
+            if place < len(text):
+                raise error_at("this is no SPARQL: an unfinished string or a stray backslash", text, place)
+            raise error_at("this { is never closed", text, start)
+        at = bracket.end()
+        mark = bracket[0]
+        if mark in _OPENING:
+            opened.append(bracket.start())
+            if len(opened) > DEEPEST:
+                raise error_at(f"nested deeper than {DEEPEST}", text, bracket.start())
+        else:
+            place = opened.pop()
+            if not opened:
+                return at, graphs
+            if mark == "}" and len(opened) == 1:
+                graphs.append((place, bracket.start()))
+
+
+def _as_trig(block: str, graphs: list[tuple[int, int]]) -> str | None:
+    """The block in TriG, in which `GRAPH g {…}` stands beside the default graph's braces and not inside them."""
+    pieces: list[str] = []
+    at = 0
+    for opened, closed in graphs:
+        name = _GRAPH.search(block, max(at, opened - _LONGEST_NAME), opened)
+        if name is None:
+            return None
+        pieces += [block[at : name.start()], "} ", block[name.start() : closed], "} {"]
+        dot = _DOT.match(block, closed + 1)
+        at = closed + 1 if dot is None else dot.end()
+    pieces.append(block[at:])
+    return "".join(pieces)
+
+
+def _has_blank_node(quad: ox.Quad | ox.Triple) -> bool:
+    if isinstance(quad, ox.Quad) and isinstance(quad.graph_name, ox.BlankNode):
+        return True
+    return isinstance(quad.subject, ox.BlankNode) or (
+        _has_blank_node(quad.object) if isinstance(quad.object, ox.Triple) else isinstance(quad.object, ox.BlankNode)
+    )
+
+
+def _data_change(quads: list[ox.Quad], insert: bool) -> Callable[[Target], None]:
+    def run(target: Target) -> None:
+        if quads:
+            target.apply(quads if insert else [], [] if insert else quads)
+
+    return run
+
+
+# --- templates --------------------------------------------------------------------------------------------------------
+
+_MARKER = f"urn:worlds-variable:{uuid.uuid4().hex}:"  # no request can hold it by chance or by design
+_SUBJECTS = frozenset[type]({ox.NamedNode, ox.BlankNode})
+_PREDICATES = frozenset[type]({ox.NamedNode})
+_OBJECTS = frozenset[type]({ox.NamedNode, ox.BlankNode, ox.Literal, ox.Triple})
+
+
+class _Line(NamedTuple):
+    form: list[str]
+    columns: list[int]
+    checks: list[tuple[int, frozenset[type]]]
+
+
+class _Template:
+    """Quads whose variables a solution fills.
+
+    They are written as N-Quads and parsed: to make a quad of terms takes pyoxigraph several times as long.
+    """
+
+    def __init__(
+        self, quads: list[ox.Quad], variables: list[str], bindings: Mapping[str, Term], default_graph: GraphName
+    ) -> None:
+        self._variables = variables
+        self._bindings = bindings
+        self._default_graph = "" if isinstance(default_graph, ox.DefaultGraph) else str(default_graph)
+        self._labels: dict[str, int] = {}
+        self._lines = [line for quad in quads if (line := self._line(quad)) is not None]
+        self.blank_nodes = len(self._labels)
+
+    def _line(self, quad: ox.Quad) -> _Line | None:
+        """The line of N-Quads to fill; None where no solution can make it a quad."""
+        line = _Line([], [], [])
+        places = [(quad.subject, _SUBJECTS), (quad.predicate, _PREDICATES), (quad.object, _OBJECTS)]
+        if not all(self._write(term, kinds, line) for term, kinds in places):
+            return None
+        if isinstance(quad.graph_name, ox.DefaultGraph):
+            line.form.append(self._default_graph.replace("%", "%%"))
+        elif not self._write(quad.graph_name, _SUBJECTS, line):
+            return None
+        line.form.append(".\n")
+        return line
+
+    def _write(self, term: Term, kinds: frozenset[type], line: _Line) -> bool:
+        """Append a term to a line; whether it can stand there."""
+        name = _variable(term)
+        if name in self._variables:
+            column = self._variables.index(name)
+            line.columns.append(column)
+            line.checks.append((column, kinds))
+            line.form.append("%s")
+        elif isinstance(term, ox.BlankNode):
+            line.columns.append(len(self._variables) + self._labels.setdefault(term.value, len(self._labels)))
+            line.form.append("%s")
+        elif isinstance(term, ox.Triple):
+            line.form.append("<<(")
+            parts = [(term.subject, _SUBJECTS), (term.predicate, _PREDICATES), (term.object, _OBJECTS)]
+            legal = all(self._write(part, allowed, line) for part, allowed in parts)
+            line.form.append(")>>")
+            return legal
+        else:
+            constant = term if name is None else self._bindings[name]
+            line.form.append(_text(constant).replace("%", "%%"))
+            return type(constant) in kinds
+        return True
+
+    def filled(self, rows: Iterable[Sequence[Term | None]]) -> list[ox.Quad]:
+        """The distinct quads for these solutions; what would be no RDF, or has something unbound, is left out."""
+        new = range(self.blank_nodes)
+        lines = [(" ".join(form), tuple(columns), checks) for form, columns, checks in self._lines]
+        found: dict[str, None] = {}
+        for row in rows:
+            texts = [_text(term) if type(term) is ox.Triple else str(term) for term in row]
+            if new:
+                texts += [str(ox.BlankNode()) for _ in new]
+            for form, columns, checks in lines:
+                for column, kinds in checks:
+                    if type(row[column]) not in kinds:
+                        break
+                else:
+                    found[form % tuple([texts[column] for column in columns])] = None
+        try:
+            return list(ox.parse("".join(found), format=ox.RdfFormat.N_QUADS, lenient=True))
+        except SyntaxError as error:
+            raise QueryError(f"the update makes what is no RDF: {error}") from error
+
+
+def _text(term: Term) -> str:
+    """The term in N-Quads."""
+    return f"<<( {term} )>>" if isinstance(term, ox.Triple) else str(term)
+
+
+def _variable(term: Term) -> str | None:
+    if isinstance(term, ox.NamedNode) and term.value.startswith(_MARKER):
+        return term.value.removeprefix(_MARKER)
+    return None
+
+
+# --- graph management -------------------------------------------------------------------------------------------------
+
+
+class _Cursor:
+    """Reads the tokens of an operation on whole graphs."""
+
+    def __init__(self, request: _Request, tokens: list[Token]) -> None:
+        self._request = request
+        self._tokens = tokens
+        self._at = 0
+
+    def word(self, *words: str) -> str | None:
+        """The next token, where it is one of these words."""
+        token = self._tokens[self._at] if self._at < len(self._tokens) else None
+        if token is None or not token.is_word(*words):
+            return None
+        self._at += 1
+        return token.text.upper()
+
+    def need(self, *words: str) -> str:
+        found = self.word(*words)
+        if found is None:
+            raise self.unexpected()
+        return found
+
+    def iri(self) -> Token:
+        token = self._tokens[self._at] if self._at < len(self._tokens) else None
+        if token is None or token.kind not in ("iri", "name"):
+            raise self.unexpected()
+        self._at += 1
+        return token
+
+    def graph_or_default(self) -> Token | None:
+        if self.word("DEFAULT"):
+            return None
+        self.word("GRAPH")
+        return self.iri()
+
+    def end(self) -> None:
+        if self._at < len(self._tokens):
+            raise self.unexpected()
+
+    def unexpected(self) -> QueryError:
+        if self._at < len(self._tokens):
+            return self._request.unexpected(self._tokens[self._at])
+        following = next(scan(self._request.text, self._tokens[-1].end), None)
+        return self._request.unexpected(following)
+
+
+def _graph_operation(request: _Request, tokens: list[Token]) -> _Operation:
+    cursor = _Cursor(request, tokens)
+    word = cursor.need("LOAD", "CLEAR", "DROP", "CREATE", "COPY", "MOVE", "ADD")
+    silent = cursor.word("SILENT") is not None
+    here = tokens[0].start
+    if word == "LOAD":
+        named = [cursor.iri()]
+        if cursor.word("INTO"):
+            cursor.need("GRAPH")
+            named.append(cursor.iri())
+        cursor.end()
+        source, *into = request.iris(named)
+        return _Operation(lambda target: target.load(source.value, into[0] if into else None), silent)
+    if word in ("COPY", "MOVE", "ADD"):
+        origin = cursor.graph_or_default()
+        cursor.need("TO")
+        destination = cursor.graph_or_default()
+        cursor.end()
+        first, second = (request.iris([token])[0] if token else ox.DefaultGraph() for token in (origin, destination))
+        return _Operation(lambda target: _transfer(request, here, target, word, first, second), silent)
+    if word != "CREATE" and (all_of := cursor.word("DEFAULT", "NAMED", "ALL")) is not None:
+        cursor.end()
+        return _Operation(lambda target: _clear(target, all_of, drop=word == "DROP"), silent)
+    cursor.need("GRAPH")
+    named = [cursor.iri()]
+    cursor.end()
+    (graph,) = request.iris(named)
+
+    def run(target: Target) -> None:
+        if word == "CREATE":
+            if target.exists(graph):
+                raise error_at(f"the graph {graph} exists already", request.text, here)
+            target.create(graph)
+        else:
+            _need(request, here, target, graph)
+            target.clear(graph, drop=word == "DROP")
+
+    return _Operation(run, silent)
+
+
+def _need(request: _Request, here: int, target: Target, graph: NamedGraph) -> None:
+    if not target.exists(graph):
+        raise error_at(f"the graph {graph} does not exist", request.text, here)
+
+
+def _clear(target: Target, which: str, *, drop: bool) -> None:
+    if which != "DEFAULT":
+        for graph in list(target.graphs()):
+            target.clear(graph, drop=drop)
+    if which != "NAMED":
+        target.clear(ox.DefaultGraph(), drop=drop)
+
+
+def _transfer(
+    request: _Request,
+    here: int,
+    target: Target,
+    word: str,
+    source: ox.NamedNode | ox.DefaultGraph,
+    destination: ox.NamedNode | ox.DefaultGraph,
+) -> None:
+    if source == destination:
+        return
+    if isinstance(source, ox.NamedNode):
+        _need(request, here, target, source)
+    if word != "ADD":
+        target.clear(destination, drop=True)
+    target.copy(source, destination)
+    if word == "MOVE":
+        target.clear(source, drop=True)

@@ -1,0 +1,55 @@
+-- Revisions and what they did. Where rows are read, a page is its last id or rowid (NULL behind the last page) and its
+-- columns as comma-separated strings. Revisions are numbered without gaps; a quad of `quads` holds since its revision,
+-- one of `removed_quads` held from `revision` up to, and not at, `removed`.
+
+-- name: entries
+SELECT revision, time, author, message, added, removed FROM revisions
+WHERE revision >= :first ORDER BY revision DESC LIMIT :limit;
+
+-- name: entry
+SELECT revision, time, author, message, added, removed FROM revisions WHERE revision = :revision;
+
+-- name: first_quad
+-- No quad that one of these revisions added has a smaller id.
+SELECT coalesce(min(first_quad), 1) FROM revisions WHERE revision > :after AND revision <= :last;
+
+-- name: first_removed
+-- The rowid of the first quad that was removed after a revision: rowids grow with `removed`.
+SELECT rowid FROM removed_quads WHERE removed > :removed_after ORDER BY removed, rowid LIMIT 1;
+
+-- name: held_rows
+-- The quads that hold now and were added after one revision, up to another.
+SELECT max(id), group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph),
+       group_concat(revision)
+FROM (SELECT * FROM quads WHERE id > :page AND revision > :after AND revision <= :last ORDER BY id LIMIT :limit);
+
+-- name: removed_rows
+-- The quads that were removed after one revision, and added up to another.
+SELECT max(rowid), group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph),
+       group_concat(revision), group_concat(removed)
+FROM (SELECT rowid, * FROM removed_quads
+      WHERE rowid > :page AND removed > :removed_after AND revision <= :last ORDER BY rowid LIMIT :limit);
+
+-- name: count_at
+-- How many quads there were after a revision.
+SELECT (SELECT count(*) FROM quads WHERE revision <= :revision AND subject <> 0)
+     + (SELECT count(*) FROM removed_quads WHERE removed > :revision AND revision <= :revision AND subject <> 0);
+
+-- ---- patches -------------------------------------------------------------------------------------------------------
+
+-- name: delete_prefix
+DELETE FROM prefixes WHERE prefix = :prefix;
+
+-- ---- forgetting ----------------------------------------------------------------------------------------------------
+
+-- name: first_since
+-- The first revision from a time on; none before it is younger.
+SELECT revision FROM revisions WHERE revision >= :first AND time >= :time ORDER BY revision LIMIT 1;
+
+-- name: forget_removed
+-- The quads that were removed before a revision.
+DELETE FROM removed_quads WHERE removed < :first;
+
+-- name: forget_revisions
+-- The last one's row stays: the next number follows from it.
+DELETE FROM revisions WHERE revision < :first AND revision < (SELECT max(revision) FROM revisions);

@@ -1,0 +1,253 @@
+"""The commands on the history: log, diff, undo, patch, apply, prune."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from worlds.cli.options import Command, EmbedderName, Json, WorldPath, examples, opened
+from worlds.cli.table import table
+from worlds.cli.terminal import clean, counted, note, output, write_json, write_utf8
+from worlds.cli.write import _note_pending, _report
+
+if TYPE_CHECKING:
+    from worlds.gate import Change
+    from worlds.history import Diff, Entry
+    from worlds.world import World
+
+_SHOWN = 50  # quads of a difference that are printed for people, of each kind
+
+Author = Annotated[str | None, typer.Option(help="Who made this change, for the history.")]
+Message = Annotated[str | None, typer.Option("--message", "-m", help="Why, for the history.")]
+Revision = Annotated[int, typer.Argument(metavar="REVISION", help="Its number in the log.", show_default=False)]
+From = Annotated[int, typer.Argument(metavar="A", help="A revision, or 0 for the empty world.", show_default=False)]
+To = Annotated[int | None, typer.Argument(metavar="[B]", help="Another revision.", show_default="now")]
+
+
+def log(
+    path: WorldPath,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", help="The newest ones only.")] = None,
+    json: Json = False,
+) -> None:
+    """List the revisions, newest first: when, by whom and why, and how many quads they added and removed."""
+    with opened(path) as world:
+        entries = world.history(limit)
+    if json:
+        write_json({"revisions": [asdict(entry) | {"time": entry.time.isoformat()} for entry in entries]})
+        return
+    head = ("revision", "time", "added", "removed", "author", "message")
+    _print_table(head, [_shown(entry) for entry in entries])
+
+
+def _shown(entry: Entry) -> tuple[str, ...]:
+    when = entry.time.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    remarks = [" ".join(clean(text or "").split()) for text in (entry.author, entry.message)]
+    return (str(entry.revision), when, f"{entry.added:,}", f"{entry.removed:,}", *remarks)
+
+
+def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich.text import Text
+
+    console = output()
+    lines = table(head, rows, width=console.width if console.is_terminal else None)
+    console.print(Text(next(lines), style="bold"), soft_wrap=True)
+    for line in lines:
+        console.print(Text(line), soft_wrap=True)
+
+
+def diff(
+    path: WorldPath,
+    a: From,
+    b: To = None,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", "-n", help="The most quads of each kind.", show_default=f"{_SHOWN}; all with --json"),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show the quads that were added (+) and removed (-) between two revisions."""
+    if limit is not None and limit < 0:
+        raise ValueError(f"--limit is a number from 0 on, not {limit}")
+    with opened(path) as world:
+        found = world.diff(a, b)
+        if json:
+            write_json(_document(found, limit))
+        else:
+            _print_diff(found, _SHOWN if limit is None else limit, world.prefixes)
+
+
+def _document(found: Diff, limit: int | None) -> dict[str, Any]:
+    from worlds.graph.terms import format_term, to_oxigraph
+
+    def shown(term: object) -> str | None:
+        return None if term is None else format_term(to_oxigraph(term))
+
+    return {
+        "from": found.a,
+        "to": found.b,
+        "counts": {"added": len(found.added), "removed": len(found.removed)},
+        "added": [list(map(shown, quad)) for quad in islice(found.added, limit)],
+        "removed": [list(map(shown, quad)) for quad in islice(found.removed, limit)],
+        "created": list(map(shown, found.created)),
+        "dropped": list(map(shown, found.dropped)),
+    }
+
+
+def _print_diff(found: Diff, limit: int, prefixes: Mapping[str, str]) -> None:
+    from rich.text import Text
+
+    from worlds.graph.terms import format_term, to_oxigraph
+
+    def shown(term: object) -> str:
+        return clean(format_term(to_oxigraph(term), prefixes)).replace("\n", " ")
+
+    console = output()
+    totals = f"{counted(len(found.added), 'quad')} added, {len(found.removed):,} removed"
+    console.print(Text(f"from revision {found.a} to {found.b}: {totals}", style="bold"), soft_wrap=True)
+    for sign, style, quads, graphs in (
+        ("-", "red", found.removed, found.dropped),
+        ("+", "green", found.added, found.created),
+    ):
+        for graph in graphs:
+            console.print(Text(f"{sign} graph {shown(graph)}", style=style), soft_wrap=True)
+        for *triple, graph in islice(quads, limit):
+            where = "" if graph is None else f" in {shown(graph)}"
+            console.print(Text(f"{sign} {' '.join(map(shown, triple))}{where}", style=style), soft_wrap=True)
+        if len(quads) > limit:
+            console.print(Text(f"{sign} … and {len(quads) - limit:,} more", style="dim"), soft_wrap=True)
+
+
+def undo(
+    path: WorldPath,
+    revision: Revision,
+    force: Annotated[
+        bool, typer.Option("--force", help="Leave alone what a later revision changed back, and undo the rest.")
+    ] = False,
+    embedder: EmbedderName = "auto",
+    author: Author = None,
+    message: Message = None,
+    json: Json = False,
+) -> None:
+    """Take back what a revision did, as a new revision, which can be undone itself."""
+    began = time.perf_counter()
+    with opened(path, write=True, embedder=embedder) as world:
+        change = world.undo(revision, force=force, author=author, message=message)
+        _finish(world, change, began, json, "nothing changed: all that it did was changed back since")
+
+
+def _finish(world: World, change: Change, began: float, json: bool, nothing: str) -> None:
+    if change.revision is None and not json:
+        output().print(nothing)
+        return
+    _report(world, change, time.perf_counter() - began, as_json=json)
+    if change.chunks:
+        _note_pending(world, change)
+
+
+def patch(path: WorldPath, a: From, b: To = None) -> None:
+    """Print the difference between two revisions as an RDF Patch, which `apply` takes.
+
+    What one revision did is the difference from the one before it.
+    """
+    with opened(path) as world:
+        found = world.diff(a, b)
+        for piece in found.pieces():
+            write_utf8(piece)
+    if found.created or found.dropped:
+        note("an RDF Patch cannot say that a graph without quads was created or dropped")
+
+
+def apply(
+    path: WorldPath,
+    source: Annotated[
+        str,
+        typer.Argument(metavar="PATCH", help="A file (.gz, .bz2, .zst), or - for standard input.", show_default=False),
+    ],
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Ignore what is there already, or not there to be deleted.")
+    ] = False,
+    no_embed: Annotated[bool, typer.Option("--no-embed", help="Leave the new texts to `worlds embed`.")] = False,
+    embedder: EmbedderName = "auto",
+    author: Author = None,
+    message: Message = None,
+    json: Json = False,
+) -> None:
+    """Apply an RDF Patch, as one revision: all of it or, after an error, nothing."""
+    began = time.perf_counter()
+    if source == "-" and sys.stdin is not None and sys.stdin.isatty():
+        note("reading a patch from the terminal; Ctrl-D ends it")
+    with opened(path, write=True, embedder="none" if no_embed else embedder) as world:
+        change = world.apply_patch(source, strict=not lenient, author=author, message=message, embed=not no_embed)
+        _finish(world, change, began, json, "nothing changed: the world is as the patch would make it")
+
+
+def prune(
+    path: WorldPath,
+    before: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[BEFORE]",
+            help="Forget the revisions before this number, or before this day or time (2025-01-31, "
+            "2025-01-31T12:00+01:00; without a zone, this machine's).",
+            show_default=False,
+        ),
+    ] = None,
+    keep: Annotated[
+        int | None, typer.Option("--keep", metavar="N", help="From now on, keep the newest N revisions.")
+    ] = None,
+    keep_days: Annotated[
+        float | None, typer.Option("--keep-days", metavar="DAYS", help="From now on, keep those of so many days.")
+    ] = None,
+    keep_all: Annotated[bool, typer.Option("--keep-all", help="From now on, keep all revisions.")] = False,
+    json: Json = False,
+) -> None:
+    """Forget old revisions, and the quads that they removed; what holds now stays.
+
+    What --keep or --keep-days keeps is kept; it is stored, and applied after every write. `compact` gives the space
+    back.
+    """
+    if sum((before is not None, keep is not None or keep_days is not None, keep_all)) != 1:
+        raise ValueError("say what to forget: BEFORE, or --keep and --keep-days, or --keep-all to forget nothing more")
+    with opened(path, write=True) as world:
+        held = len(world.history())
+        if before is not None:
+            world.prune(int(before) if before.isdecimal() else _moment(before))
+        else:
+            world.retention = replace(world.retention, revisions=keep, days=keep_days)
+            with world.transaction():
+                pass  # a write applies it
+        forgotten = held - len(world.history())
+        oldest = world.history()[-1:]
+        first = oldest[0].revision if oldest else None
+    if json:
+        write_json({"forgotten": forgotten, "first": first})
+    else:
+        left = "no revision is left" if first is None else f"history begins with revision {first}"
+        output().print(f"{counted(forgotten, 'revision')} forgotten; {left}")
+
+
+def _moment(text: str) -> datetime.datetime:
+    try:
+        return datetime.datetime.fromisoformat(text).astimezone()
+    except ValueError as error:
+        raise ValueError(f"BEFORE is the number of a revision, or a time such as 2025-01-31, not {text!r}") from error
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command, lines in (
+        (log, ("worlds log kb.db", "worlds log kb.db -n 5 --json")),
+        (diff, ("worlds diff kb.db 3 5", "worlds diff kb.db 0 --json")),
+        (undo, ("worlds undo kb.db 5 --author ann --message 'wrong file'",)),
+        (patch, ("worlds patch kb.db 4 5 > fifth.rdfp",)),
+        (apply, ("worlds apply copy.db fifth.rdfp", "worlds patch kb.db 4 | worlds apply copy.db -")),
+        (prune, ("worlds prune kb.db 2025-01-31", "worlds prune kb.db --keep 100 --keep-days 30")),
+    ):
+        app.command(cls=Command, epilog=examples(*lines))(command)

@@ -1,0 +1,179 @@
+"""The SPARQL index of a large world on disk, beside its file, so that a fresh process need not build it.
+
+The folder holds *generations*, which nobody ever writes to, and *copies*, one for each process that uses one. A copy
+shares the large files of its generation by hard links (RocksDB never changes a table that it has written), so making
+one takes milliseconds, and what a process writes there nobody else sees. A crash leaves a copy behind, which the next
+process removes; it cannot damage a generation. The whole folder may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import logging
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such lock, and gets no cache
+    fcntl = None  # type: ignore[assignment]
+
+FORMAT = 1
+_STAMP = "worlds.json"
+_FORMS = "worlds-forms.json"
+_LOCK = "worlds.lock"
+_GENERATION = re.compile(r"r(\d+)-[0-9a-f]{8}")
+
+_log = logging.getLogger("worlds")
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What a generation was made from."""
+
+    world: str  # tells one world from another
+    revision: int
+    recorded: str  # what the world says of that revision; a restored backup may have another of that number
+    quads: int
+    engine: str = f"pyoxigraph {version('pyoxigraph')}, format {FORMAT}"
+
+
+class Copy:
+    """A folder that one process may do with as it likes, until `remove` or `Cache.publish`."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True)
+        self.folder = folder
+        # The lock says that its process lives; it goes with the process, however that ends.
+        self._lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+
+    def release(self) -> None:
+        """Give the lock up."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def remove(self) -> None:
+        """Delete the folder. The store in it must be gone."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.release()
+
+
+class Cache:
+    """The folder of one world's generations and copies."""
+
+    def __init__(self, world_file: str) -> None:
+        self.folder = Path(world_file + "-sparql")
+
+    @staticmethod
+    def possible(world_file: str) -> bool:
+        """Whether there can be one."""
+        return fcntl is not None and world_file != ":memory:" and os.access(Path(world_file).parent, os.W_OK)
+
+    def new_copy(self) -> Copy:
+        """An empty copy, to build a store in; OSError where the folder cannot be written to."""
+        self.sweep()
+        return Copy(self.folder / f"copy-{os.getpid()}-{secrets.token_hex(4)}")
+
+    def generations(self) -> list[tuple[Path, Stamp]]:
+        """The generations of this engine, the newest first."""
+        found = []
+        with contextlib.suppress(OSError):
+            for folder in self.folder.iterdir():
+                if _GENERATION.fullmatch(folder.name):
+                    with contextlib.suppress(OSError, ValueError, TypeError):
+                        stamp = Stamp(**json.loads((folder / _STAMP).read_text("utf-8")))
+                        found.append((folder, stamp))
+        mine = Stamp("", 0, "", 0).engine
+        return sorted((item for item in found if item[1].engine == mine), key=lambda item: -item[1].revision)
+
+    def copy(self, generation: Path) -> tuple[Copy, str]:
+        """A copy of a generation, and the forms that were published with it; OSError where it is not whole."""
+        copy = self.new_copy()
+        try:
+            for entry in generation.iterdir():
+                if entry.suffix not in (".json", ".lock") and not entry.name.startswith("LO"):  # LOCK and LOG
+                    _link(entry, copy.folder / entry.name, share=entry.suffix == ".sst")
+            return copy, (generation / _FORMS).read_text("utf-8")
+        except BaseException:
+            copy.remove()
+            raise
+
+    def publish(self, copy: Copy, stamp: Stamp, forms: str) -> Path:
+        """Make a copy, whose store must be closed, the newest generation; older ones go."""
+        for name, text in ((_FORMS, forms), (_STAMP, json.dumps(asdict(stamp)))):
+            (copy.folder / name).write_text(text, "utf-8")
+        target = self.folder / f"r{stamp.revision}-{secrets.token_hex(4)}"
+        copy.folder.rename(target)
+        copy.release()
+        for folder in self.folder.iterdir():
+            match = _GENERATION.fullmatch(folder.name)
+            if match and folder != target and int(match[1]) <= stamp.revision:
+                self.discard(folder)
+        return target
+
+    def discard(self, generation: Path) -> None:
+        """Delete a generation. Who copies it meanwhile sees an OSError, and takes another."""
+        dying = generation.with_name(f"copy-0-{secrets.token_hex(4)}")
+        with contextlib.suppress(OSError):
+            generation.rename(dying)  # it must not look whole while it goes
+            shutil.rmtree(dying, ignore_errors=True)
+
+    def sweep(self) -> None:
+        """Delete what dead processes left."""
+        with contextlib.suppress(OSError):
+            for folder in self.folder.iterdir():
+                if folder.name.startswith("copy-") and not _in_use(folder):
+                    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _in_use(folder: Path) -> bool:
+    try:
+        lock = os.open(folder / _LOCK, os.O_RDWR)
+    except FileNotFoundError:
+        return _young(folder)  # perhaps its process has not come to making the lock yet
+    except OSError:
+        return True
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return False
+    except OSError:
+        return True
+    finally:
+        os.close(lock)
+
+
+def _young(folder: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return time.time() - folder.stat().st_mtime < 10
+    return False
+
+
+def _link(source: Path, target: Path, *, share: bool) -> None:
+    if share:
+        try:
+            os.link(source, target)
+            return
+        except OSError as error:
+            if error.errno == errno.ENOENT:
+                raise
+    shutil.copyfile(source, target)
+
+
+@contextlib.contextmanager
+def reporting(what: str) -> Iterator[None]:
+    """Say in the log what could not be done with the cache, which nobody needs to work."""
+    try:
+        yield
+    except OSError as error:
+        _log.warning("the SPARQL cache: %s: %s", what, error)
