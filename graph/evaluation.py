@@ -145,8 +145,6 @@ def syntax_error(error: SyntaxError, query: str) -> QueryError:
         return QueryError(str(error))
     line, column, expected = int(found[1]), int(found[2]), found[3]
     lines = query.split("\n")
-    if line <= len(lines):  # the parser counts bytes
-        column = len(lines[line - 1].encode(errors="replace")[: column - 1].decode(errors="ignore")) + 1
     near = lines[line - 1][column - 1 :].strip()[:40] if line <= len(lines) else ""
     message = f"unexpected {near!r}" if near else "unexpected end of the query"
     if "Prefix not found" in expected:

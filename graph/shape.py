@@ -333,16 +333,15 @@ def exclusions(shape: Shape, path: Path, name: str, foreign: Names, usable: Call
     """Group patterns whose values of `name` the query excludes: of MINUS and NOT EXISTS that share nothing else."""
     frames = _frames(shape, path, foreign, usable)
     found: list[str] = []
-    graphs: list[str] = []
-    for frame in frames:
+    for number, frame in enumerate(frames):
+        if any(inner.one_sided for inner in frames[number:]):  # so it may be unbound out here
+            continue
         elsewhere = foreign.union(*(other.all_names(frame) for other in frames)) - {name}
+        around = [outer.graph for outer in frames[:number] if outer.graph]
+        if any(outer.graph_names for outer in frames[:number]):  # the rest of the query says which graph
+            continue
         for text in frame.exclusions(name, elsewhere):
-            for graph in reversed(graphs):
-                text = f"{graph} {{ {text} }}"
-            found.append(text)
-        if frame.graph_names:  # the rest of the query says which graph
-            break
-        graphs += [frame.graph] if frame.graph else []
+            found.append(" { ".join([*around, text]) + " }" * len(around))
     return found
 
 
@@ -391,9 +390,17 @@ class _Frame:
         self.through = through
         self.last = last
         at = group.elements.index(through)
-        before_only = not last and through.kind in ("optional", "minus", "lateral", "bind")
-        self.elements = group.elements[:at] if before_only else group.elements[:at] + group.elements[at + 1 :]
-        self.before_through = set(group.elements[:at])
+        before, after = group.elements[:at], group.elements[at + 1 :]
+        self.one_sided = not last and through.kind in ("optional", "minus", "lateral", "bind", "filter")
+        self.left_out = _NO_NAMES
+        if self.one_sided and through.kind != "filter":
+            # What stands behind an OPTIONAL joins with what it gives, unless all that they share is bound before.
+            names = _NO_NAMES.union(*(shape.mentions(element) for element in after if element.kind != "filter"))
+            if not names & shape.mentions(through) <= _NO_NAMES.union(*map(shape.certain, before)):
+                after = [element for element in after if element.kind == "filter"]
+                self.left_out = names
+        self.elements = before + after
+        self.before_through = set(before)
         self.graph = ""
         self.graph_names = _NO_NAMES
         if not last and through.kind == "graph":
@@ -431,6 +438,7 @@ class _Frame:
     def all_names(self, asking: _Frame) -> Names:
         """The names that stand anywhere in this group, but for the tests of the group that is asking."""
         return self.shape.mentions(self.through).union(
+            self.left_out,
             *(
                 mentioned
                 for element, mentioned in self.mentions.items()

@@ -7,6 +7,7 @@ There is no grammar here: templates have their variables replaced by marker IRIs
 
 from __future__ import annotations
 
+import contextlib
 import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -232,15 +233,22 @@ class _Request:
             return error_at("unexpected end of the update", self.text, len(self.text))
         return error_at(f"unexpected {token.text[:40]!r}", self.text, token.start)
 
-    def _syntax_error(self, error: SyntaxError, start: int) -> QueryError:
-        """The error of a text whose second line began at an offset of the request, with its place in the request."""
+    def _syntax_error(self, error: SyntaxError, start: int, end: int | None = None) -> QueryError:
+        """The error of a text whose second line began at an offset of the request, with its place in the request.
+
+        The parser may have gone past the `end`, to which something was added: then the last character is the place.
+        """
         place = _PLACE.match(str(error))
         if place is None or place[1] == "1":
             return error_at(str(error), self.text, start)
         line, column = int(place[1]), int(place[2])
         if line == 2:
-            column += len(self.text[self.text.rfind("\n", 0, start) + 1 : start].encode(errors="replace"))
+            column += start - self.text.rfind("\n", 0, start) - 1
         line += self.text.count("\n", 0, start) - 1
+        if end is not None:
+            last = error_at("", self.text, end - 1)
+            if last.line is not None and last.column is not None:
+                line, column = min((line, column), (last.line, last.column))
         return syntax_error(SyntaxError(f"error at {line}:{column}{place[3]}"), self.text)
 
     def _moved(self, error: QueryError, start: int, *, exact: bool) -> QueryError:
@@ -256,13 +264,13 @@ class _Request:
         column = error.column + place.column - 1 if error.line == 2 else error.column
         return type(error)(message, line=place.line + error.line - 2, column=column if exact else None)
 
-    def _scratch(self, header: str, piece: str, start: int) -> ox.Store:
-        """An empty store after a piece of the request, or of its like, which begins at an offset of the request."""
+    def _scratch(self, header: str, piece: str, start: int, end: int) -> ox.Store:
+        """An empty store after a piece of the request, or after its like, between two offsets of the request."""
         store = ox.Store()
         try:
             store.update(f"{header}\n{piece}")
         except SyntaxError as error:
-            raise self._syntax_error(error, start) from error
+            raise self._syntax_error(error, start, end) from error
         except (OSError, RuntimeError, ValueError) as error:
             raise error_at(str(error), self.text, start) from error
         return store
@@ -274,34 +282,36 @@ class _Request:
         if brace is None or brace.text != "{":
             raise self.unexpected(brace)
         end, graphs = _block(self.text, brace.start)
+        graphs = [(opened - brace.start, closed - brace.start) for opened, closed in graphs]
         block = self.text[brace.start : end]
         rest = self.text[first.end : end]
         header = self._header(block)
         insert = first.is_word("INSERT")
         if not insert and _MAY_BE_BLANK.search(block):
-            self._scratch(header, f"DELETE{rest}", first.start)
+            self._scratch(header, f"DELETE{rest}", first.start, end)
         elif insert and "_:" in block:
             self._labelled_data.append((brace.start, end))
-        quads = self._quads(header, f"INSERT{rest}", first.start, block, graphs)
+        quads = self._quads(header, f"INSERT{rest}", (first.start, end), block, graphs)
         return _Operation(_data_change(quads, insert)), end
 
-    def _quads(self, header: str, piece: str, start: int, block: str, graphs: list[tuple[int, int]]) -> list[ox.Quad]:
+    def _quads(
+        self, header: str, piece: str, place: tuple[int, int], block: str, graphs: list[tuple[int, int]]
+    ) -> list[ox.Quad]:
         """The quads of a block of data, whose INSERT DATA is `piece`; blank nodes are new ones.
 
         pyoxigraph's SPARQL parser decides what is valid, its store canonicalises literals. So the block is read once
         more as TriG, which keeps their forms, and believed where both agree.
         """
-        scratch = self._scratch(header, piece, start)
+        scratch = self._scratch(header, piece, *place)
         trig = _as_trig(block, graphs)
+        given: list[ox.Quad] = []
         if trig is not None:
-            try:
+            with contextlib.suppress(SyntaxError):  # as for a list alone: (1 2) .
                 parsed = ox.parse(f"{header}\n{trig}", format=ox.RdfFormat.TRIG, rename_blank_nodes=True)
                 given = list(dict.fromkeys(parsed))
-            except (SyntaxError, ValueError):  # as for TRUE, which TriG has in lower case only
-                return list(scratch)
-            if len(given) >= len(scratch) and all(quad in scratch or _has_blank_node(quad) for quad in given):
-                return given
-        return list(scratch)
+        if len(given) >= len(scratch) and all(quad in scratch or _has_blank_node(quad) for quad in given):
+            return given
+        return _parsed([f"{quad} .\n" for quad in scratch])
 
     def _check_data_labels(self) -> None:
         if len(self._labelled_data) < 2:
@@ -322,7 +332,7 @@ class _Request:
         start = tokens[0].start
         piece = self.text[start:end]
         header = self._header(piece)
-        self._scratch(header, self._inert(self.text, statement), start)
+        self._scratch(header, self._inert(self.text, statement), start, end)
         at = 0
         with_: list[Token] = []
         if tokens[0].is_word("WITH"):
@@ -421,7 +431,7 @@ class _Request:
         changes = [(token.start, token.end, f"<{_MARKER}{token.text[1:]}>") for token in variables]
         block = _spliced(self.text, start, end, changes)
         _, graphs = _block(block, 0)
-        quads = self._quads(header, f"INSERT DATA {block}", start, block, graphs)
+        quads = self._quads(header, f"INSERT DATA {block}", (start, end), block, graphs)
         names = dict.fromkeys(token.text[1:] for token in variables)
         return quads, [name for name in names if name not in self.bindings]
 
@@ -667,10 +677,15 @@ class _Template:
                         break
                 else:
                     found[form % tuple([texts[column] for column in columns])] = None
-        try:
-            return list(ox.parse("".join(found), format=ox.RdfFormat.N_QUADS, lenient=True))
-        except SyntaxError as error:
-            raise QueryError(f"the update makes what is no RDF: {error}") from error
+        return _parsed(found)
+
+
+def _parsed(lines: Iterable[str]) -> list[ox.Quad]:
+    """The quads of N-Quads; QueryError for what is no RDF, such as an rdf:langString without a language."""
+    try:
+        return list(ox.parse("".join(lines), format=ox.RdfFormat.N_QUADS, lenient=True))
+    except SyntaxError as error:
+        raise QueryError(f"the update makes what is no RDF: {error}") from error
 
 
 def _text(term: Term) -> str:

@@ -253,6 +253,17 @@ def test_now_includes_what_is_being_written(birds: World) -> None:
             birds.undo(4)
 
 
+def test_a_difference_outlives_the_transaction_that_it_was_of(birds: World) -> None:
+    with pytest.raises(ZeroDivisionError), birds.transaction():
+        birds.add([("ex:b", "rdfs:label", '"grey heron"')])
+        found = birds.diff(3)
+        raise ZeroDivisionError
+    birds.add([("ex:other", "ex:other", '"something else"')])
+    expected = (rdflib.URIRef(EX + "b"), rdflib.RDFS.label, rdflib.Literal("grey heron"), None)
+    assert found.added[0] == found.added[:1][0] == next(iter(found.added)) == expected
+    assert "grey heron" in found.patch()
+
+
 @pytest.mark.parametrize("wrong", [4, -1])
 def test_a_revision_that_there_is_not_is_a_value_error(wrong: int, birds: World) -> None:
     for ask in (birds.at, birds.diff, birds.undo, lambda number: birds.diff(0, number), birds.patch):
@@ -276,6 +287,7 @@ def test_the_past_is_asked_and_exported(birds: World, tmp_path: Path) -> None:
     names = past.query("SELECT ?name { ?s rdfs:label ?name }", bindings={"s": "ex:a"})
     assert [row.name.value for row in names] == ["red kite"]  # type: ignore[union-attr]
     assert past.query("ASK { ?s ex:count 1 }")
+    assert [str(row.n) for row in past.query("SELECT ?n { ?s ex:count ?n }")] == ["01"]  # type: ignore[union-attr]
     target = tmp_path / "past.ttl"
     assert past.export(target) == 2
     assert "ex:count" in target.read_text()

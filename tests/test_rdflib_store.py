@@ -150,7 +150,7 @@ class LikeMemory(RuleBasedStateMachine):
         assert filled <= listed <= known
 
 
-LikeMemory.TestCase.settings = settings(max_examples=25, stateful_step_count=25)
+LikeMemory.TestCase.settings = settings(stateful_step_count=30)
 test_it_does_what_the_store_in_memory_does = pytest.mark.slow(LikeMemory.TestCase)
 
 

@@ -25,12 +25,15 @@ from numpy.typing import NDArray
 from worlds import maintenance
 from worlds.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, GraphName, Ids, Interner
 from worlds.errors import ConflictError, ParseError, WorldsError
+from worlds.forms import Forms
 from worlds.graph.evaluation import evaluate
+from worlds.graph.given import as_given
 from worlds.graph.patches import Row, read_patch, write_patch
 from worlds.graph.results import Solutions, Triples
 from worlds.graph.sources import sources
 from worlds.graph.terms import format_term, to_object, to_rdflib
-from worlds.quads import NO_QUADS, difference
+from worlds.quads import NO_QUADS, difference, find_quads
+from worlds.sparql import quads_of
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 
@@ -40,7 +43,6 @@ _QUERIES = statements("queries.sql")
 _SQL = statements("history.sql")
 _PAGE = 50_000  # rows read at a time
 _BLOCK = 20_000  # quads whose terms are decoded together
-_BATCH = 5000  # quads looked for at a time
 _PENDING = 100_000  # terms that wait for their ids
 _MOST_DAYS = 1_000_000
 _NEVER = 2**31 - 1  # later than any revision
@@ -87,6 +89,7 @@ class Quads(Sequence[Quad]):
     def __init__(self, dictionary: Dictionary, ids: Ids) -> None:
         self._dictionary = dictionary
         self._ids = ids
+        self._read: list[ox.Quad] | None = None
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -94,18 +97,24 @@ class Quads(Sequence[Quad]):
     def __iter__(self) -> Iterator[Quad]:
         return map(_shown, self.terms())
 
+    def read(self) -> None:
+        """Decode all of them at once."""
+        self._read = list(self.terms())
+
     def terms(self) -> Iterator[ox.Quad]:
         """The quads as pyoxigraph has them."""
-        return _decoded(self._dictionary, self._ids)
+        return _decoded(self._dictionary, self._ids) if self._read is None else iter(self._read)
 
     @overload
     def __getitem__(self, index: int) -> Quad: ...
     @overload
     def __getitem__(self, index: slice) -> Quads: ...
     def __getitem__(self, index: int | slice) -> Quad | Quads:
-        if isinstance(index, slice):
-            return Quads(self._dictionary, self._ids[index])
-        return next(iter(Quads(self._dictionary, self._ids[index][np.newaxis])))
+        whole = isinstance(index, slice)
+        part = Quads(self._dictionary, self._ids[index] if whole else self._ids[index][np.newaxis])
+        if self._read is not None:
+            part._read = self._read[index] if isinstance(index, slice) else [self._read[index]]
+        return part if whole else next(iter(part))
 
     def __repr__(self) -> str:
         return f"<Quads: {len(self)}>"
@@ -153,7 +162,7 @@ class Past:
         self._prefixes = prefixes
         self._term = term
         self._known: Ids | None = None
-        self._store: ox.Store | None = None
+        self._index: tuple[ox.Store, Forms] | None = None
 
     def __enter__(self) -> Past:
         return self
@@ -175,7 +184,7 @@ class Past:
 
     def close(self) -> None:
         """Give the memory back; the next call reads the past again."""
-        self._known = self._store = None
+        self._known = self._index = None
 
     def _ids(self) -> Ids:
         """All rows that there were, markers included, int64 [n, 4]."""
@@ -217,20 +226,25 @@ class Past:
         """Answer a SPARQL query, as `World.query` does. The first one reads the past into an index in memory."""
         values = {name: to_object(value, prefixes=self._prefixes) for name, value in (bindings or {}).items()}
         with self._history.connection.lock:
-            store = self._made()
-        return evaluate(store, query, prefixes=self._prefixes, bindings=values, union=union)
+            if self._index is None:
+                self._index = self._indexed()
+            store, forms = self._index
+        found = evaluate(store, query, prefixes=self._prefixes, bindings=values, union=union)
+        return found if isinstance(found, bool) or not forms else as_given(found, query, forms.restored, values)
 
-    def _made(self) -> ox.Store:
-        if self._store is None:
-            ids = self._ids()
-            dictionary = self._history.dictionary
-            store = ox.Store()
-            markers = ids[:, 0] == 0
-            store.bulk_extend(_decoded(dictionary, ids[~markers]))
-            for graph in _terms(dictionary, ids[markers, 3]):
-                store.add_graph(graph)
-            self._store = store
-        return self._store
+    def _indexed(self) -> tuple[ox.Store, Forms]:
+        ids = self._ids()
+        dictionary = self._history.dictionary
+        store = ox.Store()
+        store.bulk_extend(_decoded(dictionary, ids))
+        for graph in _terms(dictionary, ids[ids[:, 0] == 0, 3]):
+            store.add_graph(graph)
+        objects = np.unique(ids[ids[:, 0] != 0, 2])
+        held = set(objects.tolist())
+        forms = Forms(lambda terms: [number in held for number in dictionary.find(terms)])
+        for start in range(0, len(objects), _BLOCK):
+            forms.learn(_terms(dictionary, objects[start : start + _BLOCK]))
+        return store, forms
 
     def export(
         self, target: str | os.PathLike[str] | BinaryIO, *, format: str | None = None, graph: object = None
@@ -355,7 +369,11 @@ class History:
             if a > b:
                 added, removed = removed, added
             headers = {"id": self._name(b), "prev": self._name(a)}
-            return Diff(self.dictionary, a, b, added, removed, {key: value for key, value in headers.items() if value})
+            found = Diff(self.dictionary, a, b, added, removed, {key: value for key, value in headers.items() if value})
+            if self.connection.in_transaction:  # one that is undone frees its ids, which may come to mean other terms
+                found.added.read()
+                found.removed.read()
+        return found
 
     def _name(self, revision: int) -> ox.NamedNode | None:
         """What the state after a revision is called in patches: the same in every copy of the world."""
@@ -390,10 +408,7 @@ class History:
 
     def _find(self, quads: Ids) -> Ids:
         """(position in `quads`, the revision that added it) of those that hold now, int64 [n, 2]."""
-        rows: list[tuple[int, int]] = []
-        for start in range(0, len(quads), _BATCH):
-            found = self.connection.rows(_QUERIES["find_quads"], (str(quads[start : start + _BATCH].tolist()),))
-            rows += [(start + int(position), revision) for position, _, revision in found]
+        rows = [(position, revision) for position, _, revision in find_quads(self.connection, quads)]
         return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
     def _conflict(self, revision: int, quads: Ids, later: set[int]) -> str:
@@ -572,11 +587,10 @@ def _ordered(ids: Ids) -> Ids:
 
 
 def _decoded(dictionary: Dictionary, ids: Ids) -> Iterator[ox.Quad]:
+    """The quads among rows of ids, without markers."""
     for start in range(0, len(ids), _BLOCK):
         block = ids[start : start + _BLOCK]
-        terms = dictionary.terms(np.unique(block).tolist())
-        subjects, predicates, objects, graphs = (map(terms.__getitem__, column.tolist()) for column in block.T)
-        yield from map(ox.Quad, subjects, predicates, objects, graphs)
+        yield from quads_of(block, dictionary.terms(np.unique(block).tolist()))
 
 
 def _terms(dictionary: Dictionary, ids: Ids) -> list[Any]:

@@ -229,7 +229,8 @@ class SparqlIndex:
     def _open(self, progress: Progress | None) -> None:
         """Make the store: from the cache if there is one that fits, else from the quads."""
         total = self._connection.value(_SQL["count_quads"])
-        if total >= DISK_FROM and Cache.possible(self._connection.file) and not self._writing:
+        # The cache has what is committed; so may an open transaction, until it changes something.
+        if total >= DISK_FROM and Cache.possible(self._connection.file) and not self._steps:
             with reporting("it cannot be used"):
                 if self._take_from_cache():
                     self._catch_up()
@@ -247,10 +248,10 @@ class SparqlIndex:
                 continue
             copy = None
             try:
-                copy, forms = cache.copy(generation)
+                copy, forms = cache.copy(generation, stamp)
                 store = ox.Store(str(copy.folder))
                 self.forms = Forms(self._is_stored, forms)
-            except (OSError, ValueError) as error:
+            except (OSError, RuntimeError, ValueError) as error:
                 if copy is not None:
                     copy.remove()
                 if generation.exists():

@@ -17,8 +17,9 @@ import re
 import secrets
 import shutil
 import time
+import zlib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -31,6 +32,8 @@ FORMAT = 1
 _STAMP = "worlds.json"
 _FORMS = "worlds-forms.json"
 _LOCK = "worlds.lock"
+_TABLE = ".sst"
+_PASSING = re.compile(r"LOCK|LOG.*|worlds\.lock")
 _GENERATION = re.compile(r"r(\d+)-[0-9a-f]{8}")
 
 _log = logging.getLogger("worlds")
@@ -44,6 +47,7 @@ class Stamp:
     revision: int
     recorded: str  # what the world says of that revision; a restored backup may have another of that number
     quads: int
+    files: dict[str, list[int]] = field(default_factory=dict)  # name → size, and CRC-32 of what RocksDB does not check
     engine: str = f"pyoxigraph {version('pyoxigraph')}, format {FORMAT}"
 
 
@@ -97,13 +101,15 @@ class Cache:
         mine = Stamp("", 0, "", 0).engine
         return sorted((item for item in found if item[1].engine == mine), key=lambda item: -item[1].revision)
 
-    def copy(self, generation: Path) -> tuple[Copy, str]:
+    def copy(self, generation: Path, stamp: Stamp) -> tuple[Copy, str]:
         """A copy of a generation, and the forms that were published with it; OSError where it is not whole."""
         copy = self.new_copy()
         try:
-            for entry in generation.iterdir():
-                if entry.suffix not in (".json", ".lock") and not entry.name.startswith("LO"):  # LOCK and LOG
-                    _link(entry, copy.folder / entry.name, share=entry.suffix == ".sst")
+            for name, sum_ in stamp.files.items():
+                if _sum(generation / name) != sum_:
+                    raise OSError(f"{name} is not as it was published")
+                if name != _FORMS:
+                    _link(generation / name, copy.folder / name)
             return copy, (generation / _FORMS).read_text("utf-8")
         except BaseException:
             copy.remove()
@@ -111,8 +117,10 @@ class Cache:
 
     def publish(self, copy: Copy, stamp: Stamp, forms: str) -> Path:
         """Make a copy, whose store must be closed, the newest generation; older ones go."""
-        for name, text in ((_FORMS, forms), (_STAMP, json.dumps(asdict(stamp)))):
-            (copy.folder / name).write_text(text, "utf-8")
+        (copy.folder / _FORMS).write_text(forms, "utf-8")
+        files = (entry for entry in copy.folder.iterdir() if not _PASSING.fullmatch(entry.name))
+        stamp = replace(stamp, files={entry.name: _sum(entry) for entry in files})
+        (copy.folder / _STAMP).write_text(json.dumps(asdict(stamp)), "utf-8")
         target = self.folder / f"r{stamp.revision}-{secrets.token_hex(4)}"
         copy.folder.rename(target)
         copy.release()
@@ -159,8 +167,13 @@ def _young(folder: Path) -> bool:
     return False
 
 
-def _link(source: Path, target: Path, *, share: bool) -> None:
-    if share:
+def _sum(file: Path) -> list[int]:
+    """The size, and the CRC-32 of all but RocksDB's tables, which it checks itself, block by block, as it reads."""
+    return [file.stat().st_size, 0 if file.suffix == _TABLE else zlib.crc32(file.read_bytes())]
+
+
+def _link(source: Path, target: Path) -> None:
+    if source.suffix == _TABLE:
         try:
             os.link(source, target)
             return

@@ -15,7 +15,7 @@ import typer
 from worlds.cli.options import Command, EmbedderName, Json, WorldPath, examples, opened
 from worlds.cli.table import table
 from worlds.cli.terminal import clean, counted, note, output, write_json, write_utf8
-from worlds.cli.write import _note_pending, _report
+from worlds.cli.write import Author, Message, _note_pending, _report
 
 if TYPE_CHECKING:
     from worlds.gate import Change
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 50  # quads of a difference that are printed for people, of each kind
 
-Author = Annotated[str | None, typer.Option(help="Who made this change, for the history.")]
-Message = Annotated[str | None, typer.Option("--message", "-m", help="Why, for the history.")]
 Revision = Annotated[int, typer.Argument(metavar="REVISION", help="Its number in the log.", show_default=False)]
 From = Annotated[int, typer.Argument(metavar="A", help="A revision, or 0 for the empty world.", show_default=False)]
 To = Annotated[int | None, typer.Argument(metavar="[B]", help="Another revision.", show_default="now")]
@@ -143,10 +141,7 @@ def undo(
 
 
 def _finish(world: World, change: Change, began: float, json: bool, nothing: str) -> None:
-    if change.revision is None and not json:
-        output().print(nothing)
-        return
-    _report(world, change, time.perf_counter() - began, as_json=json)
+    _report(world, change, time.perf_counter() - began, as_json=json, nothing=nothing)
     if change.chunks:
         _note_pending(world, change)
 
