@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, TypeAlias
 
 import pyoxigraph as ox
 
 from worlds.errors import QueryError
-from worlds.graph.results import Solutions, Triples, projected_variables, tokens
+from worlds.graph.guard import DEEPEST, Functions, check, with_room
+from worlds.graph.limits import CAN_FORK, Child, Writer, deadline_of, in_time
+from worlds.graph.results import Solutions, Triples, projected_variables
 from worlds.graph.terms import format_term
+from worlds.graph.tokens import scan
 
-DEEPEST = 256  # nested groups and brackets; pyoxigraph's parser overflows its stack somewhere beyond a thousand
+__all__ = ["DEEPEST", "Selected", "evaluate", "run", "syntax_error"]
+
 _PLACE = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
+_TSV, _JSON = ox.QueryResultsFormat.TSV, ox.QueryResultsFormat.JSON
+
+
+class Selected(list[ox.QuerySolution]):
+    """The solutions of a SELECT, with its variables as pyoxigraph orders them."""
+
+    def __init__(self, solutions: Iterable[ox.QuerySolution], variables: Sequence[ox.Variable]) -> None:
+        super().__init__(solutions)
+        self.variables = variables
+
+
+Found: TypeAlias = Selected | list[ox.Triple] | bool
 
 
 def evaluate(
@@ -23,23 +41,34 @@ def evaluate(
     prefixes: Mapping[str, str],
     bindings: Mapping[str, Any] | None = None,
     union: bool = False,
-    functions: Mapping[ox.NamedNode, Any] | None = None,
+    timeout: float | None = None,
+    max_results: int | None = None,
+    max_memory: int | None = None,
+    allow_network: bool | Collection[str] = False,
+    functions: Functions | None = None,
 ) -> Solutions | Triples | bool:
     """Answer a query: `Solutions` for SELECT, a bool for ASK, `Triples` for CONSTRUCT and DESCRIBE.
 
     Everything is fetched before it returns, so that later writes to the store change nothing; terms are made when
-    they are read. QueryError as for `run`.
+    they are read. Limits and errors as for `run`.
     """
-    found = run(store, query, prefixes=prefixes, bindings=bindings, union=union, functions=functions)
-    try:
-        if isinstance(found, ox.QuerySolutions):
-            names = projected_variables(query, [variable.value for variable in found.variables])
-            return Solutions(list(found), names)
-        if isinstance(found, ox.QueryTriples):
-            return Triples(list(found), prefixes)
-        return bool(found)
-    except (OSError, RuntimeError, ValueError) as error:
-        raise QueryError(f"the query failed while it ran: {error}") from error
+    found = run(
+        store,
+        query,
+        prefixes=prefixes,
+        bindings=bindings,
+        union=union,
+        timeout=timeout,
+        max_results=max_results,
+        max_memory=max_memory,
+        allow_network=allow_network,
+        functions=functions,
+    )
+    if isinstance(found, bool):
+        return found
+    if isinstance(found, Selected):
+        return Solutions(found, projected_variables(query, [variable.value for variable in found.variables]))
+    return Triples(found, prefixes)
 
 
 def run(
@@ -51,18 +80,33 @@ def run(
     union: bool = False,
     default_graphs: Sequence[Any] | None = None,
     named_graphs: Sequence[Any] | None = None,
-    functions: Mapping[ox.NamedNode, Any] | None = None,
-) -> ox.QuerySolutions | ox.QueryTriples | ox.QueryBoolean:
-    """pyoxigraph's own answer. `default_graphs` are merged to be the default graph; `union` merges all graphs.
+    timeout: float | None = None,
+    max_results: int | None = None,
+    max_memory: int | None = None,
+    allow_network: bool | Collection[str] = False,
+    functions: Functions | None = None,
+) -> Found:
+    """What pyoxigraph answers, all of it. `default_graphs` are merged to be the default graph; `union` merges all.
 
-    QueryError, with line and column where the parser tells, for what does not parse, is nested deeper than DEEPEST,
-    or asks another endpoint (SERVICE): queries reach no network.
+    `timeout`, in seconds, and `max_memory`, in bytes on top of what the process holds, stop the query wherever it is:
+    it then runs in a forked child, whose answer is the same (see `limits`). Where nothing can be forked, `timeout` is
+    looked at between solutions only, and `max_memory`, which needs Linux, is a QueryError. More than `max_results`
+    solutions or triples are a QueryError too, before more are fetched. SERVICE reaches the hosts that `allow_network`
+    names, or all. `functions` are called in this thread and process; what they raise is an unbound value.
+
+    QueryError, with line and column where the parser tells, for what does not parse, cannot be evaluated, or is too
+    deep or long (see `guard`); QueryTimeout. ValueError for what is no limit.
     """
-    _guard(query)
+    for name, limit in (("max_results", max_results), ("max_memory", max_memory)):
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+            raise ValueError(f"{name} is a whole number above 0, not {limit!r}")
+    deadline = deadline_of(timeout)
+    check(query, allow_network=allow_network)
     bindings = {name.lstrip("?$"): term for name, term in (bindings or {}).items()}
     if bindings:
         query, bindings = _written_in(query, bindings)
-    try:
+
+    def ask(functions: Functions | None) -> ox.QuerySolutions | ox.QueryTriples | ox.QueryBoolean:
         return store.query(
             query,
             prefixes=dict(prefixes),
@@ -72,30 +116,88 @@ def run(
             named_graphs=None if named_graphs is None else list(named_graphs),
             custom_functions=dict(functions) if functions else None,
         )
+
+    def fetch(functions: Functions | None) -> Found:
+        found = ask(functions)
+        if isinstance(found, ox.QuerySolutions):
+            solutions = found if deadline is None else in_time(found, deadline)
+            return Selected(_fetched(solutions, max_results), found.variables)
+        if isinstance(found, ox.QueryTriples):
+            triples = found if max_results is None else _distinct(found)
+            return _fetched(triples if deadline is None else in_time(triples, deadline), max_results)
+        return bool(found)
+
+    def write(functions: Functions | None, out: Writer) -> None:
+        _write(ask(functions), out)
+
+    def fork(_: Functions | None) -> Child:
+        return Child(write, functions=functions, deadline=deadline, max_memory=max_memory)
+
+    with _query_errors(query):
+        if max_memory is None and (deadline is None or not CAN_FORK):
+            return with_room(query, fetch, functions)
+        with with_room(query, fork) as child:
+            return _read(child, max_results)
+
+
+@contextlib.contextmanager
+def _query_errors(query: str) -> Iterator[None]:
+    """Turns what pyoxigraph raises into QueryErrors."""
+    try:
+        yield
     except SyntaxError as error:
         raise syntax_error(error, query) from error
-    except (OSError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError, MemoryError) as error:
         raise QueryError(f"the query cannot be answered: {error}") from error
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":  # a BaseException, as a KeyboardInterrupt is
+            raise QueryError(f"the query cannot be answered, pyoxigraph failed: {error}") from error
+        raise
 
 
-def _guard(query: str) -> None:
-    if not isinstance(query, str):
-        raise TypeError(f"a query is a str, not {type(query).__name__}")
-    deep = query.count("{") + query.count("(") + query.count("[") > DEEPEST
-    if not deep and "service" not in query.lower():
-        return
-    depth = 0
-    for token in tokens(query):
-        mark = token["mark"]
-        if mark is None:
-            if token["word"] and token["word"].upper() == "SERVICE":
-                raise _at("SERVICE is not allowed: queries reach no network", query, token.start())
-        elif mark in "{([":
-            depth += 1
-            if depth > DEEPEST:
-                raise _at(f"nested deeper than {DEEPEST}", query, token.start())
-        elif mark in "})]":
-            depth -= 1
+def _fetched(items: Iterable[Any], most: int | None) -> list[Any]:
+    if most is None:
+        return list(items)
+    fetched = list(islice(items, most + 1))
+    if len(fetched) > most:
+        raise QueryError(f"the query has more than {most:,} results, its limit")
+    return fetched
+
+
+def _distinct(triples: Iterable[ox.Triple]) -> Iterator[ox.Triple]:
+    seen = set()
+    for triple in triples:
+        if triple not in seen:
+            seen.add(triple)
+            yield triple
+
+
+# The child's answer: a letter, then the solutions as TSV, which is read twice as fast as JSON but has no rows without
+# columns, or the triples as N-Triples.
+
+
+def _write(found: ox.QuerySolutions | ox.QueryTriples | ox.QueryBoolean, out: Writer) -> None:
+    if isinstance(found, ox.QuerySolutions):
+        out.write(b"T" if found.variables else b"J")
+        found.serialize(out, format=_TSV if found.variables else _JSON)  # type: ignore[arg-type]  # a stream
+    elif isinstance(found, ox.QueryTriples):
+        out.write(b"N")
+        found.serialize(out, format=ox.RdfFormat.N_TRIPLES)  # type: ignore[arg-type]  # a stream
+    else:
+        out.write(b"1" if found else b"0")
+
+
+def _read(child: Child, max_results: int | None) -> Found:
+    form = child.read(1)
+    if form in (b"T", b"J"):
+        found = ox.parse_query_results(child, format=_TSV if form == b"T" else _JSON)  # type: ignore[arg-type]
+        assert isinstance(found, ox.QuerySolutions)
+        return Selected(_fetched(found, max_results), found.variables)
+    if form == b"N":
+        quads = ox.parse(child, format=ox.RdfFormat.N_TRIPLES, lenient=True)  # type: ignore[arg-type]
+        return _fetched(_distinct(quad.triple for quad in quads), max_results)
+    child.read()
+    return form == b"1"
 
 
 def _written_in(query: str, bindings: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -105,37 +207,33 @@ def _written_in(query: str, bindings: Mapping[str, Any]) -> tuple[str, dict[str,
     """
     clause: list[str] = []
     depth = 0
-    for token in tokens(query):
-        if token["word"] and token["word"].upper() in ("ASK", "CONSTRUCT", "DESCRIBE") and not clause:
+    for token in scan(query):
+        if token.is_word("ASK", "CONSTRUCT", "DESCRIBE") and not clause:
             return query, dict(bindings)
-        if token["word"] and token["word"].upper() == "SELECT" and not clause:
+        if token.is_word("SELECT") and not clause:
             clause.append("SELECT")
         elif clause:
-            if token["mark"] == "{" or (token["word"] and token["word"].upper() in ("WHERE", "FROM")):
+            if token.text == "{" or token.is_word("WHERE", "FROM"):
                 break
-            depth += {"(": 1, ")": -1}.get(token["mark"] or "", 0)
+            depth += {"(": 1, ")": -1}.get(token.text, 0)
             if depth == 0:
-                clause.append(token["mark"] or token["variable"] or "")
+                clause.append(token.text[1:] if token.kind == "variable" else token.text)
     if "*" in clause:
         return query, dict(bindings)
     hidden = {name: term for name, term in bindings.items() if name not in clause}
+    if not hidden:
+        return query, dict(bindings)
     pieces: list[str] = []
     at = 0
-    for token in tokens(query):
-        name = token["variable"]
-        if name in hidden:
+    for token in scan(query):
+        if token.kind == "variable" and (name := token.text[1:]) in hidden:
             term = hidden[name]
             if isinstance(term, ox.BlankNode):
                 raise QueryError(f"?{name} is bound to a blank node, so the SELECT must give it too: SELECT ?{name} …")
-            pieces += [query[at : token.start()], format_term(term)]
-            at = token.end()
+            pieces += [query[at : token.start], format_term(term)]
+            at = token.end
     pieces.append(query[at:])
     return "".join(pieces), {name: term for name, term in bindings.items() if name not in hidden}
-
-
-def _at(message: str, query: str, offset: int) -> QueryError:
-    before = query[:offset]
-    return QueryError(message, line=before.count("\n") + 1, column=offset - before.rfind("\n"))
 
 
 def syntax_error(error: SyntaxError, query: str) -> QueryError:

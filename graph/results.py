@@ -6,7 +6,6 @@ import csv
 import importlib
 import io
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
 
@@ -14,6 +13,7 @@ import pyoxigraph as ox
 
 from worlds.graph.formats import escape_xml, serialize
 from worlds.graph.terms import XSD, Term, format_term, to_python, to_rdflib
+from worlds.graph.tokens import scan
 
 if TYPE_CHECKING:
     import rdflib
@@ -304,41 +304,23 @@ _WRITERS: dict[str, Callable[[Sequence[str], list[Solution]], str]] = {
 
 # --- the order of SELECT * ------------------------------------------------------------------------------
 
-_TOKEN = re.compile(
-    r"""
-      \#[^\r\n]*                                                            # a comment
-    | <[^<>"{}|^`\\\x00-\x20]*>                                             # an IRI
-    | '''(?:'{0,2}(?:[^'\\]|\\.))*''' | \"""(?:"{0,2}(?:[^"\\]|\\.))*\"""   # strings
-    | '(?:[^'\\\r\n]|\\.)*' | "(?:[^"\\\r\n]|\\.)*"
-    | [?$](?P<variable>[\w\u00b7\u203f\u2040]+)
-    | @[A-Za-z]+(?:-[A-Za-z0-9]+)*                                          # a language
-    | (?P<word>[\w.:\u00b7-]+)                                              # a keyword, a name, a number
-    | (?P<mark>\S)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-
-
-def tokens(query: str) -> Iterator[re.Match[str]]:
-    """The tokens of a query that have a group of `_TOKEN`: `variable`, `word` or `mark`."""
-    return (match for match in _TOKEN.finditer(query) if match.lastgroup)
-
-
 def projected_variables(query: str, oxigraph_variables: Sequence[str]) -> list[str]:
     """The variables of a SELECT in query order: for `SELECT *`, by their first appearance in the text.
 
     `oxigraph_variables` are those that pyoxigraph gives, which for `SELECT *` are in no useful order.
     """
-    found_tokens = tokens(query)
-    for match in found_tokens:
-        if match["word"] and match["word"].upper() == "SELECT":
+    if "*" not in query:
+        return list(oxigraph_variables)
+    tokens = scan(query)
+    for token in tokens:
+        if token.is_word("SELECT"):
             break
-    for match in found_tokens:
-        if not match["word"] or match["word"].upper() not in ("DISTINCT", "REDUCED"):
-            if match["mark"] != "*":
+    for token in tokens:
+        if not token.is_word("DISTINCT", "REDUCED"):
+            if token.text != "*":
                 return list(oxigraph_variables)
             break
-    seen = dict.fromkeys(match["variable"] for match in found_tokens if match["variable"])
+    seen = dict.fromkeys(token.text[1:] for token in tokens if token.kind == "variable")
     found = [name for name in seen if name in oxigraph_variables]
     return found + [name for name in oxigraph_variables if name not in seen]
 

@@ -20,7 +20,9 @@ from typing import Any, Literal, Protocol, TypeAlias
 import pyoxigraph as ox
 
 from worlds.errors import FilterError, QueryError, WorldsError
-from worlds.graph.evaluation import DEEPEST, syntax_error
+from worlds.graph.evaluation import syntax_error
+from worlds.graph.guard import check, with_room
+from worlds.graph.limits import in_time
 from worlds.graph.shape import Element, Path, Shape, exclusions, surroundings
 from worlds.graph.terms import XSD, Term, format_term, to_python
 from worlds.graph.tokens import Token, error_at, tokenize
@@ -143,13 +145,15 @@ def rewrite(
     prefixes: Mapping[str, str],
     searcher: Searcher,
     bindings: Mapping[str, Term] | None = None,
+    deadline: float | None = None,
 ) -> Rewritten:
     """Perform the searches of a query, and put their solutions in their place.
 
     `prefixes` need no declaration, nor does `w:`; `bindings` are the values of variables that the caller gives.
     A query that holds no search comes back as it is. QueryError, with line and column, for a query that does not
-    parse, for a property or value that is wrong, and for more than MOST_SEARCHES searches in one block;
-    EmbedderError where a search or function needs an embedder that is not there.
+    parse, for a property or value that is wrong, and for more than MOST_SEARCHES searches in one block; QueryTimeout
+    if `deadline`, by `time.monotonic`, has passed before a search; EmbedderError where a search or function needs an
+    embedder that is not there.
     """
     known = {"w": NAMESPACE, **prefixes}
     tokens = tokenize(query)
@@ -164,26 +168,25 @@ def rewrite(
         return Rewritten(query, known, functions)
     _check(query, tokens, known)
     given = {name.lstrip("?$"): term for name, term in (bindings or {}).items()}
-    text = _Rewriting(query, tokens, names, known, searcher, functions, given).text()
+    try:
+        text = _Rewriting(query, tokens, names, known, searcher, functions, given, deadline).text()
+    except RecursionError:
+        raise QueryError("nested too deeply for a query with a search") from None
     return Rewritten(text, known, functions)
 
 
 def _check(query: str, tokens: Sequence[Token], prefixes: Mapping[str, str]) -> None:
     """Raise what the parser has to say of the query as it was written, with its places in it."""
-    depth = 0
+    check(query, tokens, allow_network=True)
     pieces: list[str] = []
     at = 0
     for token in tokens:
-        if token.kind == "mark":
-            depth += token.text in "{([" and 1
-            depth -= token.text in "})]" and 1
-            if depth > DEEPEST:
-                raise error_at(f"nested deeper than {DEEPEST}", query, token.start)
-        elif token.is_word("SERVICE", "SILENT"):  # GRAPH has the same grammar, and asks nobody
+        if token.is_word("SERVICE", "SILENT"):  # GRAPH has the same grammar, and asks nobody
             pieces += [query[at : token.start], "GRAPH  " if token.is_word("SERVICE") else "      "]
             at = token.end
+    text = "".join([*pieces, query[at:]])
     try:
-        ox.Store().query("".join([*pieces, query[at:]]), prefixes=dict(prefixes))
+        with_room(text, lambda _: ox.Store().query(text, prefixes=dict(prefixes)))
     except SyntaxError as error:
         raise syntax_error(error, query) from error
 
@@ -251,6 +254,7 @@ class _Rewriting:
         searcher: Searcher,
         functions: dict[ox.NamedNode, Function],
         bindings: Mapping[str, Term],
+        deadline: float | None,
     ) -> None:
         self.query = query
         self.tokens = tokens
@@ -259,6 +263,7 @@ class _Rewriting:
         self.searcher = searcher
         self.functions = functions
         self.bindings = bindings
+        self.deadline = deadline
         self.shape = Shape(query, tokens)
         self._terms: list[Term] = []  # what the query's text cannot hold
         taken = {token.text[1:] for token in tokens if token.kind == "variable"}
@@ -510,7 +515,8 @@ class _Rewriting:
         names = {name for name, _ in search.outputs}
         wanted = {"textScore" if name == "jenaScore" else name for name in names}
         found: list[dict[str, Term | None]] = []
-        for values, subjects in self._resolved(search, None if bound else search.subject):
+        resolved = self._resolved(search, None if bound else search.subject)
+        for values, subjects in in_time(resolved, self.deadline):
             options = self._options(search, values)
             try:
                 rows = self.searcher.search(options, [bound] if bound else subjects, wanted)

@@ -16,7 +16,8 @@ from typing import NamedTuple, Protocol, TypeAlias
 import pyoxigraph as ox
 
 from worlds.errors import IntegrityError, QueryError, QueryTimeout, WorldsError
-from worlds.graph.evaluation import DEEPEST, syntax_error
+from worlds.graph.evaluation import syntax_error
+from worlds.graph.guard import DEEPEST, check, with_room
 from worlds.graph.terms import Term, format_term
 from worlds.graph.tokens import Token, error_at, scan, tokenize
 
@@ -217,13 +218,13 @@ class _Request:
                     break
                 if token.text in _OPENING:
                     opened.append((token.text, len(tokens)))
-                    if len(opened) > DEEPEST:
-                        raise error_at(f"nested deeper than {DEEPEST}", self.text, token.start)
                 elif token.text in _CLOSING and any(mark == _CLOSING[token.text] for mark, _ in reversed(opened)):
                     while (last := opened.pop())[0] != _CLOSING[token.text]:
                         pass  # what an expression such as ?a<<iri> seemed to open
                     closing[last[1]] = len(tokens)
             tokens.append(token)
+        if len(tokens) > DEEPEST:
+            check(self.text, tokens, allow_network=True)  # whether SERVICE may is the target's affair
         return _Statement(tokens, closing, tokens[-1].end)
 
     # --- errors
@@ -332,7 +333,8 @@ class _Request:
         start = tokens[0].start
         piece = self.text[start:end]
         header = self._header(piece)
-        self._scratch(header, self._inert(self.text, statement), start, end)
+        inert = self._inert(self.text, statement)
+        with_room(inert, lambda _: self._scratch(header, inert, start, end))
         at = 0
         with_: list[Token] = []
         if tokens[0].is_word("WITH"):
@@ -402,7 +404,9 @@ class _Request:
         changes: list[tuple[int, int, str]] = []
         last = len(tokens) - 1
         opened = next((index for index, closed in closing.items() if closed == last), None)
-        if opened is not None and tokens[last].text == "}" and not _is_delete_where(tokens):
+        if _is_delete_where(tokens):
+            changes += [(tokens[1].start, tokens[1].end, "     "), (end, end, " WHERE { FILTER(false) }")]
+        elif opened is not None and tokens[last].text == "}":
             if tokens[opened + 1].is_word("SELECT"):  # no FILTER can stand beside it
                 brace = tokens[opened]
                 spaced = text[brace.start - 1 : brace.start] == " " and brace.start > start
@@ -448,7 +452,7 @@ class _Request:
             bound = f"INSERT {{}} WHERE {pattern}"
             request = _Request(bound, {}, {})
             inert = request._inert(bound, request._statement(next(scan(bound))))
-            ox.Store().update(f"{header}\n{inert}")
+            with_room(inert, lambda _: ox.Store().update(f"{header}\n{inert}"))
         except (SyntaxError, ValueError, RuntimeError) as error:
             message = "with its bindings this pattern is no SPARQL: a term stands where it cannot"
             raise error_at(message, self.text, start) from error
@@ -681,7 +685,7 @@ class _Template:
 
 
 def _parsed(lines: Iterable[str]) -> list[ox.Quad]:
-    """The quads of N-Quads; QueryError for what is no RDF, such as an rdf:langString without a language."""
+    """The quads of N-Quads; QueryError for what cannot be read back, such as an IRI with a space in it."""
     try:
         return list(ox.parse("".join(lines), format=ox.RdfFormat.N_QUADS, lenient=True))
     except SyntaxError as error:

@@ -89,6 +89,9 @@ class HistoryMachine(RuleBasedStateMachine):
         assert change.revision == len(self.states)
         assert (change.added, change.removed) == (len(after - self.now), len(self.now - after))
         self.states.append(after)
+        self.forget()
+
+    def forget(self) -> None:
         if self.world.retention.revisions is not None:
             self.first = max(self.first, len(self.states) - self.world.retention.revisions)
 
@@ -113,8 +116,7 @@ class HistoryMachine(RuleBasedStateMachine):
         assert quads_of(self.world) == after
         if after != self.now:
             self.states.append(after)
-            if self.world.retention.revisions is not None:
-                self.first = max(self.first, len(self.states) - self.world.retention.revisions)
+            self.forget()
 
     @rule(quads=some_quads)
     def load(self, quads: list[ox.Quad]) -> None:
@@ -161,6 +163,7 @@ class HistoryMachine(RuleBasedStateMachine):
     @rule(revisions=st.sampled_from([None, 0, 4]))
     def retain(self, revisions: int | None) -> None:
         self.world.retention = Retention(revisions=revisions)
+        self.forget()
 
     @rule(a=picks, b=picks)
     def compare(self, a: int, b: int) -> None:
@@ -477,8 +480,8 @@ def test_a_time_forgets_what_is_older(birds: World, monkeypatch: pytest.MonkeyPa
     assert birds.prune(datetime.datetime(2025, 1, 2, 5, 0, tzinfo=zone)) == 1, "the second is as old as that"
     with pytest.raises(ValueError, match="no time zone"):
         birds.prune(datetime.datetime(2025, 1, 2))
-    birds.retention = Retention(days=7)
     birds.add([("urn:a", "urn:p", "urn:b")])
+    birds.retention = Retention(days=7)
     assert [entry.revision for entry in birds.history()] == [4]
     assert birds.prune(datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=1)) == 1
 
@@ -488,18 +491,18 @@ def test_a_retention_is_kept_in_the_file_and_applied_after_every_write(path: Pat
         assert world.retention == Retention(None, None)
         for number in range(5):
             world.add([("urn:a", "urn:p", number)])
-        world.retention = Retention(revisions=3)
-        assert len(world.history()) == 5
+        world.retention = Retention(revisions=4)
+        assert len(world.history()) == 4
     with worlds.open(path, embedder=None) as world:
-        assert world.retention == Retention(revisions=3)
+        assert world.retention == Retention(revisions=4)
         with world.transaction():
             world.add([("urn:a", "urn:p", 5)])
             world.remove([("urn:a", "urn:p", 0)])
-            assert len(world.history()) == 5
-        assert [entry.revision for entry in world.history()] == [6, 5, 4]
+            assert [entry.revision for entry in world.history()] == [5, 4, 3, 2]
+        assert [entry.revision for entry in world.history()] == [6, 5, 4, 3]
         world.retention = Retention(revisions=1, days=1)
         world.add([("urn:a", "urn:p", 6)])
-        assert len(world.history()) == 4, "either of them keeps"
+        assert len(world.history()) == 5, "either of them keeps"
         assert world.check().ok
         with pytest.raises(TypeError):
             world.retention = 3  # type: ignore[assignment]

@@ -252,6 +252,19 @@ def test_a_graph_that_was_made_stays_while_it_is_empty(path: Path) -> None:
     dataset.close()
 
 
+def test_asking_for_a_graph_that_has_triples_writes_nothing(world: worlds.World, dataset: Any) -> None:
+    world.add([(A, P, B, G)])
+    assert len(dataset.graph(G)) == 1
+    assert len(world.history()) == 1
+
+
+def test_an_empty_graph_that_sparql_cannot_name_is_known_while_the_store_is_open(dataset: Any) -> None:
+    dataset.graph(NODE)
+    assert {graph.identifier for graph in dataset.graphs()} == {DATASET_DEFAULT_GRAPH_ID, NODE}
+    dataset.remove_graph(NODE)
+    assert {graph.identifier for graph in dataset.graphs()} == {DATASET_DEFAULT_GRAPH_ID}
+
+
 # --- opening ----------------------------------------------------------------------------------------------------------
 
 
@@ -299,6 +312,7 @@ def test_a_folder_holds_its_world_in_a_file(tmp_path: Path) -> None:
     dataset.add((A, P, B))
     assert (tmp_path / FILE).is_file()
     (tmp_path / "other").write_text("kept")
+    (tmp_path / f"{FILE}-sparql").mkdir(exist_ok=True)
     dataset.destroy(str(tmp_path))
     assert [file.name for file in tmp_path.iterdir()] == ["other"]
     dataset.destroy(str(tmp_path))
@@ -359,6 +373,7 @@ def test_a_transaction_is_kept_or_undone_as_a_whole(
     dataset.add((A, P, B))
     dataset.rollback()
     dataset.commit()
+    assert len(dataset) == 4
     assert len(world.history()) == 2
 
 

@@ -155,7 +155,7 @@ UPDATES = {
     "delete insert": "DELETE { ?s :p ?o } INSERT { ?s :q ?o . ?s :p 7 } WHERE { ?s :p ?o }",
     "delete insert, the same": "DELETE { ?s :p ?o } INSERT { ?s :p ?o } WHERE { ?s :p ?o }",
     "variables in another order": "INSERT { ?z :w ?b . ?b :w ?a } WHERE { ?a :p ?b BIND(:z AS ?z) }",
-    "with": "WITH :g DELETE { ?s :p ?o } INSERT { ?s :q ?h GRAPH :h { ?s :q 1 } } WHERE { ?s :p ?o GRAPH :h { :a :p ?h } }",
+    "with": "WITH :g DELETE {?s :p ?o} INSERT { ?s :q 1 GRAPH :h {:h :q ?h} } WHERE { ?s :p ?o GRAPH :h { ?t :p ?h }}",
     "with and using": "WITH :g INSERT { ?s :q ?o } USING :h USING <urn:x:none> WHERE { ?s :p ?o }",
     "using": "INSERT { ?s :all ?o } USING :g USING :h WHERE { ?s :p ?o }",
     "using hides": "INSERT { ?s :all ?o } USING :g WHERE { GRAPH ?g { ?s :p ?o } }",
@@ -456,6 +456,14 @@ def test_deep_nesting_is_refused(opening: str, closing: str, shape: str) -> None
     run(shape.format(opening * 100 + core + closing * 100))
     error = refused(shape.format(opening * 20_000 + core + closing * 20_000))
     assert "nested deeper than 256" in str(error)
+
+
+def test_a_long_pattern_does_not_crash_the_check() -> None:
+    with pytest.raises(QueryError, match="not done"):
+        run(f"INSERT {{ :a :p 1 }} WHERE {{ FILTER({'1+' * 6000}1) }}", failure=QueryError("not done"))
+    with pytest.raises(QueryError, match="not done"):
+        run(f"DELETE WHERE {{ {'?s :p ?o . ' * 900} }}", failure=QueryError("not done"))
+    assert "tokens" in str(refused(f"INSERT {{ :a :p 1 }} WHERE {{ {'?s :p ?o . ' * 9000} }}"))
 
 
 # --- bindings ---------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The W3C tests of SPARQL 1.1 and 1.2, each through a world of its own; see docs/conformance.md."""
+"""The W3C tests of SPARQL 1.0, 1.1 and 1.2, each through a world of its own; see docs/conformance.md."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def expected_result(test: W3CTest) -> Table | bool:
 
 def read_from(test: W3CTest, query: str) -> Iterator[str]:
     """The files that a query names after FROM."""
-    words = list(tokenize(query))
+    words = tokenize(query)
     for before, token in itertools.pairwise(words):
         if token.kind == "iri" and (before.is_word("FROM") or before.is_word("NAMED")):
             yield urljoin(test.action, token.text[1:-1])
@@ -209,7 +209,7 @@ def check_solutions(test: W3CTest, query: str, found: Solutions) -> None:
 
 def in_query_order(query: str, names: list[str]) -> list[str]:
     """The names as the SELECT clause has them; for `SELECT *`, as they first appear."""
-    words = list(tokenize(query))
+    words = tokenize(query)
     select = next(place for place, token in enumerate(words) if token.is_word("SELECT"))
     star = next(token for token in words[select + 1 :] if not token.is_word("DISTINCT", "REDUCED")).text == "*"
     depth, clause = 0, []
@@ -224,7 +224,7 @@ def in_query_order(query: str, names: list[str]) -> list[str]:
 
 def is_ordered(query: str) -> bool:
     """Whether an ORDER BY follows the outermost group."""
-    words = list(tokenize(query))
+    words = tokenize(query)
     last = max(place for place, token in enumerate(words) if token.text == "}")
     return any(token.is_word("ORDER") for token in words[last:])
 

@@ -48,17 +48,19 @@ def files() -> dict[str, bytes]:
         shared = os.environ.get("WORLDS_SHARED_DATA")
         folder = Path(shared) if shared else Path(__file__).resolve().parents[2] / "shared" / "data"
         place = folder / "w3c-rdf-tests.tgz"
+    found: dict[str, bytes] = {}
     if place.is_dir():
         root = place / "rdf-tests" if (place / "rdf-tests").is_dir() else place
-        return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
-    if not place.is_file():
+        found = {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*.*") if path.is_file()}
+    elif place.is_file():
+        with tarfile.open(place) as archive:
+            for member in archive:
+                content = archive.extractfile(member)
+                if content is not None:
+                    found[member.name.removeprefix("./").partition("/")[2]] = content.read()
+    if not {"sparql/sparql11/manifest-all.ttl", "rdf/rdf12/manifest.ttl"} <= found.keys():
         raise NotHereError(f"the W3C tests are not in {place}; WORLDS_W3C_TESTS names another archive or folder")
-    with tarfile.open(place) as archive:
-        return {
-            member.name.partition("/")[2]: content.read()
-            for member in archive
-            if (content := archive.extractfile(member)) is not None
-        }
+    return found
 
 
 def read(iri: str) -> bytes:

@@ -99,10 +99,10 @@ class Forms:
                 self._add(text, text)
         fresh: dict[str, Any] = {}
         for given, stored in zip(odd, canonical(odd) if odd else (), strict=True):
-            if given != stored:
-                key = format_term(stored)
-                if key not in self._given:
-                    fresh[key] = stored
+            key = format_term(stored)
+            if key not in self._given and given != stored:
+                fresh[key] = stored
+            if key in self._given or given != stored:
                 self._add(key, format_term(given))
         for key, known in zip(fresh, self._is_stored(list(fresh.values())), strict=True):
             if known:

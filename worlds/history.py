@@ -302,18 +302,19 @@ class History:
         """The last revision, or the one that is being written."""
         return self.last + (1 if self.connection.in_transaction else 0)
 
-    def check(self, revision: object, *, first: int | None = None) -> int:
-        """The number of a revision after which it can be told how the world was (`first`: another first one)."""
+    def check(self, revision: object) -> int:
+        """The number of a revision after which it can be told how the world was; 0 is the world before the first."""
         if not _number(revision) or not isinstance(revision, Integral):
             raise TypeError(f"a revision is a whole number, not {revision!r}")
-        number, last, horizon = int(revision), self.last, self.first
+        number, last = int(revision), self.last
         if number < 0 or number > last:
             raise ValueError(f"there is no revision {number}: the last one is {last}")
-        if number < (horizon - 1 if first is None else max(first, horizon)):
-            if number == 0 and horizon == 1:
-                raise ValueError("there is no revision 0: it stands for the empty world")
-            raise WorldsError(f"revision {number} is forgotten: history begins with revision {horizon}")
+        self._require(number, self.first - 1)
         return number
+
+    def _require(self, revision: int, first: int) -> None:
+        if revision < first:
+            raise WorldsError(f"revision {revision} is forgotten: history begins with revision {self.first}")
 
     # -- states ---------------------------------------------------------------------------------------------------
 
@@ -394,7 +395,10 @@ class History:
 
         ConflictError where a later revision has done so for some of its quads already; `force` leaves those out.
         """
-        revision = self.check(revision, first=1)
+        revision = self.check(revision)
+        if revision == 0:
+            raise ValueError("there is no revision 0: it stands for the empty world")
+        self._require(revision, self.first)
         held, gone = self._held(revision - 1, revision), self._gone(revision - 1, _NEVER)
         lost, taken = gone[gone[:, 4] == revision, :4], gone[gone[:, 5] == revision, :4]
         back, again = self._find(lost), self._find(taken)  # those that hold now, in spite of a later revision or by it

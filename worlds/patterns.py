@@ -53,7 +53,7 @@ class Patterns:
             s, p, o, g = (_ANY if term is None else known[term] for term in terms)
             if s is None or p is None or o is None or g is None:
                 return NO_QUADS
-            return (self._read(s, p, o, DEFAULT_GRAPH_ID if named is not graph else g))
+            return unique_quads(self._read(s, p, o, DEFAULT_GRAPH_ID if named is not graph else g))
 
     def _read(self, s: int, p: int, o: int, g: int) -> Ids:
         if s != _ANY:

@@ -9,6 +9,7 @@ import contextlib
 import functools
 import itertools
 import os
+import shutil
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -128,6 +129,7 @@ class WorldsStore(Store):
             self.close()
         for suffix in ("", "-wal", "-shm"):
             path.with_name(path.name + suffix).unlink(missing_ok=True)
+        shutil.rmtree(path.with_name(path.name + "-sparql"), ignore_errors=True)
 
     # -- transactions ---------------------------------------------------------------------------------------------
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyoxigraph as ox
@@ -23,26 +24,76 @@ from worlds.sql.connection import Connection
 from worlds.textquery import MAX_CHARS
 
 _SQL = statements("service.sql")
-_REMEMBERED = 10_000  # texts whose vectors one query keeps
+_REMEMBERED = 16  # queries whose surroundings are kept
+_MOST_ROWS = 200_000  # solutions of one that are kept
+_MOST_TEXTS = 10_000  # whose vectors one query keeps
 
-Select = Callable[[str, Mapping[ox.NamedNode, Function]], Iterable[Sequence["Term | None"]]]
+Rows: TypeAlias = "list[tuple[Term | None, ...]]"
+Evaluate: TypeAlias = Callable[[str, Mapping[ox.NamedNode, Function]], Iterable[Sequence["Term | None"]]]
+
+
+class _Subjects(tuple["Term", ...]):
+    """The subjects of a filter: thousands, maybe, so that their hash is worth keeping."""
+
+    _hash: int | None = None
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = super().__hash__()
+        return self._hash
+
+
+class Surroundings:
+    """What surrounds searches in recent queries, as solutions; kept while the world stays as it is."""
+
+    def __init__(self) -> None:
+        self._recent: OrderedDict[Hashable, Rows] = OrderedDict()
+        self._state: object = None
+
+    def rows(self, key: Hashable, state: object, find: Callable[[], Rows]) -> Rows:
+        """What `find` gives, or gave for the same key and state."""
+        if state != self._state:
+            self._recent.clear()
+            self._state = state
+        rows = self._recent.get(key)
+        if rows is None:
+            rows = find()
+            if len(rows) <= _MOST_ROWS:
+                self._recent[key] = rows
+                while len(self._recent) > _REMEMBERED:
+                    self._recent.popitem(last=False)
+        else:
+            self._recent.move_to_end(key)
+        return rows
 
 
 @dataclass(frozen=True)
 class WorldSearcher:
     """The `worlds.graph.service.Searcher` of a world and a query.
 
-    `select` evaluates a SELECT as the query will be, `request` makes a Request of the options of World.search, and
-    `embedder` gives the world's, or raises EmbedderError.
+    `evaluate` evaluates a SELECT as the query will be, which `dataset` tells from other ways; `request` makes a
+    Request of the options of World.search, and `embedder` gives the world's, or raises EmbedderError.
     """
 
     connection: Connection
     dictionary: Dictionary
     engine: Search
     embeddings: Embeddings
-    select: Select
+    surroundings: Surroundings
+    evaluate: Evaluate
+    dataset: Hashable
     request: Callable[..., Request]
     embedder: Callable[[], Embedder]
+
+    def select(self, query: str, functions: Mapping[ox.NamedNode, Function]) -> Rows:
+        """The solutions of a SELECT, by position."""
+
+        def rows() -> Rows:
+            return list(map(tuple, self.evaluate(query, functions)))
+
+        if functions:  # what they give is not the world's alone
+            return rows()
+        return self.surroundings.rows((query, self.dataset), self.engine.state(), rows)
 
     def search(
         self, options: Mapping[str, Any], subjects: Collection[Term] | None, wanted: Collection[str]
@@ -57,7 +108,7 @@ class WorldSearcher:
                 allowed = [term for term in allowed if term in asked]
             if not allowed:
                 return []
-            narrowed = replace(conditions, subjects=tuple(allowed))
+            narrowed = replace(conditions, subjects=_Subjects(allowed))
             request = replace(request, filter=replace(request.filter, include=narrowed))
         with self.connection.snapshot():
             return list(self._rows(self.engine.run(request, explain=True), wanted))
@@ -133,7 +184,7 @@ class _Similarity:
         if not isinstance(term, ox.Literal) or not term.value.strip():
             return None
         if (term, asks) not in self._known:
-            if len(self._known) >= _REMEMBERED:
+            if len(self._known) >= _MOST_TEXTS:
                 self._known.clear()
             self._known[term, asks] = self._stored(term)
             if self._known[term, asks] is None:

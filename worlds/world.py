@@ -28,6 +28,7 @@ from worlds.filters import Filters, make_filter
 from worlds.gate import Change, Gate, Revision
 from worlds.graph.evaluation import evaluate, run
 from worlds.graph.formats import FORMATS, parsing, rdflib_quads
+from worlds.graph.limits import deadline_of, remaining
 from worlds.graph.given import as_given, restorable
 from worlds.graph.results import Solutions, Triples
 from worlds.graph.service import NAMESPACE, mentions_search, rewrite
@@ -41,7 +42,7 @@ from worlds.patterns import Patterns, to_dataset
 from worlds.policy import TextPolicy
 from worlds.quads import NO_QUADS, difference, read_quads
 from worlds.search import MODES, PLANS, Request, Search
-from worlds.service import WorldSearcher
+from worlds.service import Surroundings, WorldSearcher
 from worlds.sparql import SparqlIndex
 from worlds.sql import statements
 from worlds.sql.connection import Connection
@@ -134,6 +135,7 @@ class World:
         self._codes = Codes(connection)
         filters = Filters(connection, self._dictionary, self._chunks, self._where_subjects)
         self._search = Search(connection, self._dictionary, filters, self._codes)
+        self._surroundings = Surroundings()
         self.embedder = embedder
         self._one_embeds = threading.RLock()  # of two threads the second would embed the same texts again
         if demanded and embedder is not None:
@@ -216,7 +218,7 @@ class World:
         outermost = not self._gate.writing
         with self._gate.write(author=author, message=message) as revision:
             yield self
-        if outermost:
+        if outermost and (revision.added or revision.removed):
             self._retain()
         if outermost and revision.chunks and revision.embed:
             self._embed_new(revision, None)  # what it has to say is logged
@@ -494,13 +496,14 @@ class World:
 
     @property
     def retention(self) -> Retention:
-        """How much history is kept, all of it unless set; applied after every write from then on."""
+        """How much history is kept, all of it unless set. It is applied when it is set, and after every write."""
         return self._history.retention
 
     @retention.setter
     def retention(self, retention: Retention) -> None:
         with self._connection.transaction():
             self._history.set_retention(retention)
+            self._history.retain()
 
     def prune(self, before: int | datetime.datetime) -> int:
         """Forget the revisions before a number or a time, with the quads that they removed; gives how many.
@@ -526,34 +529,54 @@ class World:
         *,
         bindings: Mapping[str, object] | None = None,
         union: bool = False,
+        timeout: float | None = None,
+        max_results: int | None = None,
+        max_memory: int | None = None,
+        allow_network: bool | Collection[str] = False,
         progress: Progress | None = None,
     ) -> Solutions | Triples | bool:
         """Answer a SPARQL query: SELECT gives `Solutions`, ASK a bool, CONSTRUCT and DESCRIBE `Triples`.
 
         The default graph is the default graph alone, or with `union=True` all graphs together. The world's prefixes
         need no declaration. `bindings` gives variables their values. The first query builds the index in memory.
-        QueryError (with line and column) for what does not parse.
+
+        A query from somebody who is not trusted wants limits: `timeout`, in seconds (QueryTimeout), and `max_memory`,
+        in bytes, stop it wherever it is, in a process of its own that reads the index as it is now; `max_results` is
+        how many solutions or triples it may have. SERVICE reaches the network only if `allow_network` is True or
+        names the hosts. QueryError (with line and column) for what does not parse, is too deep or too long, or
+        exceeds a limit.
         """
+        limits: dict[str, Any] = {"max_memory": max_memory, "allow_network": allow_network}
         report = None if progress is None else lambda done, total: progress("index", done, total)
         with self._connection.lock:
             store = self._sparql.store(report)
             prefixes = self.prefixes
             values = self._bindings(bindings)
-            if mentions_search(query):
-                found = self._query_with_search(query, prefixes, values, union)
+            if isinstance(query, str) and mentions_search(query):
+                found = self._query_with_search(query, prefixes, values, union, timeout, max_results, limits)
             else:
-                found = evaluate(store, query, prefixes=prefixes, bindings=values, union=union)
+                options = {"timeout": timeout, "max_results": max_results, **limits}
+                found = evaluate(store, query, prefixes=prefixes, bindings=values, union=union, **options)
             forms = self._sparql.forms
             return found if isinstance(found, bool) or not forms else as_given(found, query, forms.restored, values)
 
     def _query_with_search(
-        self, query: str, prefixes: Mapping[str, str], bindings: Mapping[str, Any], union: bool
+        self,
+        query: str,
+        prefixes: Mapping[str, str],
+        bindings: Mapping[str, Any],
+        union: bool,
+        timeout: float | None,
+        max_results: int | None,
+        limits: Mapping[str, Any],
     ) -> Solutions | Triples | bool:
         """`query`, for a text that may hold a search: `SERVICE w:search`, `text:query` or `w:similarity`."""
+        deadline = deadline_of(timeout)
 
-        def select(pattern: str, functions: Mapping[ox.NamedNode, Any]) -> Any:
+        def solutions(pattern: str, functions: Mapping[ox.NamedNode, Any]) -> Any:
             names = {"w": NAMESPACE, **prefixes}
-            return run(store, pattern, prefixes=names, bindings=bindings, union=union, functions=functions)
+            options = {"timeout": remaining(deadline), **limits}
+            return run(store, pattern, prefixes=names, bindings=bindings, union=union, functions=functions, **options)
 
         with self._connection.snapshot():
             store = self._sparql.store()
@@ -562,18 +585,23 @@ class World:
                 self._dictionary,
                 self._search,
                 self._embeddings,
-                select=select,
+                self._surroundings,
+                evaluate=solutions,
+                dataset=(union, tuple(prefixes.items()), tuple(bindings.items())),
                 request=self._request_of,
                 embedder=self._require_embedder,
             )
-            plain = rewrite(query, prefixes=prefixes, searcher=searcher, bindings=bindings)
+            plain = rewrite(query, prefixes=prefixes, searcher=searcher, bindings=bindings, deadline=deadline)
             return evaluate(
                 store,
                 plain.query,
                 prefixes=plain.prefixes,
                 bindings=bindings,
                 union=union,
+                timeout=remaining(deadline),
+                max_results=max_results,
                 functions=plain.functions,
+                **limits,
             )
 
     def update(

@@ -205,8 +205,8 @@ def prune(
 ) -> None:
     """Forget old revisions, and the quads that they removed; what holds now stays.
 
-    What --keep or --keep-days keeps is kept; it is stored, and applied after every write. `compact` gives the space
-    back.
+    A revision that --keep or --keep-days keeps is kept; both are stored, and applied after every write too. `compact`
+    gives the space back.
     """
     if sum((before is not None, keep is not None or keep_days is not None, keep_all)) != 1:
         raise ValueError("say what to forget: BEFORE, or --keep and --keep-days, or --keep-all to forget nothing more")
@@ -216,8 +216,6 @@ def prune(
             world.prune(int(before) if before.isdecimal() else _moment(before))
         else:
             world.retention = replace(world.retention, revisions=keep, days=keep_days)
-            with world.transaction():
-                pass  # a write applies it
         forgotten = held - len(world.history())
         oldest = world.history()[-1:]
         first = oldest[0].revision if oldest else None
