@@ -271,4 +271,7 @@ _SYSTEM_STACK = _system_stack()
 
 
 def _own_stack() -> int:
-    return min(threading.stack_size() or _SYSTEM_STACK, _SYSTEM_STACK)
+    with _starting:
+        chosen = threading.stack_size()  # which sets it, too
+        threading.stack_size(chosen)
+    return min(chosen or _SYSTEM_STACK, _SYSTEM_STACK)

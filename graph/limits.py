@@ -8,6 +8,7 @@ asks. Forking costs what copying the page tables of the process costs: about 1 m
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import gc
 import os
 import pickle
@@ -241,8 +242,8 @@ def _run(
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU))
         _set_limits(seconds, room)
-        nothing = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nothing, 2)  # where Rust would say why it aborts
+        faulthandler.disable()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # where Rust would say why it aborts
         writer = Writer(connection)
         try:
             work(asking(functions, writer.ask), writer)

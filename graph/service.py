@@ -102,6 +102,7 @@ PROPERTIES: Mapping[str, Property] = {
 """The vocabulary, by local name. What has an option and gives something is an input where its object is a constant."""
 
 _FUNCTION = NAMESPACE + "term"  # gives the terms that a query's text cannot hold: blank nodes
+_PATH = ("/", "|", "*", "+", "?")  # after a predicate: a property path
 _FLOAT = ox.NamedNode(XSD + "float")
 
 
@@ -186,9 +187,11 @@ def _check(query: str, tokens: Sequence[Token], prefixes: Mapping[str, str]) -> 
             at = token.end
     text = "".join([*pieces, query[at:]])
     try:
-        with_room(text, lambda _: ox.Store().query(text, prefixes=dict(prefixes)))
+        with_room(text, lambda _: bool(ox.Store().query(text, prefixes=dict(prefixes))))  # results can't leave it
     except SyntaxError as error:
         raise syntax_error(error, query) from error
+    except (OSError, RuntimeError, ValueError):
+        pass  # of an evaluation that was not meant; the query's own will tell
 
 
 class _Names:
@@ -314,7 +317,8 @@ class _Rewriting:
                 place = self.tokens[element.predicate]
                 if self.shape.query.short:
                     raise self._error("CONSTRUCT WHERE takes no search; write CONSTRUCT { … } WHERE { … }", place)
-                yield self._property_function(_Search(element, path, place))
+                if self.tokens[element.predicate + 1].text not in _PATH:
+                    yield self._property_function(_Search(element, path, place))
 
     def _misplaced(self) -> None:
         """Complain of a text:query that is no predicate of triples."""
@@ -386,7 +390,7 @@ class _Rewriting:
         if iri.startswith(NAMESPACE) and name in PROPERTIES:
             return name
         local = iri.rpartition("#")[2].rpartition("/")[2].rpartition(":")[2] or place.text
-        near = get_close_matches(local, PROPERTIES, 1, 0.4) or get_close_matches(local.lower(), PROPERTIES, 1, 0.4)
+        near = get_close_matches(local, PROPERTIES, 1)
         hint = f"; the nearest that it has is w:{near[0]}" if near else ""
         raise self._error(f"a search has no property {place.text}{hint}", place)
 
@@ -415,7 +419,7 @@ class _Rewriting:
         elif token.kind == "mark" and token.text in "+-" and self.tokens[end].kind == "number":
             end += 1
         elif token.kind not in ("iri", "name", "string", "number") and not token.is_word("TRUE", "FALSE"):
-            raise self._error(f"{token.text!r} is neither a variable nor a value of a search's property", token)
+            raise self._error(f"{token.text!r} is neither a variable nor a value that a search takes", token)
         prologue = self.shape.source(0, self.shape.prologue)
         values = f"{prologue}\nSELECT ?x WHERE {{ VALUES ?x {{ {self.shape.source(at, end)} }} }}"
         solutions: Any = ox.Store().query(values, prefixes=dict(self.prefixes))

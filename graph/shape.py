@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 from worlds.graph.tokens import Token
@@ -65,6 +66,8 @@ class Shape:
         self.prologue = 0
         while self.prologue < len(tokens) and tokens[self.prologue].is_word("PREFIX", "BASE", "VERSION"):
             self.prologue += 3 if tokens[self.prologue].is_word("PREFIX") else 2
+        self._mentions: dict[Element | Group, Names] = {}
+        self._certain: dict[Element | Group, Names] = {}
         self.query = Group(0)
         self._clauses(self.prologue, self.query)
 
@@ -148,6 +151,7 @@ class Shape:
         while not self._is(at, "}"):
             at = at + 1 if self._is(at, ".") else self._element(at, group.elements)
         group.last = at + 1
+        self.mentions(group), self.certain(group)  # from the inside out, so that nothing recurses deeply later
         return group, at + 1
 
     def _element(self, at: int, into: list[Element]) -> int:
@@ -266,6 +270,11 @@ class Shape:
 
     def mentions(self, item: Element | Group) -> Names:
         """The names that can mean something outside: of a sub-SELECT, those that it projects."""
+        if item not in self._mentions:
+            self._mentions[item] = self._find_mentions(item)
+        return self._mentions[item]
+
+    def _find_mentions(self, item: Element | Group) -> Names:
         if isinstance(item, Group):
             if item.body is None:
                 return _NO_NAMES.union(*(self.mentions(element) for element in item.elements))
@@ -279,6 +288,11 @@ class Shape:
 
     def certain(self, item: Element | Group) -> Names:
         """The names that are bound in each solution."""
+        if item not in self._certain:
+            self._certain[item] = self._find_certain(item)
+        return self._certain[item]
+
+    def _find_certain(self, item: Element | Group) -> Names:
         if isinstance(item, Group):
             if item.body is None:
                 return _NO_NAMES.union(*(self.certain(element) for element in item.elements))
@@ -336,7 +350,7 @@ def exclusions(shape: Shape, path: Path, name: str, foreign: Names, usable: Call
     for number, frame in enumerate(frames):
         if any(inner.one_sided for inner in frames[number:]):  # so it may be unbound out here
             continue
-        elsewhere = foreign.union(*(other.all_names(frame) for other in frames)) - {name}
+        elsewhere = _elsewhere(frames, frame, foreign) - {name}
         around = [outer.graph for outer in frames[:number] if outer.graph]
         if any(outer.graph_names for outer in frames[:number]):  # the rest of the query says which graph
             continue
@@ -354,6 +368,11 @@ def _frames(shape: Shape, path: Path, foreign: Names, usable: Callable[[Element]
         frame.choose(foreign, usable, beside)
         beside |= frame.graph_names
     return frames
+
+
+def _elsewhere(frames: Sequence[_Frame], frame: _Frame, foreign: Names) -> Names:
+    """The names that mean something around the tests of one of the frames."""
+    return foreign.union(*(other.names_beside_tests if other is frame else other.names for other in frames))
 
 
 def _reached(name: str, frames: Sequence[_Frame]) -> set[str]:
@@ -375,7 +394,7 @@ def _pattern(shape: Shape, frames: Sequence[_Frame], reached: set[str], foreign:
         frame = frames[position]
         if position < len(frames) - 1 and text:
             text = f"{frame.graph} {{\n{text}\n}}"
-        elsewhere = foreign.union(*(other.all_names(frame) for other in frames))
+        elsewhere = _elsewhere(frames, frame, foreign)
         kept = [element for element in frame.chosen if not reached.isdisjoint(frame.mentions[element])]
         tests = frame.tests(kept, reached, elsewhere) if kept else []
         text = "\n".join([*map(shape.text_of, kept), *([text] if text else []), *map(shape.text_of, tests)])
@@ -435,16 +454,16 @@ class _Frame:
         for element in self.chosen:
             self.mentions[element] |= beside
 
-    def all_names(self, asking: _Frame) -> Names:
-        """The names that stand anywhere in this group, but for the tests of the group that is asking."""
-        return self.shape.mentions(self.through).union(
-            self.left_out,
-            *(
-                mentioned
-                for element, mentioned in self.mentions.items()
-                if self is not asking or element.kind not in ("filter", "minus")
-            ),
-        )
+    @cached_property
+    def names(self) -> Names:
+        """The names that stand anywhere in this group."""
+        return self.names_beside_tests.union(*self.mentions.values())
+
+    @cached_property
+    def names_beside_tests(self) -> Names:
+        """The names that stand in this group, but for its own FILTERs and MINUSes."""
+        beside = [names for element, names in self.mentions.items() if element.kind not in ("filter", "minus")]
+        return self.shape.mentions(self.through).union(self.left_out, *beside)
 
     def tests(self, kept: list[Element], reached: set[str], elsewhere: Names) -> list[Element]:
         """The FILTERs, and then the MINUSes, that decide over what is kept as they do over everything."""

@@ -74,7 +74,16 @@ VERBS = {
     ],
     "patch": ["a", "b"],
     "prune": ["before"],
-    "query": ["query", "*bindings", "*union", "*progress"],
+    "query": [
+        "query",
+        "*bindings",
+        "*union",
+        "*timeout",
+        "*max_results",
+        "*max_memory",
+        "*allow_network",
+        "*progress",
+    ],
     "remove": ["quads", "*author", "*message"],
     "search": [
         "text",

@@ -8,6 +8,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NoReturn, Protocol, TypeAlias
@@ -23,15 +24,11 @@ from worlds.codes import Codes
 from worlds.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, Ids, Interner
 from worlds.embedders import Embedder, checked_query, reason_without, resolve_embedder
 from worlds.embedding import Embeddings
-from worlds.errors import EmbedderError, FilterError, QueryError, WorldsError
+from worlds.errors import EmbedderError, QueryError, WorldsError
 from worlds.filters import Filters, make_filter
 from worlds.gate import Change, Gate, Revision
-from worlds.graph.evaluation import evaluate, run
 from worlds.graph.formats import FORMATS, parsing, rdflib_quads
-from worlds.graph.limits import deadline_of, remaining
-from worlds.graph.given import as_given, restorable
 from worlds.graph.results import Solutions, Triples
-from worlds.graph.service import NAMESPACE, mentions_search, rewrite
 from worlds.graph.sources import sources
 from worlds.graph.terms import WELL_KNOWN_PREFIXES, is_prefix, to_object, to_oxigraph
 from worlds.graph.updates import GraphName, NamedGraph, Rows, run_update
@@ -41,8 +38,8 @@ from worlds.ingest import Reader
 from worlds.patterns import Patterns, to_dataset
 from worlds.policy import TextPolicy
 from worlds.quads import NO_QUADS, difference, read_quads
+from worlds.querying import Asked, Queries
 from worlds.search import MODES, PLANS, Request, Search
-from worlds.service import Surroundings, WorldSearcher
 from worlds.sparql import SparqlIndex
 from worlds.sql import statements
 from worlds.sql.connection import Connection
@@ -135,7 +132,15 @@ class World:
         self._codes = Codes(connection)
         filters = Filters(connection, self._dictionary, self._chunks, self._where_subjects)
         self._search = Search(connection, self._dictionary, filters, self._codes)
-        self._surroundings = Surroundings()
+        self._queries = Queries(
+            connection,
+            self._dictionary,
+            self._sparql,
+            self._search,
+            self._embeddings,
+            request=self._request_of,
+            embedder=self._require_embedder,
+        )
         self.embedder = embedder
         self._one_embeds = threading.RLock()  # of two threads the second would embed the same texts again
         if demanded and embedder is not None:
@@ -546,63 +551,17 @@ class World:
         names the hosts. QueryError (with line and column) for what does not parse, is too deep or too long, or
         exceeds a limit.
         """
-        limits: dict[str, Any] = {"max_memory": max_memory, "allow_network": allow_network}
-        report = None if progress is None else lambda done, total: progress("index", done, total)
-        with self._connection.lock:
-            store = self._sparql.store(report)
-            prefixes = self.prefixes
-            values = self._bindings(bindings)
-            if isinstance(query, str) and mentions_search(query):
-                found = self._query_with_search(query, prefixes, values, union, timeout, max_results, limits)
-            else:
-                options = {"timeout": timeout, "max_results": max_results, **limits}
-                found = evaluate(store, query, prefixes=prefixes, bindings=values, union=union, **options)
-            forms = self._sparql.forms
-            return found if isinstance(found, bool) or not forms else as_given(found, query, forms.restored, values)
-
-    def _query_with_search(
-        self,
-        query: str,
-        prefixes: Mapping[str, str],
-        bindings: Mapping[str, Any],
-        union: bool,
-        timeout: float | None,
-        max_results: int | None,
-        limits: Mapping[str, Any],
-    ) -> Solutions | Triples | bool:
-        """`query`, for a text that may hold a search: `SERVICE w:search`, `text:query` or `w:similarity`."""
-        deadline = deadline_of(timeout)
-
-        def solutions(pattern: str, functions: Mapping[ox.NamedNode, Any]) -> Any:
-            names = {"w": NAMESPACE, **prefixes}
-            options = {"timeout": remaining(deadline), **limits}
-            return run(store, pattern, prefixes=names, bindings=bindings, union=union, functions=functions, **options)
-
-        with self._connection.snapshot():
-            store = self._sparql.store()
-            searcher = WorldSearcher(
-                self._connection,
-                self._dictionary,
-                self._search,
-                self._embeddings,
-                self._surroundings,
-                evaluate=solutions,
-                dataset=(union, tuple(prefixes.items()), tuple(bindings.items())),
-                request=self._request_of,
-                embedder=self._require_embedder,
-            )
-            plain = rewrite(query, prefixes=prefixes, searcher=searcher, bindings=bindings, deadline=deadline)
-            return evaluate(
-                store,
-                plain.query,
-                prefixes=plain.prefixes,
-                bindings=bindings,
-                union=union,
-                timeout=remaining(deadline),
-                max_results=max_results,
-                functions=plain.functions,
-                **limits,
-            )
+        asked = Asked(
+            query,
+            self.prefixes,
+            self._bindings(bindings),
+            union=union,
+            timeout=timeout,
+            max_results=max_results,
+            max_memory=max_memory,
+            allow_network=allow_network,
+        )
+        return self._queries.answer(asked, None if progress is None else partial(progress, "index"))
 
     def update(
         self,
@@ -636,16 +595,16 @@ class World:
                 default_graphs: Sequence[GraphName] | None,
                 named_graphs: Sequence[NamedGraph] | None,
             ) -> tuple[list[str], Rows]:
-                found = run(
-                    self._sparql.store(),
+                asked = Asked(
                     query,
-                    prefixes={},
+                    {},
                     union=union and default_graphs is None,
                     default_graphs=default_graphs,
                     named_graphs=named_graphs,
+                    timeout=timeout,
+                    allow_network=allow_network,
                 )
-                variables = [variable.value for variable in found.variables]  # type: ignore[union-attr]  # a SELECT
-                return variables, self._given_rows(found, query)  # type: ignore[arg-type]  # a SELECT
+                return self._queries.rows(asked)
 
             def load(iri: str, graph: NamedGraph | None) -> None:
                 source = iri
@@ -663,17 +622,6 @@ class World:
             counts = (revision.added, revision.removed)
         return self._finish(revision, *counts, target.chunks, embed=embed, progress=None)
 
-    def _given_rows(self, solutions: ox.QuerySolutions, query: str) -> Rows:
-        forms = self._sparql.forms
-        if not forms:
-            return solutions
-        names = [variable.value for variable in solutions.variables]
-        plain = restorable(names, query)
-        return [
-            [forms.restored(term) if name in plain else term for name, term in zip(names, solution, strict=True)]
-            for solution in solutions
-        ]
-
     def _bindings(self, bindings: Mapping[str, object] | None) -> dict[str, Any]:
         if not isinstance(bindings, Mapping | None) or not all(isinstance(name, str) for name in bindings or ()):
             raise TypeError(f"bindings map the names of variables to terms, they are not {bindings!r}")
@@ -681,25 +629,7 @@ class World:
         return {name: to_object(value, prefixes=prefixes) for name, value in (bindings or {}).items()}
 
     def _where_subjects(self, pattern: str, graphs: list[Any] | None) -> list[Any]:
-        """The ?subject of a group pattern, over the union of all graphs or of those given."""
-        query = f"SELECT DISTINCT ?subject WHERE {{\n{pattern}\n}}"
-        try:
-            found = run(
-                self._sparql.store(),
-                query,
-                prefixes=self.prefixes,
-                union=graphs is None,
-                default_graphs=graphs,
-            )
-            subjects = [solution[0] for solution in found]  # type: ignore[union-attr]  # a SELECT
-        except QueryError as error:
-            what = str(error)
-            if error.line is not None:  # where the pattern's own first line is the second
-                what = f"line {error.line - 1}, column {error.column}: {what.partition(': ')[2]}"
-                if error.line > pattern.count("\n") + 2:
-                    what = "it ends too early, or closes a group that it has not opened"
-            raise FilterError(f"where takes a SPARQL group pattern over ?subject: {what}") from error
-        return [subject for subject in subjects if isinstance(subject, (ox.NamedNode, ox.BlankNode))]
+        return self._queries.subjects(pattern, self.prefixes, graphs)
 
     # -- search ---------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,194 @@
+"""SPARQL over one world: its index, the searches that a query holds, and the forms that its data was given in."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import pyoxigraph as ox
+
+from worlds.dictionary import Dictionary
+from worlds.embedders import Embedder
+from worlds.embedding import Embeddings
+from worlds.errors import FilterError, QueryError
+from worlds.graph.evaluation import Selected, run
+from worlds.graph.given import as_given, restorable
+from worlds.graph.limits import deadline_of, remaining
+from worlds.graph.results import Solutions, Triples, projected_variables
+from worlds.graph.service import NAMESPACE, Function, mentions_search, rewrite
+from worlds.graph.terms import Term
+from worlds.search import Request, Search
+from worlds.service import Surroundings, WorldSearcher
+from worlds.sparql import Progress, SparqlIndex
+from worlds.sql.connection import Connection
+
+T = TypeVar("T")
+_DAMAGED = ("Corruption", "IO error", "No such file")  # what RocksDB says of a store that it cannot read
+
+_log = logging.getLogger("worlds")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A query, or the pattern of an update, and how it is to be evaluated; see `worlds.graph.evaluation.run`."""
+
+    query: str
+    prefixes: Mapping[str, str]
+    bindings: Mapping[str, Any] = field(default_factory=dict)
+    union: bool = False
+    default_graphs: Sequence[Any] | None = None
+    named_graphs: Sequence[Any] | None = None
+    timeout: float | None = None
+    max_results: int | None = None
+    max_memory: int | None = None
+    allow_network: bool | Collection[str] = False
+
+    @property
+    def dataset(self) -> dict[str, Any]:
+        """What it is evaluated over."""
+        return {
+            "union": self.union,
+            "default_graphs": self.default_graphs,
+            "named_graphs": self.named_graphs,
+            "bindings": self.bindings,
+            "max_memory": self.max_memory,
+            "allow_network": self.allow_network,
+        }
+
+
+class Queries:
+    """Answers the queries of one world."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        dictionary: Dictionary,
+        index: SparqlIndex,
+        search: Search,
+        embeddings: Embeddings,
+        *,
+        request: Callable[..., Request],
+        embedder: Callable[[], Embedder],
+    ) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._index = index
+        self._embeddings = embeddings
+        self._search = search
+        self._request = request
+        self._embedder = embedder
+        self._surroundings = Surroundings()
+
+    def answer(self, asked: Asked, progress: Progress | None = None) -> Solutions | Triples | bool:
+        """`Solutions` for SELECT, a bool for ASK, `Triples` for CONSTRUCT and DESCRIBE."""
+        with self._connection.lock:
+            found, text = self._with_index(lambda store: self._found(store, asked), progress)
+            if isinstance(found, bool):
+                return found
+            answer: Solutions | Triples
+            if isinstance(found, Selected):
+                answer = Solutions(found, projected_variables(text, [one.value for one in found.variables]))
+            else:
+                answer = Triples(found, asked.prefixes)
+            forms = self._index.forms
+            return as_given(answer, text, forms.restored, asked.bindings) if forms else answer
+
+    def rows(self, asked: Asked) -> tuple[list[str], Iterator[Sequence[Term | None]]]:
+        """The variables and the solutions of a SELECT."""
+        with self._connection.lock:
+            found, text = self._with_index(lambda store: self._found(store, asked))
+        assert isinstance(found, Selected)
+        names = [variable.value for variable in found.variables]
+        forms = self._index.forms
+        if not forms:
+            return names, iter(found)  # type: ignore[arg-type]  # a solution iterates as its terms
+        plain = restorable(names, text) - asked.bindings.keys()
+        kept = [name in plain for name in names]
+        return names, (
+            [forms.restored(term) if given else term for term, given in zip(solution, kept, strict=True)]
+            for solution in found
+        )
+
+    def subjects(self, pattern: str, prefixes: Mapping[str, str], graphs: list[Any] | None) -> list[Any]:
+        """The ?subject of a group pattern, over the union of all graphs or of those given; FilterError."""
+        query = f"SELECT DISTINCT ?subject WHERE {{\n{pattern}\n}}"
+        asked = Asked(query, prefixes, union=graphs is None, default_graphs=graphs)
+        try:
+            found = self._with_index(lambda store: run(store, query, prefixes=prefixes, **asked.dataset))
+        except QueryError as error:
+            what = str(error)
+            if error.line is not None:  # where the pattern's own first line is the second
+                what = f"line {error.line - 1}, column {error.column}: {what.partition(': ')[2]}"
+                if error.line > pattern.count("\n") + 2:
+                    what = "it ends too early, or closes a group that it has not opened"
+            raise FilterError(f"where takes a SPARQL group pattern over ?subject: {what}") from error
+        assert isinstance(found, Selected)
+        terms = (solution[0] for solution in found)
+        return [term for term in terms if isinstance(term, (ox.NamedNode, ox.BlankNode))]
+
+    def _with_index(self, work: Callable[[ox.Store], T], progress: Progress | None = None) -> T:
+        """Do something with the index, once more with another one if this one's files turn out to be damaged."""
+        try:
+            return work(self._index.store(progress))
+        except QueryError as error:
+            if not self._index.on_disk or not any(sign in str(error) for sign in _DAMAGED):
+                raise
+            _log.warning("%s: the SPARQL cache is damaged, and is built anew: %s", self._connection.path, error)
+            self._index.discard()
+            return work(self._index.store(progress))
+
+    def _found(self, store: ox.Store, asked: Asked) -> tuple[Any, str]:
+        """What pyoxigraph answers, and to which text."""
+        query, prefixes, functions = asked.query, asked.prefixes, None
+        deadline = deadline_of(asked.timeout)
+        if isinstance(query, str) and mentions_search(query):
+            with self._connection.snapshot():
+                store = self._index.store()
+                searcher = self._searcher(store, asked, deadline)
+                plain = rewrite(query, prefixes=prefixes, searcher=searcher, bindings=asked.bindings, deadline=deadline)
+                query, prefixes, functions = plain.query, plain.prefixes, plain.functions
+                # w:similarity reads the world while the query runs.
+                return self._run(store, query, prefixes, functions, deadline, asked), query
+        return self._run(store, query, prefixes, functions, deadline, asked), query
+
+    @staticmethod
+    def _run(
+        store: ox.Store,
+        query: str,
+        prefixes: Mapping[str, str],
+        functions: Mapping[ox.NamedNode, Function] | None,
+        deadline: float | None,
+        asked: Asked,
+    ) -> Any:
+        return run(
+            store,
+            query,
+            prefixes=prefixes,
+            functions=functions,
+            timeout=remaining(deadline),
+            max_results=asked.max_results,
+            **asked.dataset,
+        )
+
+    def _searcher(self, store: ox.Store, asked: Asked, deadline: float | None) -> WorldSearcher:
+        names = {"w": NAMESPACE, **asked.prefixes}
+
+        def solutions(pattern: str, functions: Mapping[ox.NamedNode, Function]) -> Any:
+            return run(
+                store, pattern, prefixes=names, functions=functions, timeout=remaining(deadline), **asked.dataset
+            )
+
+        graphs = [None if given is None else tuple(given) for given in (asked.default_graphs, asked.named_graphs)]
+        return WorldSearcher(
+            self._connection,
+            self._dictionary,
+            self._search,
+            self._embeddings,
+            self._surroundings,
+            evaluate=solutions,
+            dataset=(asked.union, *graphs, tuple(asked.prefixes.items()), tuple(asked.bindings.items())),
+            request=self._request,
+            embedder=self._embedder,
+        )
