@@ -13,6 +13,7 @@ import pyoxigraph as ox
 from worlds.errors import QueryError
 from worlds.graph.guard import DEEPEST, Functions, check, with_room
 from worlds.graph.limits import CAN_FORK, Child, Writer, deadline_of, in_time
+from worlds.graph.repairs import checked, concerned, repaired
 from worlds.graph.results import Solutions, Triples, projected_variables
 from worlds.graph.terms import format_term
 from worlds.graph.tokens import scan
@@ -105,8 +106,17 @@ def run(
     bindings = {name.lstrip("?$"): term for name, term in (bindings or {}).items()}
     if bindings:
         query, bindings = _written_in(query, bindings)
+    query = checked(query)
 
     def ask(functions: Functions | None) -> ox.QuerySolutions | ox.QueryTriples | ox.QueryBoolean:
+        found = put(query, functions)  # parses, and evaluates nothing yet
+        if concerned(query):
+            repair = repaired(query, store, prefixes=prefixes, named_graphs=named_graphs)
+            if repair != query:
+                return put(repair, functions)
+        return found
+
+    def put(query: str, functions: Functions | None) -> ox.QuerySolutions | ox.QueryTriples | ox.QueryBoolean:
         return store.query(
             query,
             prefixes=dict(prefixes),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
@@ -222,7 +224,7 @@ def test_all_outputs_are_those_of_a_search(world: worlds.World) -> None:
                 "textRank": text and text.rank, "textScore": text and text.value,
             })  # fmt: skip
     found = [
-        {name: value.toPython() if name not in ("subject", "predicate", "object", "graph") and value is not None else value
+        {name: value if name in ("subject", "predicate", "object", "graph") or value is None else value.toPython()
          for name, value in zip(outputs, row, strict=True)}
         for row in ask(world, query)
     ]  # fmt: skip
@@ -257,7 +259,8 @@ def test_all_outputs_are_those_of_a_search(world: worlds.World) -> None:
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
 def test_each_option_is_that_of_a_search(world: worlds.World, properties: str, options: dict[str, Any]) -> None:
-    query = f"SELECT ?o ?score {{ SERVICE w:search {{ ?hit w:query 'moon rock' ; w:object ?o ; w:score ?score ; {properties} }} }}"
+    inside = f"?hit w:query 'moon rock' ; w:object ?o ; w:score ?score ; {properties}"
+    query = f"SELECT ?o ?score {{ SERVICE w:search {{ {inside} }} }}"
     expected = [(hit.literal, hit.score) for hit in world.search("moon rock", **options) for _ in hit.quads]
     assert [(literal, score.toPython()) for literal, score in ask(world, query)] == expected
     assert expected
@@ -295,8 +298,8 @@ SHAPES = {
         "SELECT ?s { SERVICE w:search { ?h w:query 'moon' ; w:subject ?s ; w:mode 'text' }"
         " SERVICE w:search { ?i w:query 'dust' ; w:subject ?s ; w:mode 'text' } }", {"d"}),
     "two searches for two subjects": (
-        "SELECT ?s { ?s ex:of ?kind . ?found a ?kind . SERVICE w:search { ?h w:query 'ice' ; w:subject ?s ; w:mode 'text' }"
-        " SERVICE w:search { ?i w:query 'moon' ; w:subject ?found ; w:mode 'text' } }", {"y"}),
+        "SELECT ?s { ?s ex:of ?kind . ?found a ?kind . "
+        "SERVICE w:search { ?h w:query 'ice' ; w:subject ?s ; w:mode 'text' } SERVICE w:search { ?i w:query 'moon' ; w:subject ?found ; w:mode 'text' } }", {"y"}),
     "with an aggregate": (
         f"SELECT ?s {{ {block(more=MANY)} }} GROUP BY ?s HAVING(COUNT(DISTINCT ?hit) > 2)", {"a"}),
     "after VALUES at the end": (f"SELECT ?s {{ {block(more=ONE)} }} VALUES ?s {{ ex:b ex:c }}", {"b"}),
@@ -304,10 +307,12 @@ SHAPES = {
         f"SELECT ?s {{ {block('moon ice', ONE)} FILTER NOT EXISTS {{ ?s ex:retired true }} }}", {"y"}),
     "with a subject from BIND": (f"SELECT ?s {{ BIND(ex:b AS ?s) {block(more=ONE)} }}", {"b"}),
     "with a prefix of its own, SILENT": (
-        "PREFIX q: <urn:worlds:> SELECT ?s { ?s a ex:Lander . SERVICE SILENT q:search { [] q:query 'rock' ; q:subject ?s } }",
+        "PREFIX q: <urn:worlds:> SELECT ?s { ?s a ex:Lander "
+        "SERVICE SILENT q:search { [] q:query 'rock' ; q:subject ?s } }",
         {"d"}),
     "with the full IRIs, as one bracket": (
-        "SELECT ?s { ?s a ex:Lander SERVICE <urn:worlds:search> { [ w:query 'rock' ; <urn:worlds:subject> ?s ] } }", {"d"}),
+        "SELECT ?s { ?s a ex:Lander "
+        "SERVICE <urn:worlds:search> { [ w:query 'rock' ; <urn:worlds:subject> ?s ] } }", {"d"}),
 }  # fmt: skip
 
 
@@ -414,6 +419,14 @@ def test_without_a_search_a_query_stays_as_it_is(world: worlds.World) -> None:
     assert ask(world, "SELECT ?s { ?s <urn:worlds:search> ?o } # text:query") == []
 
 
+def test_the_documentation_has_every_property() -> None:
+    text = (Path(__file__).parents[1] / "docs" / "sparql.md").read_text("utf-8")
+    told = set(re.findall(r"`w:(\w+)`", text))
+    plurals = {f"{name}s" for name in told}
+    assert set(PROPERTIES) <= told | plurals
+    assert told - {"search"} <= set(PROPERTIES) | {"similarity"}
+
+
 # -- functions -------------------------------------------------------------------------------------------------------
 
 
@@ -436,13 +449,11 @@ def test_similarity_of_texts_that_are_not_stored(world: worlds.World) -> None:
 
 
 def test_similarity_narrows_what_a_search_may_find(world: worlds.World) -> None:
-    query = (
-        f"SELECT ?s {{ ?s rdfs:label ?l FILTER(w:similarity(?l, 'mars rover') > 0.99) {block(more=ONE)} }}"
-    )
+    query = f"SELECT ?s {{ ?s rdfs:label ?l FILTER(w:similarity(?l, 'mars rover') > 0.99) {block(more=ONE)} }}"
     assert as_names(ask(world, query)) == [("b",)]
 
 
-def test_without_an_embedder(tmp_path: Any) -> None:
+def test_without_an_embedder() -> None:
     with worlds.open(embedder=None) as world:
         world.load(DATA.encode(), format="turtle")
         world.bind("ex", EX)

@@ -44,7 +44,9 @@ def turtle(numbers: Any) -> bytes:
 
 
 def numbers(world: worlds.World) -> set[int]:
-    return {row["o"].toPython() for row in world.query(QUERY)}  # type: ignore[union-attr]  # a SELECT
+    found = world.query(QUERY)
+    assert isinstance(found, worlds.Solutions)
+    return {row["o"].toPython() for row in found}
 
 
 def generations(path: Path) -> list[str]:

@@ -69,31 +69,15 @@ def _iris(folder: str, names: str, cause: str) -> dict[str, str]:
 
 
 _SAME = "to the index, 1 and 01 are one term, and so are 1 and 1.0 of one datatype"
-_GRAPH = "pyoxigraph does not evaluate the group of GRAPH ?g once for each graph, without ?g"
-_PATH = "pyoxigraph gives no path of length zero from a node that is in no triple"
-_TAG = "pyoxigraph keeps the language tag that all texts of a GROUP_CONCAT share"
-_TRIPLE_TERM = "pyoxigraph takes a triple term whose subject is a literal or a triple term"
 
 FAILURES = {
     **_iris(_10 + "open-world", "open-eq-01", _SAME),
     **_iris(_10 + "open-world", "date-2", "pyoxigraph compares dates with a time zone with dates without"),
     **_iris(_10 + "expr-builtin", "dawg-str-1 dawg-str-2 sameTerm-simple sameTerm-eq sameTerm-not-eq", _SAME),
-    **_iris(_10 + "expr-builtin", "case-insensitive-booleans", "pyoxigraph takes true and false in lower case only"),
     **_iris(_10 + "expr-equals", "eq-graph-1 eq-graph-2", _SAME),
     **_iris(_10 + "distinct", "distinct-1 distinct-9", _SAME),
-    **_iris(_10 + "graph", "graph-variable-scope graph-optional", _GRAPH),
     **_iris(_10 + "syntax-sparql3", "syn-bad-26", "pyoxigraph takes <?a&&?b> for operators where it is an IRI"),
-    **_iris(_11 + "aggregates", "agg-groupconcat-04 agg-groupconcat-06", _TAG),
-    **_iris(_11 + "aggregates", "agg-empty-group-count-graph", _GRAPH),
-    **_iris(_11 + "bindings", "graph", _GRAPH),
-    **_iris(_11 + "negation", "graph-minus", _GRAPH),
-    **_iris(_11 + "functions", "bnode01", "pyoxigraph's BNODE of one text is one blank node in all solutions"),
-    **_iris(_11 + "property-path", "zero_or_more_set_start zero_or_more_set_end", _PATH),
-    **_iris(_11 + "property-path", "zero_or_one_set_start zero_or_one_set_end", _PATH),
     **_iris(_12 + "grouping", "group01", _SAME),
-    **_iris(_12 + "grouping", "select-variable-reuse", "pyoxigraph knows no variable that the same SELECT has made"),
-    **_iris(_12 + "syntax-triple-terms-negative", "tripleterm-subject-03 tripleterm-subject-06", _TRIPLE_TERM),
-    **_iris(_12 + "syntax", "nested-aggregate-functions", "pyoxigraph takes an aggregate inside of another"),
 }
 """IRI → cause, of the tests that fail."""
 
