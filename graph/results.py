@@ -304,6 +304,7 @@ _WRITERS: dict[str, Callable[[Sequence[str], list[Solution]], str]] = {
 
 # --- the order of SELECT * ------------------------------------------------------------------------------
 
+
 def projected_variables(query: str, oxigraph_variables: Sequence[str]) -> list[str]:
     """The variables of a SELECT in query order: for `SELECT *`, by their first appearance in the text.
 

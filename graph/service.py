@@ -23,7 +23,7 @@ from worlds.errors import FilterError, QueryError, WorldsError
 from worlds.graph.evaluation import syntax_error
 from worlds.graph.guard import check, with_room
 from worlds.graph.limits import in_time
-from worlds.graph.shape import Element, Path, Shape, exclusions, surroundings
+from worlds.graph.shape import Element, Path, Shape, Surroundings, exclusions, surroundings
 from worlds.graph.terms import XSD, Term, format_term, to_python
 from worlds.graph.tokens import Token, error_at, tokenize
 
@@ -268,6 +268,7 @@ class _Rewriting:
         self.bindings = bindings
         self.deadline = deadline
         self.shape = Shape(query, tokens)
+        self._waiting: set[Element] = set()  # searches that wait for others
         self._terms: list[Term] = []  # what the query's text cannot hold
         taken = {token.text[1:] for token in tokens if token.kind == "variable"}
         self._fresh = (name for number in itertools.count() if (name := f"w{number}") not in taken)
@@ -281,7 +282,7 @@ class _Rewriting:
         edits: list[tuple[int, int, str]] = []
         statements: dict[tuple[int, int], list[str]] = {}  # what stands in the place of triples with text:query
         for search in self.searches:
-            table = self._table(search, self._solutions(search))
+            table = self._table(search)
             element = search.element
             if element.kind == "service":
                 edits.append((tokens[element.first].start, tokens[element.last - 1].end, table))
@@ -543,10 +544,11 @@ class _Rewriting:
         """The values of the variables that the search needs, and for each the subjects that it may find."""
         inputs = sorted(search.variables - self.bindings.keys())
         sought = [*inputs, *([subject] if subject is not None and subject not in inputs else [])]
-        given = {variable for other in self.searches for name, variable in other.outputs if name != "subject"}
-        foreign = frozenset(given.difference(sought))
-        about = surroundings(self.shape, search.path, sought, foreign, self._usable)
+        about, excluded = self._around(search, sought, set())
         reached = {name for part in about for name in part.names}
+        if not reached.issuperset(inputs):  # so other searches may give them
+            about, excluded = self._around(search, sought, self._beside(search))
+            reached = {name for part in about for name in part.names}
         for name, _, value in search.inputs:
             if value.variable and value.variable not in reached | self.bindings.keys():
                 raise self._error(
@@ -565,11 +567,7 @@ class _Rewriting:
             else:
                 choices.append([dict(zip(by_these, row, strict=True)) for row in rows if None not in row])  # type: ignore[arg-type]
         if subject is not None and (subject not in reached or None in subjects.values()):
-            search.without = {
-                row[0]
-                for pattern in exclusions(self.shape, search.path, subject, foreign, self._usable)
-                for row in self._select([subject], pattern)
-            }
+            search.without = {row[0] for pattern in excluded(subject) for row in self._select([subject], pattern)}
         count = math.prod(map(len, choices))
         if count > MOST_SEARCHES:
             raise self._error(
@@ -581,17 +579,33 @@ class _Rewriting:
             values = {name: term for choice in chosen for name, term in choice.items()}
             yield values, subjects.get(tuple(values[name] for name in by))
 
-    def _usable(self, element: Element) -> bool:
-        """Whether evaluating the element in advance performs no search, and asks nobody else."""
-        if element.kind == "service" or element in self._searched:
-            return False
-        return all(
-            self._usable(inner)
-            for group in element.groups
-            for part in (group, group.body, *group.others)
-            if part is not None
-            for inner in part.elements
-        )
+    def _beside(self, search: _Search) -> set[Element]:
+        """The other searches in the groups around one, performed."""
+        self._waiting.add(search.element)
+        around = {element for group, _ in search.path for element in group.elements}
+        others = [other for other in self.searches if other.element in around - self._waiting]
+        for other in others:
+            self._table(other)
+        self._waiting.remove(search.element)
+        return {other.element for other in others}
+
+    def _around(
+        self, search: _Search, sought: Sequence[str], performed: set[Element]
+    ) -> tuple[list[Surroundings], Callable[[str], list[str]]]:
+        """The surroundings of a search, and what gives its exclusions; searches `performed` are patterns like others."""
+
+        def usable(element: Element) -> bool:
+            """Whether evaluating the element in advance performs no search, and asks nobody else."""
+            if element.kind == "service" or element in self._searched:
+                return element in performed
+            inside = [part for group in element.groups for part in (group, group.body, *group.others) if part]
+            return all(usable(inner) for part in inside for inner in part.elements)
+
+        others = [other for other in self.searches if other.element not in performed]
+        given = {variable for other in others for name, variable in other.outputs if name != "subject"}
+        foreign = frozenset(given.difference(sought))
+        about = surroundings(self.shape, search.path, sought, foreign, usable)
+        return about, lambda name: exclusions(self.shape, search.path, name, foreign, usable)
 
     def _select(self, names: Sequence[str], pattern: str) -> Iterable[Sequence[Term | None]]:
         prologue = self.shape.source(0, self.shape.prologue)
@@ -667,8 +681,16 @@ class _Rewriting:
 
     # -- writing --------------------------------------------------------------------------------------------------
 
-    def _table(self, search: _Search, solutions: list[dict[str, Term | None]]) -> str:
-        """A sub-SELECT that gives the solutions."""
+    def _table(self, search: _Search) -> str:
+        """A sub-SELECT that gives what the search does, which is performed the first time."""
+        if search.element not in self.shape.replaced:
+            solutions = self._solutions(search)
+            names = {variable for _, variable in search.outputs}
+            always = {name for name in names if all(solution.get(name) is not None for solution in solutions)}
+            self.shape.replaced[search.element] = self._written(search, solutions), frozenset(always)
+        return self.shape.replaced[search.element][0]
+
+    def _written(self, search: _Search, solutions: list[dict[str, Term | None]]) -> str:
         named = [variable for _, variable in search.outputs] + sorted(search.variables)
         variables = [name for name in dict.fromkeys(named) if name not in self.bindings]
         columns: list[str] = []

@@ -66,6 +66,7 @@ class Shape:
         self.prologue = 0
         while self.prologue < len(tokens) and tokens[self.prologue].is_word("PREFIX", "BASE", "VERSION"):
             self.prologue += 3 if tokens[self.prologue].is_word("PREFIX") else 2
+        self.replaced: dict[Element, tuple[str, Names]] = {}  # by what, and the names that it always binds
         self._mentions: dict[Element | Group, Names] = {}
         self._certain: dict[Element | Group, Names] = {}
         self.query = Group(0)
@@ -240,6 +241,8 @@ class Shape:
 
     def text_of(self, element: Element) -> str:
         """The element, to stand in a group of its own."""
+        if element in self.replaced:
+            return self.replaced[element][0]
         if element.kind != "triples":
             return self.source(element.first, element.last)
         subject = "" if element.first == element.subject[0] else self.source(*element.subject) + " "
@@ -437,14 +440,15 @@ class _Frame:
         self._usable = [element for element in self.elements if usable(element)]
         for element in self.elements:
             mentioned = self.shape.mentions(element)
-            certain = self.shape.certain(element)
+            replaced = self.shape.replaced.get(element)
+            certain = replaced[1] if replaced else self.shape.certain(element)
             taken = element in self._usable and foreign.isdisjoint(mentioned)
             if element.kind == "bind":
                 target = self.shape.tokens[element.last - 2].text[1:]
                 taken = taken and all(name in known or name not in before for name in mentioned - {target})
                 certain = frozenset({target})  # or unbound, but then wherever it stands
             else:
-                taken = taken and element.kind in ("triples", "values", "graph", "group")
+                taken = taken and (replaced is not None or element.kind in ("triples", "values", "graph", "group"))
             self.mentions[element] = mentioned
             self.certain[element] = certain
             if taken:

@@ -50,7 +50,7 @@ QUERIES = [
     "SELECT ?x { BIND(IF(1 IN (1, 2), COALESCE(?u, 'a'), 1/0) AS ?x) BIND(?x + 1 AS ?y) }",
     "SELECT (CONCAT('a', STR(?o)) AS ?c) (SUBSTR('ab', 2) AS ?s2) (REPLACE('abc', '(b)', '[$1]') AS ?r) { ?s :p ?o }",
     "SELECT (YEAR(?o) AS ?y) (?o + 'P1D'^^xsd:dayTimeDuration AS ?z) (NOW() - ?o AS ?d) (TZ(?o) AS ?t) { ?s :p ?o }",
-    "SELECT (STRDT('1', xsd:byte) AS ?a) (STRLANG('x', 'en') AS ?b) (IRI('x') AS ?c) (BNODE('x') AS ?d) (UUID() AS ?e) {}",
+    "SELECT (STRDT('1', xsd:byte) AS ?a) (STRLANG('x', 'y') AS ?b) (IRI('x') AS ?c) (BNODE() AS ?d) (UUID() AS ?e) {}",
     "SELECT (xsd:integer('7') AS ?a) (xsd:dateTime('x') AS ?b) (ABS(-1.5) AS ?c) (ROUND(2.5) AS ?d) (RAND() AS ?e) {}",
     "SELECT (MD5('x') AS ?a) (SHA512('x') AS ?b) (ENCODE_FOR_URI('a b') AS ?c) (LANGMATCHES('en-GB', '*') AS ?d) {}",
     "SELECT (SUBJECT(?t) AS ?s) (isTRIPLE(?t) AS ?i) { GRAPH :h { ?a :says ?t } BIND(<<( :a :q ?s2 )>> AS ?u) }",

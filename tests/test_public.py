@@ -58,6 +58,7 @@ VERBS = {
     "compact": [],
     "diff": ["a", "b"],
     "embed": ["*rebuild", "*progress"],
+    "explain": ["query", "*bindings", "*union", "*timeout", "*allow_network", "*progress"],
     "export": ["target", "*format", "*graph"],
     "history": ["limit"],
     "load": [

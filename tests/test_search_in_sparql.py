@@ -354,6 +354,19 @@ def test_the_words_may_come_from_the_data(world: worlds.World) -> None:
     assert as_names(ask(world, query)) == [("1", "1"), ("2", "2"), ("9", "2")]
 
 
+def test_the_words_may_come_from_another_search(world: worlds.World) -> None:
+    like = f"SERVICE w:search {{ ?h w:query 'drills mars' ; w:object ?found ; w:limit 1 }} {block('?found', MANY)}"
+    [(literal,)] = set(ask(world, f"SELECT ?found {{ {like} }}"))
+    assert str(literal) == "a rover drills mars rock"
+    expected = [hit.subject for hit in world.search(str(literal), limit=30)]
+    assert [s for (s,) in ask(world, f"SELECT ?s {{ {like} }} ORDER BY ?rank")] == expected
+    words = "BIND(REPLACE(?found, 'mars', 'moon') AS ?other)"
+    query = like.replace(block("?found", MANY), f"{words} {block('?other', ONE)} ?s ex:year ?y")
+    assert as_names(ask(world, f"SELECT ?s {{ {query} }}")) == [("a",)]
+    circle = f"{block('?a', '; w:text ?b')} {block('?b', '; w:text ?a').replace('?s', '?t')}"
+    assert "nothing around the search gives" in str(complaint(world, f"SELECT ?s {{ {circle} }}"))
+
+
 def test_values_may_come_from_the_caller(world: worlds.World) -> None:
     query = f"SELECT ?s {{ ?s ex:year ?y . {block('?q', '; w:limit ?n')} }}"
     assert len(ask(world, query, bindings={"q": rdflib.Literal("moon"), "n": 2})) == 2

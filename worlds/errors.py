@@ -73,7 +73,16 @@ class FilterError(WorldsError):
 
 
 class EmbedderError(WorldsError):
-    """No embedder, one that does not fit the world, or one that failed; the message names the remedy."""
+    """No embedder, one that does not fit the world, or one that failed; the message names the remedy.
+
+    `.kind` tells failures apart: "auth" (the key is wrong or lacks a right), "rate limit", "timeout", "network" (it
+    cannot be reached), "server" (it failed on its side), "protocol" (its answer makes no sense), "input" (it does
+    not take these texts), else "other".
+    """
+
+    def __init__(self, message: str, *, kind: str = "other") -> None:
+        self.kind = kind
+        super().__init__(message)
 
 
 class ReadOnlyError(WorldsError):

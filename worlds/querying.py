@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import pyoxigraph as ox
@@ -12,12 +15,13 @@ import pyoxigraph as ox
 from worlds.dictionary import Dictionary
 from worlds.embedders import Embedder
 from worlds.embedding import Embeddings
-from worlds.errors import FilterError, QueryError
+from worlds.errors import FilterError, QueryError, QueryTimeout
+from worlds.explaining import PatternCount, QueryExplanation, pattern_queries
 from worlds.graph.evaluation import Selected, run
 from worlds.graph.given import as_given, restorable
 from worlds.graph.limits import deadline_of, remaining
 from worlds.graph.results import Solutions, Triples, projected_variables
-from worlds.graph.service import NAMESPACE, Function, mentions_search, rewrite
+from worlds.graph.service import NAMESPACE, Function, Rewritten, mentions_search, rewrite
 from worlds.graph.terms import Term
 from worlds.search import Request, Search
 from worlds.service import Surroundings, WorldSearcher
@@ -25,6 +29,7 @@ from worlds.sparql import Progress, SparqlIndex
 from worlds.sql.connection import Connection
 
 T = TypeVar("T")
+_COUNTING = 1.0  # seconds, at most, to count the solutions of one pattern
 _DAMAGED = ("Corruption", "IO error", "No such file")  # what RocksDB says of a store that it cannot read
 
 _log = logging.getLogger("worlds")
@@ -95,6 +100,38 @@ class Queries:
             forms = self._index.forms
             return as_given(answer, text, forms.restored, asked.bindings) if forms else answer
 
+    def explain(self, asked: Asked, progress: Progress | None = None) -> QueryExplanation:
+        """Answer a query, and tell how."""
+        with self._connection.lock, self._connection.snapshot():
+            times = [time.perf_counter()]
+            store = self._index.store(progress)
+            times.append(time.perf_counter())
+            deadline = deadline_of(asked.timeout)
+            plain = self._plain(store, asked, deadline)
+            times.append(time.perf_counter())
+            found = self._run(store, plain.query, plain.prefixes, plain.functions, deadline, asked)
+            times.append(time.perf_counter())
+            milliseconds = [round((end - start) * 1000, 3) for start, end in pairwise(times)]
+            return QueryExplanation(
+                results=1 if isinstance(found, bool) else len(found),
+                index="disk" if self._index.on_disk else "memory",
+                quads=self._index.count,
+                milliseconds=dict(zip(("index", "search", "evaluation"), milliseconds, strict=True)),
+                evaluated=plain.query,
+                patterns=tuple(self._counted(store, asked)),
+            )
+
+    def _counted(self, store: ox.Store, asked: Asked) -> Iterator[PatternCount]:
+        for line, column, pattern, query in pattern_queries(asked.query):
+            if mentions_search(query):
+                continue
+            began = time.perf_counter()
+            count = None
+            with contextlib.suppress(QueryTimeout):
+                (row,) = self._run(store, query, asked.prefixes, None, time.monotonic() + _COUNTING, asked)
+                count = int(row[0].value)
+            yield PatternCount(line, column, pattern, count, round((time.perf_counter() - began) * 1000, 3))
+
     def rows(self, asked: Asked) -> tuple[list[str], Iterator[Sequence[Term | None]]]:
         """The variables and the solutions of a SELECT."""
         with self._connection.lock:
@@ -141,17 +178,22 @@ class Queries:
 
     def _found(self, store: ox.Store, asked: Asked) -> tuple[Any, str]:
         """What pyoxigraph answers, and to which text."""
-        query, prefixes, functions = asked.query, asked.prefixes, None
         deadline = deadline_of(asked.timeout)
-        if isinstance(query, str) and mentions_search(query):
-            with self._connection.snapshot():
-                store = self._index.store()
-                searcher = self._searcher(store, asked, deadline)
-                plain = rewrite(query, prefixes=prefixes, searcher=searcher, bindings=asked.bindings, deadline=deadline)
-                query, prefixes, functions = plain.query, plain.prefixes, plain.functions
-                # w:similarity reads the world while the query runs.
-                return self._run(store, query, prefixes, functions, deadline, asked), query
-        return self._run(store, query, prefixes, functions, deadline, asked), query
+        if not isinstance(asked.query, str) or not mentions_search(asked.query):
+            return self._run(store, asked.query, asked.prefixes, None, deadline, asked), asked.query
+        with self._connection.snapshot():  # searches and w:similarity read the same state as the index
+            store = self._index.store()
+            plain = self._plain(store, asked, deadline)
+            return self._run(store, plain.query, plain.prefixes, plain.functions, deadline, asked), plain.query
+
+    def _plain(self, store: ox.Store, asked: Asked, deadline: float | None) -> Rewritten:
+        """The query without searches."""
+        if not mentions_search(asked.query):
+            return Rewritten(asked.query, asked.prefixes)
+        searcher = self._searcher(store, asked, deadline)
+        return rewrite(
+            asked.query, prefixes=asked.prefixes, searcher=searcher, bindings=asked.bindings, deadline=deadline
+        )
 
     @staticmethod
     def _run(

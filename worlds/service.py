@@ -89,7 +89,7 @@ class WorldSearcher:
         """The solutions of a SELECT, by position."""
 
         def rows() -> Rows:
-            return list(map(tuple, self.evaluate(query, functions)))
+            return [tuple(solution) for solution in self.evaluate(query, functions)]
 
         if functions:  # what they give is not the world's alone
             return rows()

@@ -78,6 +78,11 @@ class SparqlIndex:
         """Whether the store is in the cache folder."""
         return self._copy is not None
 
+    @property
+    def count(self) -> int:
+        """Quads in the store."""
+        return self._count
+
     def drop(self) -> None:
         """Forget the store; the next query makes it again."""
         self._store = None

@@ -25,10 +25,12 @@ from worlds.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, Ids, 
 from worlds.embedders import Embedder, checked_query, reason_without, resolve_embedder
 from worlds.embedding import Embeddings
 from worlds.errors import EmbedderError, QueryError, WorldsError
+from worlds.explaining import QueryExplanation
 from worlds.filters import Filters, make_filter
 from worlds.gate import Change, Gate, Revision
 from worlds.graph.formats import FORMATS, parsing, rdflib_quads
 from worlds.graph.results import Solutions, Triples
+from worlds.graph.service import NAMESPACE
 from worlds.graph.sources import sources
 from worlds.graph.terms import WELL_KNOWN_PREFIXES, is_prefix, to_object, to_oxigraph
 from worlds.graph.updates import GraphName, NamedGraph, Rows, run_update
@@ -563,6 +565,30 @@ class World:
         )
         return self._queries.answer(asked, None if progress is None else partial(progress, "index"))
 
+    def explain(
+        self,
+        query: str,
+        *,
+        bindings: Mapping[str, object] | None = None,
+        union: bool = False,
+        timeout: float | None = None,
+        allow_network: bool | Collection[str] = False,
+        progress: Progress | None = None,
+    ) -> QueryExplanation:
+        """Answer a SPARQL query and tell how: what each step took, what its searches became, what each pattern matches.
+
+        pyoxigraph shows no plan, so this is as far as can be seen from outside. Options and errors as for `query`.
+        """
+        asked = Asked(
+            query,
+            self.prefixes,
+            self._bindings(bindings),
+            union=union,
+            timeout=timeout,
+            allow_network=allow_network,
+        )
+        return self._queries.explain(asked, None if progress is None else partial(progress, "index"))
+
     def update(
         self,
         text: str,
@@ -616,7 +642,7 @@ class World:
                 target.count(change.added, change.removed, change.chunks)
 
             target = WorldTarget(self._connection, self._dictionary, self._gate, self._sparql, select=select, load=load)
-            run_update(text, target, prefixes=self.prefixes, bindings=values)
+            run_update(text, target, prefixes={"w": NAMESPACE, **self.prefixes}, bindings=values)
         counts = (target.added, target.removed)
         if not self._gate.writing:  # what was added and removed again is no change
             counts = (revision.added, revision.removed)

@@ -205,6 +205,13 @@ def sparql(
         bool, typer.Option("--union", help="Ask all graphs together, not the default graph alone.")
     ] = False,
     bind: Bindings = None,
+    timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop the query after so long.")] = None,
+    allow_network: Annotated[
+        list[str] | None, typer.Option(metavar="HOST", help="Let SERVICE ask this host; may be repeated.")
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="How it is answered instead: times, searches, matches of each pattern.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """Answer a SPARQL query.
@@ -217,9 +224,23 @@ def sparql(
     text = given_query(query, file)
     bindings = given_bindings(bind)
     with opened(path) as world:
+        options: dict[str, Any] = {
+            "bindings": bindings,
+            "union": union,
+            "timeout": timeout,
+            "allow_network": allow_network or False,
+        }
         with progress() as bar:
-            answer = world.query(text, bindings=bindings, union=union, progress=bar)
-        _print_answer(answer, form, world)
+            if explain:
+                told = world.explain(text, progress=bar, **options)
+            else:
+                answer = world.query(text, progress=bar, **options)
+        if not explain:
+            _print_answer(answer, form, world)
+        elif form.name == "json":
+            write_json(told.to_dict())
+        else:
+            output().print(str(told), markup=False, highlight=False, soft_wrap=True)
 
 
 def _print_answer(answer: Solutions | Triples | bool, form: ResultFormat, world: World) -> None:
