@@ -19,8 +19,7 @@ nearest (vector, distance) AS MATERIALIZED (
 vector_matches (chunk, rank, similarity) AS MATERIALIZED (
     SELECT chunks.id, row_number() OVER (ORDER BY nearest.distance, chunks.id), 1 - nearest.distance
     FROM nearest CROSS JOIN chunks INDEXED BY chunks_vector ON chunks.vector = nearest.vector
-    WHERE (:eligible IS NULL OR substr(:eligible, chunks.id + 1, 1) = x'01')
-      AND (:min_similarity IS NULL OR 1 - nearest.distance >= :min_similarity)
+    WHERE :eligible IS NULL OR substr(:eligible, chunks.id + 1, 1) = x'01'
     ORDER BY nearest.distance, chunks.id LIMIT :depth
 )
 
@@ -35,49 +34,23 @@ text_matches (chunk, rank, bm25) AS MATERIALIZED (
     SELECT chunk, row_number() OVER (ORDER BY bm25, chunk), bm25 FROM best_texts
 )
 
--- name: vector_scores_rrf
--- Reciprocal Rank Fusion (Cormack, Clarke and Büttcher, 2009): weight / (k + rank).
-SELECT chunk, rank AS vector_rank, similarity, :vector_weight / (:k + rank) AS vector_score,
-       NULL AS text_rank, NULL AS bm25, NULL AS text_score
+-- name: vector_contributions
+SELECT chunk, rank AS vector_rank, similarity, NULL AS text_rank, NULL AS bm25, :vector_weight / (:k + rank) AS contribution
 FROM vector_matches
 
--- name: text_scores_rrf
-SELECT chunk, NULL AS vector_rank, NULL AS similarity, NULL AS vector_score,
-       rank AS text_rank, bm25, :text_weight / (:k + rank) AS text_score
+-- name: text_contributions
+SELECT chunk, NULL AS vector_rank, NULL AS similarity, rank AS text_rank, bm25, :text_weight / (:k + rank) AS contribution
 FROM text_matches
 
--- name: vector_scores_relative
--- The least value gives 0, the best of the list 1. The least is the list's own, or :least_similarity where that is
--- given; a list whose values are all equal gives 1.
-SELECT chunk, rank AS vector_rank, similarity,
-       :vector_weight * coalesce((similarity - low) / nullif(high - low, 0), 1) AS vector_score,
-       NULL AS text_rank, NULL AS bm25, NULL AS text_score
-FROM (
-    SELECT chunk, rank, similarity, max(similarity) OVER () AS high,
-           coalesce(:least_similarity, min(similarity) OVER ()) AS low
-    FROM vector_matches
-)
-
--- name: text_scores_relative
--- The same, where -bm25 is the value, whose least is 0 in theory.
-SELECT chunk, NULL AS vector_rank, NULL AS similarity, NULL AS vector_score, rank AS text_rank, bm25,
-       :text_weight * coalesce((low - bm25) / nullif(low - high, 0), 1) AS text_score
-FROM (
-    SELECT chunk, rank, bm25, min(bm25) OVER () AS high, coalesce(:least_bm25, max(bm25) OVER ()) AS low
-    FROM text_matches
-)
-
 -- name: fused
--- A chunk's score is the sum of what the lists give it; higher is better.
+-- Reciprocal Rank Fusion (Cormack, Clarke and Büttcher, 2009): the sum of weight / (k + rank); higher is better.
 fused AS (
-    SELECT chunk, coalesce(max(vector_score), 0) + coalesce(max(text_score), 0) AS score,
-           max(vector_rank) AS vector_rank, max(similarity) AS similarity, max(vector_score) AS vector_score,
-           max(text_rank) AS text_rank, max(bm25) AS bm25, max(text_score) AS text_score
-    FROM scores GROUP BY chunk
+    SELECT chunk, sum(contribution) AS score, max(vector_rank) AS vector_rank, max(similarity) AS similarity,
+           max(text_rank) AS text_rank, max(bm25) AS bm25
+    FROM contributions GROUP BY chunk
     ORDER BY score DESC, chunk LIMIT :limit
 )
-SELECT fused.chunk, fused.score, fused.vector_rank, fused.similarity, fused.vector_score,
-       fused.text_rank, fused.bm25, fused.text_score,
-       chunks.term, chunks.start, chunks.end, coalesce(chunks.text, terms.value) AS text, chunks.vector
+SELECT fused.chunk, fused.score, fused.vector_rank, fused.similarity, fused.text_rank, fused.bm25,
+       chunks.term, chunks.start, chunks.end, coalesce(chunks.text, terms.value) AS text
 FROM fused CROSS JOIN chunks ON chunks.id = fused.chunk CROSS JOIN terms ON terms.id = chunks.term
 ORDER BY fused.score DESC, fused.chunk
