@@ -56,6 +56,7 @@ def check(text: str, tokens: Iterable[Token] | None = None, *, allow_network: bo
     """
     if not isinstance(text, str):
         raise TypeError(f"a query is a str, not {type(text).__name__}")
+    check_characters(text)
     if (
         len(text) <= _SHORT
         and text.count("{") + text.count("(") + text.count("[") + text.count("<<") <= DEEPEST
@@ -65,6 +66,15 @@ def check(text: str, tokens: Iterable[Token] | None = None, *, allow_network: bo
     walk = _Walk(text, allow_network)
     for token in scan(text) if tokens is None else tokens:
         walk.step(token)
+
+
+def check_characters(text: str) -> None:
+    """QueryError, with its place, for a lone surrogate, which no UTF-8 can hold."""
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise error_at("a lone surrogate, which is no character", text, error.start) from error
 
 
 class _Walk:

@@ -592,7 +592,7 @@ class _Rewriting:
     def _around(
         self, search: _Search, sought: Sequence[str], performed: set[Element]
     ) -> tuple[list[Surroundings], Callable[[str], list[str]]]:
-        """The surroundings of a search, and what gives its exclusions; searches `performed` are patterns like others."""
+        """The surroundings of a search, and a function for its exclusions; searches `performed` count as patterns."""
 
         def usable(element: Element) -> bool:
             """Whether evaluating the element in advance performs no search, and asks nobody else."""

@@ -17,7 +17,7 @@ import pyoxigraph as ox
 
 from worlds.errors import IntegrityError, QueryError, QueryTimeout, WorldsError
 from worlds.graph.evaluation import syntax_error
-from worlds.graph.guard import DEEPEST, check, with_room
+from worlds.graph.guard import DEEPEST, check, check_characters, with_room
 from worlds.graph.terms import Term, format_term
 from worlds.graph.tokens import Token, error_at, scan, tokenize
 
@@ -79,6 +79,7 @@ def run_update(
     """
     if not isinstance(text, str):
         raise TypeError(f"an update is a str, not {type(text).__name__}")
+    check_characters(text)
     for operation in _Request(text, prefixes, bindings or {}).operations():
         try:
             operation.run(target)
@@ -269,7 +270,7 @@ class _Request:
         """An empty store after a piece of the request, or after its like, between two offsets of the request."""
         store = ox.Store()
         try:
-            store.update(f"{header}\n{piece}")
+            with_room(piece, lambda _: store.update(f"{header}\n{piece}"))
         except SyntaxError as error:
             raise self._syntax_error(error, start, end) from error
         except (OSError, RuntimeError, ValueError) as error:
@@ -334,7 +335,7 @@ class _Request:
         piece = self.text[start:end]
         header = self._header(piece)
         inert = self._inert(self.text, statement)
-        with_room(inert, lambda _: self._scratch(header, inert, start, end))
+        self._scratch(header, inert, start, end)
         at = 0
         with_: list[Token] = []
         if tokens[0].is_word("WITH"):

@@ -93,6 +93,11 @@ def writes(world: World) -> list[Callable[[], object]]:
         lambda: world.embed(rebuild=True),
         lambda: world.bind("mine", EX),
         world.compact,
+        lambda: world.update(f'INSERT DATA {{ <{EX}new> <{P}> "a new text" }}'),
+        lambda: world.update(f"CREATE GRAPH <{EX}new>"),
+        lambda: world.undo(1),
+        lambda: world.apply_patch(b'A <http://example.org/new> <http://example.org/p> "a new text" .\n'),
+        lambda: world.prune(1),
         policy,
         transaction,
     ]

@@ -299,7 +299,8 @@ SHAPES = {
         " SERVICE w:search { ?i w:query 'dust' ; w:subject ?s ; w:mode 'text' } }", {"d"}),
     "two searches for two subjects": (
         "SELECT ?s { ?s ex:of ?kind . ?found a ?kind . "
-        "SERVICE w:search { ?h w:query 'ice' ; w:subject ?s ; w:mode 'text' } SERVICE w:search { ?i w:query 'moon' ; w:subject ?found ; w:mode 'text' } }", {"y"}),
+        "SERVICE w:search { ?h w:query 'ice' ; w:subject ?s ; w:mode 'text' } "
+        "SERVICE w:search { ?i w:query 'moon' ; w:subject ?found ; w:mode 'text' } }", {"y"}),
     "with an aggregate": (
         f"SELECT ?s {{ {block(more=MANY)} }} GROUP BY ?s HAVING(COUNT(DISTINCT ?hit) > 2)", {"a"}),
     "after VALUES at the end": (f"SELECT ?s {{ {block(more=ONE)} }} VALUES ?s {{ ex:b ex:c }}", {"b"}),

@@ -222,14 +222,29 @@ class Past:
         *,
         bindings: Mapping[str, object] | None = None,
         union: bool = False,
+        timeout: float | None = None,
+        max_results: int | None = None,
+        max_memory: int | None = None,
     ) -> Solutions | Triples | bool:
-        """Answer a SPARQL query, as `World.query` does. The first one reads the past into an index in memory."""
+        """Answer a SPARQL query, as `World.query` does. The first one reads the past into an index in memory.
+
+        The past has no full-text index and no vectors, so it cannot be searched.
+        """
         values = {name: to_object(value, prefixes=self._prefixes) for name, value in (bindings or {}).items()}
         with self._history.connection.lock:
             if self._index is None:
                 self._index = self._indexed()
             store, forms = self._index
-        found = evaluate(store, query, prefixes=self._prefixes, bindings=values, union=union)
+        found = evaluate(
+            store,
+            query,
+            prefixes=self._prefixes,
+            bindings=values,
+            union=union,
+            timeout=timeout,
+            max_results=max_results,
+            max_memory=max_memory,
+        )
         return found if isinstance(found, bool) or not forms else as_given(found, query, forms.restored, values)
 
     def _indexed(self) -> tuple[ox.Store, Forms]:

@@ -40,7 +40,10 @@ EXIT_CODES: dict[int, tuple[str, tuple[type[BaseException], ...]]] = {
     4: ("the input is not the RDF that it should be", (ParseError,)),
     5: ("a query or a filter that cannot be answered", (QueryError, FilterError)),
     6: ("no embedder, the wrong one, or it failed", (EmbedderError,)),
-    7: ("the world is read-only, or another process is writing", (ReadOnlyError, ConflictError)),
+    7: (
+        "the world is read-only, another process is writing, or a later change is in the way",
+        (ReadOnlyError, ConflictError),
+    ),
     8: ("the file is damaged, or the disk is full", (IntegrityError,)),
     9: ("any other error", (WorldsError,)),
     INTERNAL: ("a mistake in worlds itself", (Exception,)),

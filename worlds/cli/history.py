@@ -15,7 +15,7 @@ import typer
 from worlds.cli.options import Command, EmbedderName, Json, WorldPath, examples, opened
 from worlds.cli.table import table
 from worlds.cli.terminal import clean, counted, note, output, write_json, write_utf8
-from worlds.cli.write import Author, Message, _note_pending, _report
+from worlds.cli.write import Author, Message, note_pending, report
 
 if TYPE_CHECKING:
     from worlds.gate import Change
@@ -141,9 +141,9 @@ def undo(
 
 
 def _finish(world: World, change: Change, began: float, json: bool, nothing: str) -> None:
-    _report(world, change, time.perf_counter() - began, as_json=json, nothing=nothing)
+    report(world, change, time.perf_counter() - began, as_json=json, nothing=nothing)
     if change.chunks:
-        _note_pending(world, change)
+        note_pending(world, change)
 
 
 def patch(path: WorldPath, a: From, b: To = None) -> None:

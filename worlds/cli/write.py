@@ -82,9 +82,9 @@ def load(
                     state = f"all quads are loaded, some texts are not embedded yet; `worlds embed {path}` goes on"
                 raise
             state = "all of it is loaded"
-            _report(world, change, time.perf_counter() - began, as_json=json)
+            report(world, change, time.perf_counter() - began, as_json=json)
             if embedder != "none" and not no_embed:
-                _note_pending(world, change)
+                note_pending(world, change)
     except KeyboardInterrupt as interrupt:
         raise Interrupted(state) from interrupt
 
@@ -96,7 +96,7 @@ def _refuse_network(sources: list[str], hosts: list[str]) -> None:
             raise OpenError(f"{source} was not fetched: allow it with --allow-network {parts.hostname}")
 
 
-def _report(
+def report(
     world: World,
     change: Change,
     seconds: float,
@@ -104,6 +104,7 @@ def _report(
     as_json: bool,
     nothing: str = "nothing changed: all of it is there already",
 ) -> None:
+    """Print what a write did; `nothing` for people, if it changed nothing."""
     pending = world.stats().pending
     if as_json:
         write_json(
@@ -130,7 +131,7 @@ def _report(
         output().print(f"revision {change.revision}: {', '.join(parts)} ({seconds:,.1f} s)")
 
 
-def _note_pending(world: World, change: Change) -> None:
+def note_pending(world: World, change: Change) -> None:
     """Say what is not embedded, and why."""
     from worlds.embedders import reason_without
 
@@ -178,9 +179,9 @@ def update(
             allow_network=allow_network or False,
             allow_files=allow_files,
         )
-        _report(world, change, time.perf_counter() - began, as_json=json, nothing="nothing changed")
+        report(world, change, time.perf_counter() - began, as_json=json, nothing="nothing changed")
         if change.chunks and embedder != "none" and not no_embed:
-            _note_pending(world, change)
+            note_pending(world, change)
 
 
 def embed(
