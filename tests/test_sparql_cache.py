@@ -225,6 +225,20 @@ def test_a_damaged_cache_is_built_anew(path: Path, damage: tuple[str, Any]) -> N
             assert numbers(world) == set(range(ROWS))
 
 
+def test_damage_that_shows_only_when_it_is_read(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with worlds.open(path, embedder=None) as world:
+        numbers(world)
+    (generation, _) = Cache(str(path)).generations()[0]
+    for file in generation.glob("*.sst"):
+        data = bytearray(file.read_bytes())
+        for at in range(0, min(len(data) // 2, 2000), 11):  # the data, not the table of contents at the end
+            data[at] ^= 0xFF
+        file.write_bytes(data)
+    with worlds.open(path, embedder=None) as world:
+        assert numbers(world) == set(range(ROWS))
+    assert "damaged" in caplog.text
+
+
 CHILD = """
 import sys
 import worlds
