@@ -12,7 +12,7 @@ import pyoxigraph as ox
 
 from worlds.errors import QueryError
 from worlds.graph.guard import DEEPEST, Functions, check, with_room
-from worlds.graph.limits import CAN_FORK, Child, Writer, deadline_of, in_time
+from worlds.graph.limits import CAN_FORK, Child, Writer, deadline_of, in_time, remaining
 from worlds.graph.repairs import checked, concerned, repaired
 from worlds.graph.results import Solutions, Triples, projected_variables
 from worlds.graph.terms import format_term
@@ -21,6 +21,9 @@ from worlds.graph.tokens import scan
 __all__ = ["DEEPEST", "Selected", "evaluate", "run", "syntax_error"]
 
 _PLACE = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
+_BEGUN = b"!"  # what the child writes when it could touch the store
+_BEGINNING = 1.0  # seconds to wait for that
+_FORKS = 3  # children that may fail to begin
 _TSV, _JSON = ox.QueryResultsFormat.TSV, ox.QueryResultsFormat.JSON
 
 
@@ -138,9 +141,19 @@ def run(
         return bool(found)
 
     def write(functions: Functions | None, out: Writer) -> None:
+        next(store.quads_for_pattern(None, None, None), None)
+        out.write(_BEGUN)
         _write(ask(functions), out)
 
     def fork(_: Functions | None) -> Child:
+        # A store on disk has threads, which hold its locks now and then: a child that was forked just then waits for
+        # a lock that nobody will release. It shows at the first touch of the store.
+        for _attempt in range(_FORKS):
+            patience = min(_BEGINNING, (remaining(deadline) or 4 * _BEGINNING) / 4)
+            child = Child(write, functions=functions, deadline=deadline, max_memory=max_memory)
+            if child.begins(patience):
+                return child
+            child.__exit__()
         return Child(write, functions=functions, deadline=deadline, max_memory=max_memory)
 
     with _query_errors(query):
@@ -198,6 +211,7 @@ def _write(found: ox.QuerySolutions | ox.QueryTriples | ox.QueryBoolean, out: Wr
 
 
 def _read(child: Child, max_results: int | None) -> Found:
+    child.read(len(_BEGUN))
     form = child.read(1)
     if form in (b"T", b"J"):
         found = ox.parse_query_results(child, format=_TSV if form == b"T" else _JSON)  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ import faulthandler
 import gc
 import os
 import pickle
+import select
 import signal
 import socket
 import struct
@@ -111,6 +112,10 @@ class Child:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGKILL)
             self._wait(0)
+
+    def begins(self, seconds: float) -> bool:
+        """Whether the child writes something within so many seconds."""
+        return bool(select.select([self._socket], [], [], seconds)[0])
 
     def read(self, size: int = -1) -> bytes:
         """Up to `size` bytes of what the child writes, at least one unless it has ended.

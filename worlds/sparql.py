@@ -284,7 +284,7 @@ class SparqlIndex:
         """Make the store, which is closed by it, a generation of the cache."""
         assert self._store is not None
         assert self._copy is not None
-        stamp = Stamp(self._world(), self._revision, self._recorded(self._revision), self._count)
+        stamp = Stamp(self._world(), self._revision, self._recorded(self._revision), self._count, {})
         self._store.flush()
         self._store = None
         copy, self._copy = self._copy, None

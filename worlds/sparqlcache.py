@@ -19,7 +19,7 @@ import shutil
 import time
 import zlib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -28,7 +28,7 @@ try:
 except ImportError:  # Windows has no such lock, and gets no cache
     fcntl = None  # type: ignore[assignment]
 
-FORMAT = 1
+ENGINE = f"pyoxigraph {version('pyoxigraph')}, format 1"
 _STAMP = "worlds.json"
 _FORMS = "worlds-forms.json"
 _LOCK = "worlds.lock"
@@ -47,8 +47,8 @@ class Stamp:
     revision: int
     recorded: str  # what the world says of that revision; a restored backup may have another of that number
     quads: int
-    files: dict[str, list[int]] = field(default_factory=dict)  # name → size, and CRC-32 of what RocksDB does not check
-    engine: str = f"pyoxigraph {version('pyoxigraph')}, format {FORMAT}"
+    files: dict[str, list[int]]  # name → size, and CRC-32 of what RocksDB does not check itself
+    engine: str = ENGINE
 
 
 class Copy:
@@ -98,8 +98,8 @@ class Cache:
                     with contextlib.suppress(OSError, ValueError, TypeError):
                         stamp = Stamp(**json.loads((folder / _STAMP).read_text("utf-8")))
                         found.append((folder, stamp))
-        mine = Stamp("", 0, "", 0).engine
-        return sorted((item for item in found if item[1].engine == mine), key=lambda item: -item[1].revision)
+        usable = (item for item in found if item[1].engine == ENGINE and "CURRENT" in item[1].files)
+        return sorted(usable, key=lambda item: -item[1].revision)
 
     def copy(self, generation: Path, stamp: Stamp) -> tuple[Copy, str]:
         """A copy of a generation, and the forms that were published with it; OSError where it is not whole."""
