@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import io
 import json
@@ -269,13 +268,19 @@ for line in sys.stdin:
 _writers: list[subprocess.Popen[str]] = []
 
 
+def teardown_module() -> None:
+    for writer in _writers:
+        writer.kill()
+        writer.communicate()
+    _writers.clear()
+
+
 def kill_a_writer(path: Path, kept: list[str], lost: list[str]) -> None:
     """Let another process run updates, the last of them in a transaction, and kill it there."""
     if not _writers:
         _writers.append(
             subprocess.Popen([sys.executable, "-c", _WRITER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         )
-        atexit.register(_writers[0].kill)
     writer = _writers[0]
     assert writer.stdin is not None
     assert writer.stdout is not None

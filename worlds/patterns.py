@@ -26,6 +26,16 @@ _BLOCK = 20_000
 _REMEMBERED = 100_000  # rdflib terms kept while a pattern is read
 _SMALL_GRAPH = 1000  # quads up to which a named graph is read as a whole rather than a predicate or object of all
 
+_BY_TERMS = {  # whether subject, predicate and object are given
+    (True, False, False): _SQL["quads_of_subject"],
+    (True, True, False): _SQL["quads_of_subject_predicate"],
+    (True, False, True): _SQL["quads_of_subject_object"],
+    (True, True, True): _SQL["quads_of_subject_predicate_object"],
+    (False, True, False): _SQL["quads_of_predicate"],
+    (False, True, True): _SQL["quads_of_predicate_object"],
+    (False, False, True): _SQL["quads_of_object"],
+}
+
 
 class Patterns:
     """Finds, counts and decodes quads."""
@@ -56,14 +66,12 @@ class Patterns:
             return unique_quads(self._read(s, p, o, DEFAULT_GRAPH_ID if named is not graph else g))
 
     def _read(self, s: int, p: int, o: int, g: int) -> Ids:
-        if s != _ANY:
-            name = "quads_of_" + "subject" + "_predicate" * (p != _ANY) + "_object" * (o != _ANY)
-        elif g > DEFAULT_GRAPH_ID and self._is_small(g, whole=p == o == _ANY):
-            name = "quads_of_named_graph"
-        elif p != _ANY:
-            name = "quads_of_predicate" + "_object" * (o != _ANY)
-        elif o != _ANY:
-            name = "quads_of_object"
+        if s != _ANY or p != _ANY or o != _ANY:
+            statement = _BY_TERMS[s != _ANY, p != _ANY, o != _ANY]
+            if s == _ANY and g > DEFAULT_GRAPH_ID and self._is_small(g):
+                statement = _SQL["quads_of_named_graph"]
+        elif g > DEFAULT_GRAPH_ID:
+            statement = _SQL["quads_of_named_graph"]
         else:
             blocks = (
                 read_quads(self._connection, "quads_in_range")
@@ -72,15 +80,14 @@ class Patterns:
             )
             return np.concatenate([NO_QUADS, *blocks])
         values = {"subject": s, "predicate": p, "object": o, "graph": g}
-        statement = _SQL[name]
         columns = self._connection.rows(statement, statement.bind(**{n: values[n] for n in statement.parameters}))[0]
         if columns[0] is None:
             return NO_QUADS
         return np.stack([np.fromstring(column, dtype=np.int64, sep=",") for column in columns], axis=1)
 
-    def _is_small(self, graph: int, *, whole: bool) -> bool:
-        """Whether reading a named graph through costs less than the other index; `whole` if all of it is asked for."""
-        return whole or self._connection.value(_SQL["count_up_to"], (graph, _SMALL_GRAPH)) < _SMALL_GRAPH
+    def _is_small(self, graph: int) -> bool:
+        """Whether reading a named graph through costs less than the other index."""
+        return bool(self._connection.value(_SQL["count_up_to"], (graph, _SMALL_GRAPH)) < _SMALL_GRAPH)
 
     def _decode(self, ids: Ids) -> Iterator[Quad]:
         terms: dict[int, Any] = {}

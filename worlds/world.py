@@ -12,8 +12,7 @@ from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NoReturn, Protocol, TypeAlias
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pyoxigraph as ox
@@ -637,7 +636,7 @@ class World:
                 if iri.lower().startswith("file:"):
                     if not allow_files:
                         raise QueryError(f"LOAD <{iri}>: reading files is not allowed")
-                    source = url2pathname(urlsplit(iri).path)
+                    source = unquote(urlsplit(iri).path)
                 change = self.load(source, graph=graph, embed=False, allow_network=allow_network)
                 target.count(change.added, change.removed, change.chunks)
 
