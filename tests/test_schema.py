@@ -441,9 +441,9 @@ def ask_callers(modules: list[Module]) -> None:
 @pytest.fixture(scope="module")
 def modules() -> dict[str, Module]:
     files = [*(ROOT / "worlds").glob("*.py"), *(ROOT / "graph").glob("*.py"), *(ROOT / "sql").glob("*.py")]
-    read = {file.name: read_module(file) for file in files}
+    read = {f"{file.parent.name}/{file.name}": read_module(file) for file in files}
     read = {name: module for name, module in read.items() if module.files}
-    assert {"search.py", "gate.py", "quads.py"} <= set(read)
+    assert {"worlds/search.py", "worlds/gate.py", "worlds/quads.py"} <= set(read)
     ask_callers(list(read.values()))
     return read
 
