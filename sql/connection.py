@@ -46,6 +46,7 @@ _MESSAGES: tuple[tuple[str, type[WorldsError], str], ...] = (
     ("disk I/O error", IntegrityError, "the file could not be read or written"),
     ("no such savepoint", WorldsError, "the transaction around this one is over already, so this one was not kept"),
     ("no such table", IntegrityError, "the file is damaged: a table is missing"),
+    ("no such view", IntegrityError, "the file is damaged: a view is missing"),
     ("file is not a database", OpenError, "not a world: the file is not a database, or the key is wrong"),
     ("malformed", IntegrityError, "the file is damaged: restore a backup"),
     ("SQL logic error", IntegrityError, "the file is damaged: restore a backup"),

@@ -187,8 +187,9 @@ SELECT coalesce(min(first_quad), 0) FROM revisions WHERE revision > :revision;
 
 -- name: texts_to_chunk
 -- The literals among ids_json that have no chunk yet: of a text datatype (datatypes_json, besides strings), or any.
--- Gives (term id, lexical form).
-SELECT terms.id, terms.value
+-- Gives (term id, lexical form, format: markdown, text, or NULL where the look decides).
+SELECT terms.id, terms.value,
+       CASE WHEN terms.language IS NOT NULL THEN NULL WHEN terms.datatype = :markdown THEN 'markdown' ELSE 'text' END
 FROM json_each(:ids_json) AS sought CROSS JOIN terms ON terms.id = sought.value
 WHERE terms.kind = 3
   AND (:any_datatype OR terms.datatype IS NULL OR terms.datatype IN (SELECT value FROM json_each(:datatypes_json)))
@@ -228,7 +229,7 @@ DELETE FROM chunks WHERE id IN (SELECT value FROM json_each(:ids_json));
 -- name: pending_chunks
 -- Gives (chunk id, term id, text).
 SELECT chunks.id, chunks.term, coalesce(chunks.text, terms.value)
-FROM chunks JOIN terms ON terms.id = chunks.term
+FROM chunks LEFT JOIN terms ON terms.id = chunks.term
 WHERE chunks.vector IS NULL AND chunks.id > :after ORDER BY chunks.id LIMIT :limit;
 
 -- name: count_pending
@@ -314,7 +315,10 @@ SELECT DISTINCT quads.object, quads.predicate
 FROM json_each(:ids_json) AS sought CROSS JOIN quads ON quads.object = sought.value;
 
 -- name: texts
-SELECT terms.id, terms.value FROM json_each(:ids_json) AS sought CROSS JOIN terms ON terms.id = sought.value;
+-- As texts_to_chunk, of literals that have chunks.
+SELECT terms.id, terms.value,
+       CASE WHEN terms.language IS NOT NULL THEN NULL WHEN terms.datatype = :markdown THEN 'markdown' ELSE 'text' END
+FROM json_each(:ids_json) AS sought CROSS JOIN terms ON terms.id = sought.value;
 
 -- name: find_vector_index
 SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'vectors_embedding';

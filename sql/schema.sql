@@ -1,4 +1,4 @@
--- The tables of one world, as of schema version 1.
+-- The tables of one world, as of schema version 2.
 -- migrations/ is the road to the same database from each earlier version; a test proves that both agree.
 
 -- Settings and counters of the world: format, schema_version, created, policy, embedder, next_blank_node, …
@@ -63,10 +63,10 @@ CREATE TABLE revisions (
     first_quad INTEGER NOT NULL  -- no quad that this revision added has a smaller id
 );
 
--- Passages of the literals that are text; one literal's chunks are shared by all quads that have it.
+-- Passages of the literals that are text; one literal's chunks are shared by all quads that have it. And of profiles.
 CREATE TABLE chunks (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
-    term INTEGER NOT NULL,       -- the literal
+    term INTEGER NOT NULL,       -- the literal; -1 - subject for a passage of this entity's profile
     start INTEGER NOT NULL,      -- characters from the literal's beginning
     end INTEGER NOT NULL,        -- characters, exclusive
     text TEXT,                   -- NULL where the chunk is the whole literal
@@ -79,7 +79,7 @@ CREATE INDEX chunks_vector ON chunks (vector);
 -- What the full-text index reads. Marks (M*) belong to words: without them Hindi falls apart into letters.
 CREATE VIEW indexed_texts AS
 SELECT chunks.id AS id, coalesce(chunks.segmented, chunks.text, terms.value) AS text
-FROM chunks JOIN terms ON terms.id = chunks.term;
+FROM chunks LEFT JOIN terms ON terms.id = chunks.term;
 
 CREATE VIRTUAL TABLE chunks_fts USING fts5 (
     text,
@@ -99,6 +99,13 @@ END;
 CREATE TRIGGER chunks_rewritten BEFORE UPDATE OF id, term, text, segmented ON chunks BEGIN
     SELECT raise(ABORT, 'the text of a chunk never changes: delete the chunk and insert another');
 END;
+
+-- The profiles of entities: their labels and their triples put into words. Their chunks always have their text.
+CREATE TABLE profiles (
+    subject INTEGER PRIMARY KEY, -- term id
+    text TEXT NOT NULL,
+    graphs TEXT NOT NULL         -- ids of the graphs of all quads that it was made from, as a JSON array
+);
 
 -- Which texts were ever embedded, so that the same text is never embedded twice.
 CREATE TABLE embedded_texts (

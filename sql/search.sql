@@ -19,7 +19,8 @@ nearest (vector, distance) AS MATERIALIZED (
 vector_matches (chunk, rank, similarity) AS MATERIALIZED (
     SELECT chunks.id, row_number() OVER (ORDER BY nearest.distance, chunks.id), 1 - nearest.distance
     FROM nearest CROSS JOIN chunks INDEXED BY chunks_vector ON chunks.vector = nearest.vector
-    WHERE :eligible IS NULL OR substr(:eligible, chunks.id + 1, 1) = x'01'
+    WHERE (:eligible IS NULL OR substr(:eligible, chunks.id + 1, 1) = x'01')
+      AND (:min_similarity IS NULL OR 1 - nearest.distance >= :min_similarity)
     ORDER BY nearest.distance, chunks.id LIMIT :depth
 )
 
@@ -34,23 +35,82 @@ text_matches (chunk, rank, bm25) AS MATERIALIZED (
     SELECT chunk, row_number() OVER (ORDER BY bm25, chunk), bm25 FROM best_texts
 )
 
--- name: vector_contributions
-SELECT chunk, rank AS vector_rank, similarity, NULL AS text_rank, NULL AS bm25, :vector_weight / (:k + rank) AS contribution
-FROM vector_matches
+-- name: vector_found
+SELECT chunk, rank AS vector_rank, similarity, NULL AS text_rank, NULL AS bm25 FROM vector_matches
 
--- name: text_contributions
-SELECT chunk, NULL AS vector_rank, NULL AS similarity, rank AS text_rank, bm25, :text_weight / (:k + rank) AS contribution
-FROM text_matches
+-- name: text_found
+SELECT chunk, NULL AS vector_rank, NULL AS similarity, rank AS text_rank, bm25 FROM text_matches
+
+-- name: vector_completed
+-- The similarity of what only the words found.
+SELECT chunks.id AS chunk, NULL AS vector_rank, 1 - vector_distance_cos(vectors.embedding, :query) AS similarity,
+       NULL AS text_rank, NULL AS bm25
+FROM text_matches CROSS JOIN chunks ON chunks.id = text_matches.chunk
+CROSS JOIN vectors ON vectors.id = chunks.vector
+WHERE vectors.embedding IS NOT NULL AND chunks.id NOT IN (SELECT chunk FROM vector_matches)
+  AND (:min_similarity IS NULL OR 1 - vector_distance_cos(vectors.embedding, :query) >= :min_similarity)
+
+-- name: text_completed
+-- The relevance of what only the vectors found, as far as it has any of the words.
+SELECT rowid AS chunk, NULL AS vector_rank, NULL AS similarity, NULL AS text_rank, bm25(chunks_fts) AS bm25
+FROM chunks_fts
+WHERE chunks_fts MATCH :match AND +rowid IN (SELECT chunk FROM vector_matches EXCEPT SELECT chunk FROM text_matches)
+
+-- name: found
+found AS (
+    SELECT chunk, max(vector_rank) AS vector_rank, max(similarity) AS similarity,
+           max(text_rank) AS text_rank, max(bm25) AS bm25
+    FROM listed GROUP BY chunk
+)
+
+-- name: scores_rrf
+-- Reciprocal Rank Fusion (Cormack, Clarke and Büttcher, 2009): weight / (k + rank).
+scores AS (
+    SELECT *, :vector_weight / (:k + vector_rank) AS vector_score, :text_weight / (:k + text_rank) AS text_score
+    FROM found
+)
+
+-- name: scores_relative
+-- The least value gives 0, the best 1, so do values that are all equal. The least is that of all that were found, where
+-- what has none of the words counts as 0, or what is given as :least_similarity and :least_relevance.
+scores AS (
+    SELECT chunk, vector_rank, similarity, text_rank, bm25,
+           CASE WHEN similarity IS NULL THEN NULL
+                ELSE :vector_weight * coalesce((similarity - low) / nullif(high - low, 0), 1) END AS vector_score,
+           CASE WHEN bm25 IS NULL THEN NULL
+                ELSE :text_weight * coalesce((worst - bm25) / nullif(worst - best, 0), 1) END AS text_score
+    FROM (
+        SELECT *, max(similarity) OVER () AS high, coalesce(:least_similarity, min(similarity) OVER ()) AS low,
+               min(bm25) OVER () AS best, coalesce(-:least_relevance, max(coalesce(bm25, 0)) OVER ()) AS worst
+        FROM found
+    )
+)
 
 -- name: fused
--- Reciprocal Rank Fusion (Cormack, Clarke and Büttcher, 2009): the sum of weight / (k + rank); higher is better.
+-- A chunk's score is the sum of what the lists give it; higher is better.
+-- That is multiplied by the greatest weight of the predicates that its text stands under, where the policy has weights
+-- (predicate, weight; the others have :other_weight). A text that is a label, and is what was asked, gets :label_score
+-- too, which is more than all else.
+weighed AS MATERIALIZED (
+    SELECT scores.*,
+           CASE WHEN :weights_json IS NULL THEN 1.0 ELSE coalesce(
+               (SELECT max(coalesce(
+                    (SELECT value ->> 1 FROM json_each(:weights_json) WHERE value ->> 0 = quads.predicate), :other_weight))
+                FROM quads INDEXED BY quads_o WHERE quads.object = chunks.term), :other_weight) END AS weight,
+           CASE WHEN lower(trim(coalesce(chunks.text, terms.value))) IN (SELECT value FROM json_each(:spellings_json))
+                 AND EXISTS (
+                    SELECT 1 FROM quads INDEXED BY quads_o
+                    WHERE quads.object = chunks.term AND quads.predicate IN (SELECT value FROM json_each(:labels_json)))
+                THEN :label_score END AS label_score
+    FROM scores CROSS JOIN chunks ON chunks.id = scores.chunk LEFT JOIN terms ON terms.id = chunks.term
+),
 fused AS (
-    SELECT chunk, sum(contribution) AS score, max(vector_rank) AS vector_rank, max(similarity) AS similarity,
-           max(text_rank) AS text_rank, max(bm25) AS bm25
-    FROM contributions GROUP BY chunk
-    ORDER BY score DESC, chunk LIMIT :limit
+    SELECT *, (coalesce(vector_score, 0) + coalesce(text_score, 0)) * weight + coalesce(label_score, 0) AS score
+    FROM weighed ORDER BY score DESC, chunk LIMIT :limit
 )
-SELECT fused.chunk, fused.score, fused.vector_rank, fused.similarity, fused.text_rank, fused.bm25,
-       chunks.term, chunks.start, chunks.end, coalesce(chunks.text, terms.value) AS text
-FROM fused CROSS JOIN chunks ON chunks.id = fused.chunk CROSS JOIN terms ON terms.id = chunks.term
+SELECT fused.chunk, fused.score, fused.vector_rank, fused.similarity, fused.vector_score,
+       fused.text_rank, fused.bm25, fused.text_score,
+       chunks.term, chunks.start, chunks.end, coalesce(chunks.text, terms.value) AS text, chunks.vector,
+       fused.weight, fused.label_score
+FROM fused CROSS JOIN chunks ON chunks.id = fused.chunk LEFT JOIN terms ON terms.id = chunks.term
 ORDER BY fused.score DESC, fused.chunk

@@ -28,3 +28,29 @@ DELETE FROM embedded_texts WHERE true;
 DELETE FROM retired_vectors WHERE true;
 DELETE FROM vector_codes WHERE true;
 DROP TABLE vectors;
+
+-- name: create_new_vectors
+-- What another embedder gives, beside the vectors that answer meanwhile; see reembedding.sql.
+CREATE TABLE IF NOT EXISTS new_vectors (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    key BLOB UNIQUE,
+    embedding F32_BLOB({dimension})
+);
+CREATE TABLE IF NOT EXISTS new_codes (id INTEGER PRIMARY KEY, code BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS new_texts (digest BLOB PRIMARY KEY, vector INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS new_chunks (chunk INTEGER PRIMARY KEY, vector INTEGER NOT NULL);
+
+-- name: drop_new_vectors
+DROP TABLE IF EXISTS new_vectors;
+DROP TABLE IF EXISTS new_codes;
+DROP TABLE IF EXISTS new_texts;
+DROP TABLE IF EXISTS new_chunks;
+
+-- name: take_new_vectors
+-- Chunks that went meanwhile leave vectors behind that no chunk has.
+UPDATE chunks SET vector = (SELECT vector FROM new_chunks WHERE new_chunks.chunk = chunks.id);
+INSERT INTO vectors (id, key, embedding)
+SELECT id, key, embedding FROM new_vectors WHERE id IN (SELECT vector FROM chunks);
+INSERT INTO vector_codes (id, code) SELECT id, code FROM new_codes WHERE id IN (SELECT id FROM vectors);
+INSERT INTO embedded_texts (digest, vector)
+SELECT digest, vector FROM new_texts WHERE vector IN (SELECT id FROM vectors);

@@ -313,6 +313,50 @@ def _ranks(
     return found
 
 
+Gifts: TypeAlias = dict[Chunk, tuple[float, float]]  # the least and the greatest that a list may give to a chunk
+
+
+def _by_rank(ranks: Mapping[Chunk, _Ranks], *, k: float, weight: float, depth: int) -> Gifts:
+    """Reciprocal Rank Fusion."""
+    inside = {chunk: rank for chunk, rank in ranks.items() if rank.first <= depth}
+    return {chunk: (weight / (k + rank.last), weight / (k + rank.first)) for chunk, rank in inside.items()}
+
+
+def _by_value(
+    values: Mapping[Chunk, float],
+    certain: Collection[Chunk],
+    possible: Collection[Chunk],
+    near: float,
+    *,
+    weight: float,
+    missing: float | None,
+    least: float | None,
+) -> Gifts:
+    """Values, of which the higher are better, brought to [0, 1] over what was found by either list.
+
+    `missing` is what a chunk without a value counts as, None for nothing; `least` gives 0, None for the least found.
+    """
+    slack = max(near, 1e-12)
+
+    def extremes(chunks: Collection[Chunk]) -> tuple[float, float] | None:
+        there = [values[chunk] for chunk in chunks if chunk in values]
+        lows = there if missing is None or len(there) == len(chunks) else [*there, missing]
+        return (min(lows) if least is None else least, max(there)) if there else None
+
+    wide, narrow = extremes(possible), extremes(certain)
+    found = {}
+    for chunk in possible:
+        if chunk not in values:
+            continue
+        found[chunk] = (0.0, weight)
+        if wide and narrow and min(wide[1] - wide[0], narrow[1] - narrow[0]) > 100 * slack:  # else they may be equal
+            bounds = []
+            for low, high in ((max(wide[0], narrow[0]), wide[1]), (wide[0], narrow[1])):
+                bounds.append(((values[chunk] - low) / (high - low), 4 * slack / (high - low)))
+            found[chunk] = (weight * (bounds[0][0] - bounds[0][1]), weight * (bounds[1][0] + bounds[1][1]))
+    return found
+
+
 def expect(
     world: World,
     oracle: Oracle,
@@ -325,6 +369,9 @@ def expect(
     candidates: int | None = None,
     k: float = 60,
     weights: Mapping[str, float] | None = None,
+    fusion: str = "relative",
+    normalise: str = "minmax",
+    min_similarity: float = -2,
 ) -> None:
     """Assert that the results, of a search with explain=True, are the oracle's.
 
@@ -339,31 +386,51 @@ def expect(
     similarities = {} if query is None else oracle.similarities(query)
     scores = {} if match is None else oracle.bm25(match)
     legs = {
-        "vector": ({chunk: value for chunk, value in similarities.items() if chunk in eligible}, NEAR, True),
+        "vector": (
+            {chunk: value for chunk, value in similarities.items() if chunk in eligible and value >= min_similarity},
+            NEAR,
+            True,
+        ),
         "text": ({chunk: value for chunk, value in scores.items() if chunk in eligible}, 0.0, False),
     }
     ranks = {name: _ranks(values, ids, near, descending=down) for name, (values, near, down) in legs.items()}
 
-    least: dict[Chunk, float] = {}  # the least and the greatest score that a chunk may have
-    most: dict[Chunk, float] = {}
-    certain, possible = set(), set()  # chunks that are, or may be, in one of the lists
-    for chunk in eligible:
-        least[chunk] = most[chunk] = 0.0
-        for name, found in ranks.items():
-            rank = found.get(chunk)
-            if rank is None or rank.first > depth:
-                continue
-            possible.add(chunk)
-            most[chunk] += weights[name] / (k + rank.first)
-            if rank.last <= depth:
-                certain.add(chunk)
-                least[chunk] += weights[name] / (k + rank.last)
+    possible = {chunk for found in ranks.values() for chunk, rank in found.items() if rank.first <= depth}
+    certain = {chunk for found in ranks.values() for chunk, rank in found.items() if rank.last <= depth}
+    both = query is not None and match is not None and fusion == "relative"
+    gifts: dict[str, Gifts] = {}
+    for name, (values, near, down) in legs.items():
+        if fusion == "rrf":
+            gifts[name] = _by_rank(ranks[name], k=k, weight=weights[name], depth=depth)
+            continue
+        gifts[name] = _by_value(
+            values if down else {chunk: -value for chunk, value in values.items()},
+            certain,
+            possible,
+            near,
+            weight=weights[name],
+            missing=0.0 if name == "text" else None,
+            least=None if normalise == "minmax" else -1.0 if name == "vector" else 0.0,
+        )
+
+    least = dict.fromkeys(eligible, 0.0)  # the least and the greatest score that a chunk may have
+    most = dict(least)
+    for chunk in possible:
+        for gift in gifts.values():
+            low, high = gift.get(chunk, (0.0, 0.0))
+            most[chunk] += high
+            least[chunk] += low if chunk in certain else 0.0
+    if fusion == "rrf":  # what is not surely in a list may get nothing of it
+        for chunk in certain:
+            least[chunk] = sum(
+                gifts[name][chunk][0] for name, found in ranks.items() if chunk in found and found[chunk].last <= depth
+            )
 
     numbers = {number: chunk for chunk, number in ids.items()}
     found_chunks = [numbers[hit.chunk] for hit in results]
     assert len(set(found_chunks)) == len(results), "a chunk was found twice"
     assert min(limit, len(certain)) <= len(results) <= min(limit, len(possible))
-    if query is not None and len(similarities) == len(oracle.chunks):
+    if query is not None and len(similarities) == len(oracle.chunks) and min_similarity < -1:
         assert len(results) == min(limit, len(eligible)), "a filter shortened the list"
 
     scores_found = [hit.score for hit in results]
@@ -385,18 +452,26 @@ def expect(
         for name, (values, near, _) in legs.items():
             leg, rank = hit.explain.get(name), ranks[name].get(chunk)
             if leg is None:
-                assert rank is None or rank.last > depth, f"{chunk} is missing in the {name} list"
+                assert rank is None or (rank.last > depth and not both), f"{chunk} is missing in the {name} list"
                 continue
             assert rank is not None, f"{chunk} should not be in the {name} list"
-            assert rank.first <= leg.rank <= rank.last
-            assert leg.rank <= depth
+            if leg.rank is None:
+                assert both
+                assert rank.last > depth, f"{chunk} has no rank in the {name} list"
+            else:
+                assert rank.first <= leg.rank <= rank.last
+                assert leg.rank <= depth
+                assert leg.rank not in seen[name], "two chunks have one rank"
+                seen[name][leg.rank] = leg.value
             assert math.isclose(leg.value, values[chunk], rel_tol=1e-9, abs_tol=max(near, 1e-12))
             assert leg.weight == weights[name]
-            assert math.isclose(leg.contribution, leg.weight / (k + leg.rank), rel_tol=1e-12)
-            assert leg.rank not in seen[name], "two chunks have one rank"
-            seen[name][leg.rank] = leg.value
+            if fusion == "rrf":
+                assert leg.rank is not None
+                assert math.isclose(leg.contribution, leg.weight / (k + leg.rank), rel_tol=1e-12)
+            low, high = gifts[name][chunk]
+            assert low - 1e-12 <= leg.contribution <= high + 1e-12
             total += leg.contribution
-        assert math.isclose(hit.score, total, rel_tol=1e-9)
+        assert math.isclose(hit.score, total, rel_tol=1e-9, abs_tol=1e-15)
     ordered = [seen["vector"][rank] for rank in sorted(seen["vector"])]
     assert ordered == sorted(ordered, reverse=True)
 

@@ -27,6 +27,7 @@ from worlds import (
     World,
     WorldsError,
 )
+from worlds.sql import SCHEMA_VERSION
 from worlds.sql.connection import Connection
 
 # --- what is not a world ----------------------------------------------------------------------------------------------
@@ -99,7 +100,7 @@ def test_a_world_without_its_tables(path: Path) -> None:
         path,
         "PRAGMA journal_mode = WAL",
         "CREATE TABLE meta (name, value)",
-        "INSERT INTO meta VALUES ('schema_version', 1), ('format', 'worlds')",
+        f"INSERT INTO meta VALUES ('schema_version', {SCHEMA_VERSION}), ('format', 'worlds')",
     )
     with worlds.open(path, embedder=None) as world, pytest.raises(IntegrityError, match="no such table: quads"):
         len(world)

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worlds.chunking import chunk_spans, estimate_tokens
+from worlds.markdown import Block, blocks, looks_like_markdown
 
 
 def chunks(text: str, **options: Any) -> list[str]:
@@ -199,6 +200,17 @@ def test_the_promises_hold_for_any_text(
     overlap = int(max_chars * share)
     spans = chunk_spans(text, max_chars=max_chars, overlap=overlap, max_tokens=max_tokens, count_tokens=count)
 
+    check_promises(text, spans, max_chars, overlap, max_tokens, count)
+
+
+def check_promises(
+    text: str,
+    spans: list[tuple[int, int]],
+    max_chars: int,
+    overlap: int,
+    max_tokens: int,
+    count: Callable[[str], int],
+) -> None:
     assert bool(spans) == bool(text.strip())
     covered = {place for span in spans for place in range(*span)}
     assert all(place in covered for place, character in enumerate(text) if not character.isspace())
@@ -213,6 +225,204 @@ def test_the_promises_hold_for_any_text(
         assert start < next_start
         assert end < next_end
         assert end - next_start <= overlap
+
+
+# --- Markdown
+
+
+def cut(text: str, **options: Any) -> list[str]:
+    return chunks(text, format="markdown", **{"max_tokens": 1000, **options})
+
+
+def words(count: int, word: str = "word") -> str:
+    return " ".join(f"{word}{number}" for number in range(count)) + "."
+
+
+def test_a_section_is_a_chunk() -> None:
+    sections = [f"## Section {number}\n\n{words(60)}\n\nAnd more. {words(20)}" for number in range(4)]
+    assert cut("\n\n".join(sections)) == sections
+
+
+def test_short_sections_share_a_chunk() -> None:
+    text = "\n\n".join(f"## Section {number}\n\nShort text." for number in range(20))
+    found = cut(text, max_chars=200, overlap=0)
+    assert "\n\n".join(found) == text
+    assert {chunk.count("##") for chunk in found} == {2}  # the second ends beyond a quarter
+
+
+def test_a_long_section_is_cut_between_sentences_and_repeats_some() -> None:
+    text = "# Title\n\n## Long\n\n" + sentences(40) + "\n\n## Next\n\n" + words(50)
+    found = cut(text)
+    assert found[0].startswith("# Title\n\n## Long\n\nSentence 0")
+    assert all(chunk.endswith("here.") for chunk in found[:-1])
+    assert found[1].partition(" has")[0] in found[0]
+    assert found[-1].startswith("## Next")
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "```python\n# no heading\n\n" + "x = 1\n" * 60 + "```",
+        "- item\n- item\n\n  with more\n" + "- the next item is here\n" * 12 + "- last",
+        "| a | b |\n| - | - |\n" + "| one | two |\n" * 25 + "| last | row |",
+        "1. first\n   ```\n   # no heading\n   ```\n" + "2. second\n" * 30 + "3. last",
+        "    indented()\n" * 20 + "    code()",
+    ],
+    ids=["fence", "list", "table", "list-with-code", "indented"],
+)
+def test_a_block_is_not_torn_apart_if_it_fits(block: str) -> None:
+    text = f"## Heading\n\n{sentences(4)}\n\n{block}\n\n{sentences(8)}"
+    holding = [chunk for chunk in cut(text, max_chars=500) if block.strip() in chunk]
+    assert len(holding) == 1
+
+
+def test_a_block_that_does_not_fit_is_cut_between_its_lines() -> None:
+    rows = "\n".join(f"| {number} | some words |" for number in range(100))
+    assert all(chunk.startswith("|") and chunk.endswith("|") for chunk in cut("| a | b |\n| - | - |\n" + rows))
+    items = "\n".join(f"- item {number}\n\n  with a second paragraph" for number in range(100))
+    assert all(chunk.startswith("- item") and chunk.endswith("paragraph") for chunk in cut(items))
+
+
+def test_a_block_stays_with_its_heading_even_if_it_is_torn_for_it() -> None:
+    block = "```\n" + "x = 1\n" * 80 + "```"
+    found = cut(f"Text before.\n\n## Heading\n\n{block}", max_chars=len(block) + 5)
+    assert found[0] == "Text before."
+    assert found[1].startswith("## Heading\n\n```")
+    assert found[1].endswith("x = 1")
+
+
+def test_line_ends_of_any_kind() -> None:
+    sections = [f"Heading {number}\n=====\n\n- {words(30)}\n- {words(30)}" for number in range(3)]
+    for end in ("\r\n", "\r"):
+        text = "\n\n".join(sections).replace("\n", end)
+        assert cut(text, max_chars=600) == [section.replace("\n", end) for section in sections]
+
+
+def test_a_line_end_within_a_paragraph_is_a_blank() -> None:
+    text = "A sentence that is wrapped\nIn the middle. " * 20
+    assert all(chunk.endswith("middle.") for chunk in cut(text, max_chars=100, overlap=0))
+    for hard in ("  \n", "\\\n", "  \r\n"):
+        text = f"A line that is a verse{hard}" * 20
+        assert all(chunk.rstrip("\\").endswith("verse") for chunk in cut(text, max_chars=60, overlap=0))
+
+
+def test_markdown_is_told_by_its_look_only_when_asked() -> None:
+    text = f"# One\n\n{words(100)}\n\n# Two\n\n{words(120)}"
+    assert chunks(text, format=None) == chunks(text, format="markdown") != chunks(text)
+    plain = f"We are #1.\n\n{words(300)}"
+    assert chunks(plain, format=None) == chunks(plain) == chunks(plain, format="text")
+    assert not looks_like_markdown("#hashtag\n    # code")
+    assert looks_like_markdown("text\n~~~\ncode")
+
+
+def test_blocks() -> None:
+    text = "# A\n\nText\nmore\n\nB\n=\n- x\n  - y\n\n[link]: urn:x\n\n|a|\n|-|\n\n> # quoted\n\n```\n# c\n"
+    found, items = blocks(text)
+    assert [(block.kind, text[block.start : block.end]) for block in found] == [
+        ("heading", "# A"),
+        ("text", "Text\nmore"),
+        ("heading", "B\n="),
+        ("list", "- x\n  - y"),
+        ("text", "[link]: urn:x"),
+        ("table", "|a|\n|-|"),
+        ("text", "> # quoted"),
+        ("code", "```\n# c"),
+    ]
+    assert [text[item:][:5].strip() for item in items] == ["- x", "- y"]
+
+
+pieces = st.sampled_from(
+    [
+        *("# H", "## Heading two", "### A heading that is much longer than the others are", "Title\n==", "#"),
+        *(
+            "Text.",
+            "Some words. And more of them here",
+            "A paragraph\nof two lines.",
+            "x" * 40,
+            "中文。中文。",
+            "-",
+            "é",
+        ),
+        *("- a\n- b\n- c", "1. one\n\n   more\n2. two", "* " + "long item " * 6, "- a\n  - b\n    - c"),
+        *(
+            "```\n# no\n\ncode\n```",
+            "~~~\nopen",
+            "    indented\n    code",
+            "|a|b|\n|-|-|\n|1|2|\n|3|4|",
+            "> quote",
+            "***",
+        ),
+        *("<div>\n\n</div>", "\u0301", "\t", "\x0b", "\0", "\u2028", "[a]: b", " ", "  x"),
+    ]
+)
+joints = st.sampled_from(["\n\n", "\n", "\n\n\n", "\r\n\r\n", "\r", " "])
+markdown = st.one_of(
+    st.lists(st.tuples(pieces, joints), max_size=40).map(lambda parts: "".join(map("".join, parts))),
+    st.text(alphabet="#-|`*1. \n\ra>=~\t中", max_size=200),
+)
+
+
+@given(
+    text=markdown,
+    max_chars=st.integers(8, 150),
+    share=st.floats(0, 0.99),
+    max_tokens=st.integers(8, 80),
+    count=st.sampled_from(COUNTS),
+)
+def test_the_promises_hold_for_any_markdown(
+    text: str, max_chars: int, share: float, max_tokens: int, count: Callable[[str], int]
+) -> None:
+    overlap = int(max_chars * share)
+    options: dict[str, Any] = {"max_chars": max_chars, "overlap": overlap, "max_tokens": max_tokens}
+    spans = chunk_spans(text, **options, count_tokens=count, format="markdown")
+    check_promises(text, spans, max_chars, overlap, max_tokens, count)
+    if not spans or spans == [(0, len(text))]:
+        return
+    reach = min(max_chars, 16 * max_tokens)
+
+    def fits(start: int, end: int) -> bool:
+        return end - start <= reach and count(text[start:end]) <= max_tokens
+
+    def whole(start: int, end: int) -> bool:
+        return any(span[0] <= start and end <= span[1] for span in spans)
+
+    found, _ = blocks(text)
+    for run, follows, end in sections_of(found):
+        if end is None:
+            continue
+        assert not any(run < span[1] <= follows and fits(span[0], follows + 1) for span in spans), "ends with a heading"
+        if fits(run, end):
+            assert whole(run, end), "a section that fits is torn"
+        for span in spans:
+            if span[0] < run < span[1]:
+                assert len(text[span[0] : run].rstrip()) < max_chars / 4, "a heading within a chunk"
+    for before, block in zip([None, *found], found, strict=False):
+        if block.kind in ("list", "table", "code") and fits(block.start, block.end):
+            led = before is not None and before.kind == "heading"
+            assert whole(block.start, block.end) or led, "a block that fits is torn"
+
+
+def sections_of(found: list[Block]) -> list[tuple[int, int, int | None]]:
+    """(where headings begin, where what follows them does, where that ends), None for what is empty."""
+    runs = [
+        place
+        for place, block in enumerate(found)
+        if block.kind == "heading" and (not place or found[place - 1].kind != "heading")
+    ]
+    sections: list[tuple[int, int, int | None]] = []
+    for run, after in itertools.pairwise([*runs, len(found)]):
+        texts = [block for block in found[run:after] if block.kind != "heading"]
+        sections.append((found[run].start, texts[0].start, texts[-1].end) if texts else (found[run].start, 0, None))
+    return sections
+
+
+@given(markdown)
+def test_blocks_cover_any_markdown(text: str) -> None:
+    found, items = blocks(text)
+    assert [text[block.start : block.end] for block in found] == [text[b.start : b.end].strip() for b in found]
+    assert all(before.end <= after.start for before, after in itertools.pairwise(found))
+    assert "".join("".join(text[block.start : block.end].split()) for block in found) == "".join(text.split())
+    assert items == sorted(items)
 
 
 # --- cost
@@ -236,6 +446,38 @@ def test_the_work_grows_with_the_text_and_no_faster(piece: str, max_chars: int) 
     assert time.process_time() - began < 5  # about 0.1; quadratic work would take minutes
     assert len(counted) <= 6 * len(found) + 2
     assert sum(counted) <= 20 * len(text)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "- item\n",
+        "- a\n\n",
+        "    x\n",
+        "```\nx\n```\n",
+        "# a\n",
+        "# a\n\nb c. D e.\n\n",
+        "- a\r",
+        "| a | b |\n",
+        "> ",
+        "[a",
+        "```\n",
+    ],
+)
+@pytest.mark.parametrize("max_chars", [1000, 1_000_000])
+def test_the_work_grows_with_the_markdown_and_no_faster(piece: str, max_chars: int) -> None:
+    text = "|a|b|\n|-|-|\n" + piece * (30_000 // len(piece)) + "x"
+    counted: list[int] = []
+
+    def count(text: str) -> int:
+        counted.append(len(text))
+        return estimate_tokens(text)
+
+    began = time.process_time()
+    found = chunk_spans(text, max_chars=max_chars, count_tokens=count, format="markdown")
+    assert time.process_time() - began < 5  # about 0.2
+    assert len(counted) <= 8 * len(found) + 2
+    assert sum(counted) <= 25 * len(text)
 
 
 # --- the estimate

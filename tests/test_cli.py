@@ -399,7 +399,7 @@ def test_another_embedder_takes_over_by_rebuilding(path: Path) -> None:
 
 def test_search_shows_what_a_person_reads(made: Path) -> None:
     first, second, *rest = ok("search", made, "forked", "tail", "--mode", "text").splitlines()
-    assert re.fullmatch(r"1\. Red kite  ex:kite a ex:Raptor  0\.0164", first.strip())
+    assert re.fullmatch(r"1\. Red kite  ex:kite a ex:Raptor  1\.0000", first.strip())
     assert second.strip() == "rdfs:comment@en: The red kite is a bird of prey with a forked tail."
     assert rest == []
 
@@ -509,9 +509,38 @@ def test_bytes_that_are_no_text_are_answered(made: Path) -> None:
 def test_explain_shows_legs_plan_and_time(made: Path) -> None:
     shown = ok("search", made, "kite", "--mode", "text", "--explain")
     assert re.search(r"(?m)^rank +score +text # +BM25 +gives +hit$", shown)
-    assert re.search(r"(?m)^ +1  0\.01639 +1  -\d\.\d+  0\.01639  Red kite$", shown)
+    assert re.search(r"(?m)^ +1  1\.00000 +1  -\d\.\d+  1\.00000  Red kite$", shown)
+    assert re.search(r"(?m)^ +1 +ex:kite rdfs:label$", shown)
     assert re.search(r"(?m)^mode +text$", shown)
+    assert re.search(r"(?m)^fusion +relative, minmax$", shown)
+    assert "best_texts (chunk, bm25) AS" in shown
     assert re.search(r"(?m)^time +filter [\d.]+, ", shown)
+
+
+@pytest.mark.parametrize(
+    ("options", "first", "count"),
+    [
+        (["--boost", "9 ?subject a ex:Thing"], "box", 5),
+        (["--boost", "0.5 ex:year"], "kite", 5),
+        (["--decay", "ex:year", "--half-life", "30"], "box", 5),
+        (["--decay", "ex:year", "--evergreen-type", "ex:Raptor"], "kite", 5),
+        (["--diversity", "0.5", "--fusion", "rrf", "--k", "5"], "kite", 5),
+        (["--group", "--per-subject", "2"], "kite", 6),
+        (["--reranker", "no such folder", "--rerank-timeout", "60"], "kite", 5),
+    ],
+)
+def test_stages(made: Path, options: list[str], first: str, count: int) -> None:
+    shown = json.loads(ok("search", made, "red", "--mode", "text", "--json", "--explain", *options))
+    assert shown["hits"][0]["subject"] == f"http://example.org/{first}"
+    assert len(shown["hits"]) == count
+    assert ok("search", made, "red", "--mode", "text", "--explain", *options)
+
+
+def test_pages(made: Path) -> None:
+    first = json.loads(ok("search", made, "red", "--mode", "text", "--json", "--limit", "3"))
+    second = json.loads(ok("search", made, "red", "--mode", "text", "--json", "--cursor", first["cursor"]))
+    assert [len(first["hits"]), len(second["hits"]), second["cursor"]] == [3, 2, None]
+    assert "another search" in run("search", made, "kite", "--mode", "text", "--cursor", first["cursor"]).stderr
 
 
 def test_sql_shows_the_statement(made: Path) -> None:

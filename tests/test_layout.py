@@ -23,6 +23,7 @@ FOLDERS = {"worlds": "worlds", "graph": "worlds/graph", "sql": "worlds/sql"}  # 
 # What the command line may use of the engine while it runs, besides the public names: how a term is written, which
 # formats there are, which embedder a name means, and why there is none.
 OPEN_TO_DOORS = {
+    "worlds.documents.FORMATS",
     "worlds.embedders.reason_without",
     "worlds.embedders.resolve_embedder",
     "worlds.graph.formats",

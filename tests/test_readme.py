@@ -57,8 +57,8 @@ def blocks(*languages: str, files: list[Path] = DOCUMENTS) -> list[Block]:
 
 # --- what runs --------------------------------------------------------------------------------------------------------
 
-# A process in which sentence-transformers is not installed, whatever this machine has.
-WITHOUT_MODEL = "import sys; sys.modules['sentence_transformers'] = None; "
+# A process in which nothing that runs a model is installed, whatever this machine has.
+WITHOUT_MODEL = "import sys; sys.modules['sentence_transformers'] = sys.modules['onnxruntime'] = None; "
 
 
 @pytest.fixture
@@ -86,6 +86,7 @@ def python(code: str, *arguments: str, folder: Path) -> str:
 @pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.name)
 def test_the_python_of_a_document_runs(file: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)  # as where it is not installed
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
     run_document(file)
 
 
@@ -121,6 +122,7 @@ def commands() -> Iterator[tuple[Block, list[str]]]:
 
 def test_the_commands_shown_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
     shown = [command for _, command in commands() if command[0] == "worlds"]
     assert len(shown) >= 6
     for _, *arguments in shown:

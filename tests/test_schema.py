@@ -257,6 +257,7 @@ def full() -> Iterator[Connection]:
     connection.script(schema())
     connection.run(texts("vectors.sql")["create_vectors"].format(dimension=8))
     connection.run(texts("vectors.sql")["create_vector_index"])
+    connection.script(texts("vectors.sql")["create_new_vectors"].format(dimension=8))
     connection.run(statements("maintenance.sql")["make_room"])
     yield connection
     connection.close()
@@ -318,6 +319,7 @@ def test_every_piece_of_the_search_is_in_a_statement(world: worlds.World) -> Non
     found = [
         world.search_sql("kite")[0],
         world.search_sql("kite", plan="index")[0],
+        world.search_sql("kite", fusion="rrf")[0],
     ]
     for name, piece in texts("search.sql").items():
         # Parameters are numbered in each statement from 1, so they are left out of the comparison.

@@ -179,13 +179,19 @@ def searches(draw: st.DrawFn) -> dict[str, Any]:
         "candidates": draw(st.sampled_from([None, None, 1, 2, 4, 100])),
         "k": draw(st.sampled_from([60, 60, 0, 0.5, 10])),
         "weights": draw(st.sampled_from([None, None, {"vector": 0.3, "text": 2.0}, {"text": 0.0}, {"vector": 0.0}])),
+        "fusion": draw(st.sampled_from(["rrf", "relative"])),
+        "normalise": draw(st.sampled_from(["minmax", "theoretical"])),
+        "min_similarity": draw(st.sampled_from([None, None, 0.1234, 0.4321])),
     }
+
+
+OPTIONS = ("limit", "candidates", "k", "weights", "fusion", "normalise", "min_similarity")
 
 
 def compare(world: World, oracle: Oracle, asked: dict[str, Any]) -> SearchResults:
     """Search the world, and compare it with the oracle."""
     mode, words, filter_ = asked["mode"], asked["words"], asked["filter_"]
-    options = {name: asked[name] for name in ("limit", "candidates", "k", "weights") if asked.get(name) is not None}
+    options = {name: asked[name] for name in OPTIONS if asked.get(name) is not None}
     query = " ".join(words)
     if "plan" in asked:
         found = world.search(query, mode=mode, plan=asked["plan"], explain=True, **options, **filter_.arguments())
@@ -233,7 +239,7 @@ def test_the_statement_gives_the_same_when_it_is_run_raw(names: list[str], asked
         world.add(quad(name) for name in names)
         if world._embeddings.stored is None:
             return
-        options = {name: asked[name] for name in ("mode", "plan", "limit", "candidates", "k", "weights")}
+        options = {name: asked[name] for name in ("mode", "plan", *OPTIONS)}
         options |= asked["filter_"].arguments()
         query = " ".join(asked["words"])
         found = world.search(query, **options)
@@ -386,25 +392,56 @@ USE TEMP B-TREE FOR ORDER BY
 SCAN (subquery)
 SCAN text_matches
 """
+COMPLETED = """
+UNION ALL
+SCAN text_matches
+SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)
+LIST SUBQUERY
+SCAN vector_matches
+SEARCH vectors USING INTEGER PRIMARY KEY (rowid=?)
+UNION ALL
+SCAN chunks_fts VIRTUAL TABLE INDEX 0:M1
+LIST SUBQUERY
+COMPOUND QUERY
+LEFT-MOST SUBQUERY
+SCAN vector_matches
+EXCEPT USING TEMP B-TREE
+SCAN text_matches
+"""
 FUSED = """
-{contributions}
 USE TEMP B-TREE FOR GROUP BY
+SCAN found
+{normalised}
+SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)
+SEARCH terms USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN
+CORRELATED SCALAR SUBQUERY
+SEARCH quads USING INDEX quads_o (object=?)
+CORRELATED SCALAR SUBQUERY
+SCAN json_each VIRTUAL TABLE INDEX 1:
+LIST SUBQUERY
+SCAN json_each VIRTUAL TABLE INDEX 1:
+CORRELATED SCALAR SUBQUERY
+SEARCH quads USING INDEX quads_o (object=?)
+LIST SUBQUERY
+SCAN json_each VIRTUAL TABLE INDEX 1:
+SCAN weighed
 USE TEMP B-TREE FOR ORDER BY
 SCAN fused
 SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)
-SEARCH terms USING INTEGER PRIMARY KEY (rowid=?)
+SEARCH terms USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN
 USE TEMP B-TREE FOR ORDER BY
 """
-BOTH = f"""
-CO-ROUTINE fused
-CO-ROUTINE contributions
-COMPOUND QUERY
-LEFT-MOST SUBQUERY
-{BY_VECTORS}
-UNION ALL
-{BY_WORDS}
-{FUSED.format(contributions="SCAN contributions")}
-"""
+LISTED = f"CO-ROUTINE listed\nCOMPOUND QUERY\nLEFT-MOST SUBQUERY\n{BY_VECTORS}\nUNION ALL\n{BY_WORDS}"
+RANKS = f"CO-ROUTINE fused\nMATERIALIZE weighed\nCO-ROUTINE found\n{LISTED}SCAN listed{FUSED.format(normalised='')}"
+NORMALISED = FUSED.format(normalised="SCAN (subquery)\nSCAN (subquery)")
+VALUES = "CO-ROUTINE fused\nMATERIALIZE weighed\nCO-ROUTINE (subquery)\nCO-ROUTINE (subquery)\nCO-ROUTINE found\n"
+BOTH = f"{VALUES}{LISTED}{COMPLETED}SCAN listed{NORMALISED}"
+
+
+def numberless(match: re.Match[str]) -> str:
+    return "(subquery)" if match[0].startswith("(") else ""
+
+
 GIVEN = "SCAN json_each VIRTUAL TABLE INDEX 1:"
 INDEX = "SCAN vector_top_k VIRTUAL TABLE INDEX 1:"
 
@@ -414,17 +451,18 @@ INDEX = "SCAN vector_top_k VIRTUAL TABLE INDEX 1:"
     [
         ({"plan": "exact"}, BOTH.format(candidates=GIVEN)),
         ({"plan": "codes"}, BOTH.format(candidates=GIVEN)),
-        ({"plan": "codes", "languages": "de"}, BOTH.format(candidates=GIVEN)),
+        ({"plan": "codes", "languages": "de", "boost": "2 ?subject ?p ?o"}, BOTH.format(candidates=GIVEN)),
         ({"plan": "index"}, BOTH.format(candidates=INDEX)),
-        ({"mode": "text"}, "CO-ROUTINE fused" + BY_WORDS + FUSED.format(contributions="")),
-        ({"mode": "vector"}, "CO-ROUTINE fused" + BY_VECTORS.format(candidates=GIVEN) + FUSED.format(contributions="")),
+        ({"plan": "exact", "fusion": "rrf"}, RANKS.format(candidates=GIVEN)),
+        ({"mode": "text"}, VALUES + BY_WORDS + NORMALISED),
+        ({"mode": "vector"}, VALUES + BY_VECTORS.format(candidates=GIVEN) + NORMALISED),
     ],
-    ids=str,
+    ids=lambda value: str(value) if isinstance(value, dict) else "",
 )
 def test_no_statement_scans_a_table(large: Large, options: dict[str, Any], expected: str) -> None:
     sql, parameters = large.world.search_sql("some words", **options)
     rows = large.world._connection.rows("EXPLAIN QUERY PLAN " + sql, parameters)
-    plan = [re.sub(r"\(subquery-\d+\)", "(subquery)", row[3]) for row in rows]
+    plan = [re.sub(r"\(subquery-\d+\)|(?<=SUBQUERY) \d+", numberless, row[3]) for row in rows]
     assert plan == [line for line in expected.splitlines() if line]
 
 
@@ -831,6 +869,29 @@ def test_wrong_options_are_errors(birds: World) -> None:
         {"weights": {"words": 1}},
         {"weights": {"text": -1}},
         {"weights": {"text": float("inf")}},
+        {"fusion": "sum"},
+        {"normalise": "z"},
+        {"min_similarity": 1.5},
+        {"min_similarity": float("nan")},
+        {"rerank": 5},
+        {"rerank": ""},
+        {"rerank_top": 0},
+        {"rerank_timeout": -1},
+        {"boost": "much"},
+        {"boost": {"factor": 2}},
+        {"boost": {"predicate": '"text"', "weight": 1}},
+        {"boost": {"where": "?subject ?p ?o", "factor": -1}},
+        {"decay": "ex:date"},
+        {"decay": {"predicate": "ex:year"}},
+        {"decay": {"predicate": "ex:year", "half_life": 0}},
+        {"decay": {"predicate": "ex:year", "half_life": 1, "now": "soon"}},
+        {"decay": {"predicate": "ex:year", "half_life": 1, "evergreen_types": "no iri"}},
+        {"diversity": -0.1},
+        {"group_by": "predicate"},
+        {"per_subject": 0, "group_by": "subject"},
+        {"per_subject": 2},
+        {"cursor": "no cursor"},
+        {"cursor": 5},
     ]
     for options in wrong:
         with pytest.raises(ValueError, match=next(iter(options))):

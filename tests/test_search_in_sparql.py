@@ -213,13 +213,14 @@ def test_all_outputs_are_those_of_a_search(world: worlds.World) -> None:
     )
     query += f"w:limit 4 ; {' ; '.join(f'w:{name} ?{name}' for name in outputs)} }} }} ORDER BY ?rank ?subject"
     expected = []
-    for rank, hit in enumerate(world.search("moon rock", limit=4, explain=True), 1):
+    results = world.search("moon rock", limit=4, explain=True)
+    for rank, hit in enumerate(results, 1):
         vector, text = (hit.explain or {}).get("vector"), (hit.explain or {}).get("text")
         for subject, predicate, literal, graph in sorted(hit.quads, key=str):
             expected.append({
                 "subject": subject, "predicate": predicate, "object": literal, "graph": graph,
                 "language": literal.language or "", "text": hit.text, "snippet": hit.snippet, "label": hit.label,
-                "start": hit.start, "end": hit.end, "score": hit.score, "rank": rank,
+                "start": hit.start, "end": hit.end, "score": hit.score, "rank": rank, "cursor": results.cursor,
                 "vectorRank": vector and vector.rank, "vectorScore": vector and vector.value,
                 "textRank": text and text.rank, "textScore": text and text.value,
             })  # fmt: skip
@@ -240,6 +241,13 @@ def test_all_outputs_are_those_of_a_search(world: worlds.World) -> None:
         ("w:mode 'vector' ; w:plan 'exact'", {"mode": "vector", "plan": "exact"}),
         ("w:k 1.5 ; w:vectorWeight 2 ; w:textWeight 0.5e0", {"k": 1.5, "weights": {"vector": 2, "text": 0.5}}),
         ("w:candidates 3 ; w:limit 1", {"candidates": 3, "limit": 1}),
+        ("w:fusion 'relative' ; w:normalise 'theoretical'", {"fusion": "relative", "normalise": "theoretical"}),
+        ("w:minSimilarity 0.3 ; w:mode 'vector'", {"min_similarity": 0.3, "mode": "vector"}),
+        ("w:boost '3 ?subject a ex:Lander', '0.1 ex:year'", {"boost": ["3 ?subject a ex:Lander", "0.1 ex:year"]}),
+        ("w:decayPredicate ex:year ; w:decayHalfLife 90 ; w:decayNow '2022-01-01' ; w:evergreenTypes ex:Lander",
+         {"decay": {"predicate": "ex:year", "half_life": 90, "now": "2022-01-01", "evergreen_types": ["ex:Lander"]}}),
+        ("w:diversity 0.2 ; w:rerank false", {"diversity": 0.2}),
+        ("w:groupBy 'subject' ; w:perSubject 1", {"group_by": "subject"}),
         ("w:type ex:Rover, ex:Lander", {"types": ["ex:Rover", "ex:Lander"]}),
         ("w:types (ex:Machine) ; w:subclasses true", {"types": "ex:Machine", "subclasses": True}),
         ("w:subject ex:a", {"subjects": "ex:a"}),

@@ -10,7 +10,13 @@ index. Quads, chunks and full-text change in one transaction; a vector that is s
     'red kite'
 """
 
-from worlds.embedders import Embedder, SentenceTransformerEmbedder
+from worlds.embedders import (
+    Embedder,
+    FallbackEmbedder,
+    OnnxEmbedder,
+    OpenAIEmbedder,
+    SentenceTransformerEmbedder,
+)
 from worlds.errors import (
     ConflictError,
     EmbedderError,
@@ -39,9 +45,12 @@ __all__ = [
     "Embedder",
     "EmbedderError",
     "Entry",
+    "FallbackEmbedder",
     "FilterError",
     "Hit",
     "IntegrityError",
+    "OnnxEmbedder",
+    "OpenAIEmbedder",
     "OpenError",
     "ParseError",
     "Past",

@@ -190,7 +190,7 @@ class _Check:
         self._kinds = np.zeros(last + 1, dtype=np.uint8)
         self._texts = np.zeros(last + 1, dtype=np.uint8)
         self._expected = np.zeros(last + 1, dtype=np.bool_)
-        datatypes = self._known(self._chunks.policy.datatypes)
+        datatypes = self._known(self._chunks.policy.text_datatypes)
         lost: list[int] = []
         unreadable: list[int] = []
         references: list[tuple[int, int]] = []  # (a term, a term that it needs)
@@ -337,7 +337,17 @@ class _Check:
         self._damaged("missing-chunks", "literals are text, but have no chunks", missing, _RECUT, self._show)
         others = np.flatnonzero(scan.with_chunks & ~self._expected & (self._kinds > 0)).tolist()
         self._damaged("needless-chunks", "literals have chunks, but are not text", others, _RECUT, self._show)
+        self._profiles(scan.profiled)
         self._foreign_vectors(scan)
+
+    def _profiles(self, with_chunks: set[int]) -> None:
+        """Compose all profiles anew, and compare them with those that are stored."""
+        stale = self._chunks.stale_profiles()
+        self._damaged("wrong-profiles", "entities have a profile that says something else", stale, _RECUT, self._show)
+        stored = set(self._chunks.profiles.stored().tolist())
+        self.report.checked["profiles"] = len(stored)
+        missing = sorted(stored - with_chunks)
+        self._damaged("missing-chunks", "profiles have no chunks", missing, _RECUT, self._show)
 
     def _foreign_vectors(self, scan: ChunkScan) -> None:
         """Chunks whose vector was made from another text."""
@@ -379,7 +389,7 @@ class _Check:
             numbers = numbers[np.unique(np.linspace(0, len(numbers) - 1, _TEXTS).astype(np.int64))]
         lost: list[int] = []
         for number, stored in self._connection.rows(_SQL["some_texts"], (json_ids(numbers),)):
-            phrase = _phrase(stored.decode() if isinstance(stored, bytes) else stored)
+            phrase = _phrase(stored.decode() if isinstance(stored, bytes) else stored, self._chunks.policy.tokenizer)
             if phrase and self._connection.row(_SQL["found_by_text"], (phrase, number)) is None:
                 lost.append(number)
         self.report.checked["sampled texts"] = len(numbers)
@@ -453,8 +463,10 @@ def _chunk(number: int) -> str:
     return f"chunk {number}"
 
 
-def _phrase(text: str) -> str:
+def _phrase(text: str, tokenizer: str) -> str:
     """An FTS5 phrase of some consecutive words of ASCII, whose tokens are beyond doubt; empty if there are none."""
+    if tokenizer == "trigram":
+        return next((f'"{word}"' for word in text.split() if len(word) > 2 and word.isascii() and word.isalnum()), "")
     words = itertools.dropwhile(lambda word: not word.isascii(), text.split())
     phrase = " ".join(itertools.islice(itertools.takewhile(str.isascii, words), _PHRASE)).replace('"', " ")
     return f'"{phrase}"' if any(map(str.isalnum, phrase)) else ""

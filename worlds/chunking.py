@@ -9,6 +9,9 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
+from typing import Literal
+
+from worlds.markdown import Block, blocks, looks_like_markdown
 
 # The estimate was calibrated over 70,000 texts of 150 languages, code, chemistry and identifiers, against the
 # WordPiece vocabulary of BERT (uncased), which all-MiniLM-L6-v2 and most English embedders have. English
@@ -93,10 +96,12 @@ _clause_ends = re.compile(rf"[.!?…;:；：؛]{_CLOSING}(?=\s)|[；：؛]").fin
 _word_ends = re.compile(r"[\s、，；：་—]++").finditer
 _word_start = re.compile(r"(?<=[\s、，；：་—])[^\s、，；：་—]").search
 _content = re.compile(r"\S").search
+_line_ends = re.compile(r"\S[^\S\r\n]*[\r\n]").finditer
 
 # No text has more characters a token than this, save by blanks; it bounds the work for a chunk where
 # max_chars is far beyond what max_tokens allows.
 _MOST_CHARS_A_TOKEN = 16
+_HARD_BREAKS = ("  ", "\\", "  \r", "\\\r")  # before a line feed, in Markdown
 _LONGEST_SEQUENCE = 32  # of combining characters that are kept together
 
 
@@ -107,6 +112,7 @@ def chunk_spans(
     overlap: int = 200,
     max_tokens: int = 256,
     count_tokens: Callable[[str], int] = estimate_tokens,
+    format: Literal["text", "markdown"] | None = "text",
 ) -> list[tuple[int, int]]:
     """The chunks of `text` as (start, end) character offsets, half-open, in order.
 
@@ -121,6 +127,13 @@ def chunk_spans(
     sentence was cut, with its last words. Time is linear in the text; `count_tokens` is called a few times
     for each chunk.
 
+    In Markdown (`format` None: in what looks like it), a chunk ends with a section where it can, else with a
+    block if that fills three quarters of it, else with a sentence. A heading begins a chunk, unless the sections
+    before it fill less than a quarter of one and its own section fits there too. It stays with what follows: no
+    chunk ends with a heading if one character of that fits beside it. A list, a table or a block of code that
+    fits one chunk is whole, unless that parts it from its heading; else it is cut between items, rows or lines.
+    Nothing is repeated across a heading.
+
     Raises ValueError when max_chars or max_tokens is below 8, or overlap is negative or not below max_chars.
     """
     if max_chars < 8 or max_tokens < 8 or not 0 <= overlap < max_chars:
@@ -129,17 +142,19 @@ def chunk_spans(
             "max_chars and max_tokens must be 8 or more, and overlap from 0 to max_chars - 1"
         )
     length = len(text)
-    # Labels are the commonest texts. No count for them: estimate_tokens has a bound.
-    few = count_tokens is estimate_tokens and (
-        length * 3 + 2 <= max_tokens or (length + 2 <= max_tokens and text.isascii())
-    )
     if not text or text.isspace():
         return []
-    if few and length <= max_chars:
+    # Labels are the commonest texts. No count for them: estimate_tokens has a bound.
+    if (
+        length <= max_chars
+        and count_tokens is estimate_tokens
+        and (length * 3 + 2 <= max_tokens or (length + 2 <= max_tokens and text.isascii()))
+    ):
         return [(0, length)]
     if (length <= max_chars or len(text.strip()) <= max_chars) and count_tokens(text) <= max_tokens:
         return [(0, length)]
-    return _Cutter(text, max_chars, overlap, max_tokens, count_tokens).spans()
+    markdown = format == "markdown" or (format is None and looks_like_markdown(text))
+    return (_MarkdownCutter if markdown else _Cutter)(text, max_chars, overlap, max_tokens, count_tokens).spans()
 
 
 class _Cutter:
@@ -154,6 +169,7 @@ class _Cutter:
         self.overlap = min(overlap / max_chars, 0.5)  # as a share of a chunk
         self.max_tokens = max_tokens
         self.count_tokens = count_tokens
+        self.preferred: list[int] = []  # ends, the last first, none of which is passed by untried
 
     def spans(self) -> list[tuple[int, int]]:
         spans: list[tuple[int, int]] = []
@@ -198,10 +214,7 @@ class _Cutter:
         limit = start + self.reach
         dense = False
         while limit > fresh:
-            within = bisect_right(sentences, limit)
-            end = sentences[within - 1] if within else 0
-            if end <= fresh:
-                end = self._cut(start, fresh, limit)
+            end = self._choose(start, fresh, limit, sentences)
             size = end - start
             tokens = self.count_tokens(self.text[start:end])
             if tokens <= self.max_tokens or (size == 1 and start == fresh):
@@ -211,9 +224,16 @@ class _Cutter:
             dense = True
             # What would fit if tokens were spread evenly, and always something less.
             limit = start + min(size * self.max_tokens // tokens, size * 15 // 16)
+            limit = next((place for place in self.preferred if limit < place < end), limit)
             if limit == start == fresh:
                 limit += 1
         return None
+
+    def _choose(self, start: int, fresh: int, limit: int, sentences: list[int]) -> int:
+        """Where to end a chunk, beyond `fresh`, at most at `limit`."""
+        within = bisect_right(sentences, limit)
+        end = sentences[within - 1] if within else 0
+        return end if end > fresh else self._cut(start, fresh, limit)
 
     def _cut(self, start: int, fresh: int, limit: int) -> int:
         """Where to cut a sentence that goes on beyond `limit`: after a clause or word, unless far before."""
@@ -250,6 +270,136 @@ class _Cutter:
         while first < end and _joins(self.text, first):
             first += 1
         return first if first < end else None
+
+
+class _MarkdownCutter(_Cutter):
+    """Cuts one text in Markdown."""
+
+    def __init__(
+        self, text: str, max_chars: int, overlap: int, max_tokens: int, count_tokens: Callable[[str], int]
+    ) -> None:
+        super().__init__(text, max_chars, overlap, max_tokens, count_tokens)
+        self.blocks, self.items = blocks(text)
+        self.starts = [block.start for block in self.blocks]
+        self.sections: list[int] = []  # where sections end
+        self.headings: list[tuple[int, int]] = []  # (where a run of headings begins, where what follows it does)
+        self.ends: list[int] = []  # of sentences and blocks
+        self.block_ends: list[int] = []
+        self.fitting: dict[Block, bool] = {}
+        previous = None
+        for block in self.blocks:
+            if block.kind == "heading":
+                if previous is None or previous.kind != "heading":
+                    if previous is not None:
+                        self.sections.append(previous.end)
+                    self.headings.append((block.start, self.stop))
+            else:
+                if previous is not None and previous.kind == "heading":
+                    self.headings[-1] = (self.headings[-1][0], block.start)
+                if block.kind == "text":
+                    self.ends += self._sentences(block.start, block.end)
+                self.ends.append(block.end)
+                self.block_ends.append(block.end)
+            previous = block
+        self.sections.append(self.stop)
+        if not self.ends or self.ends[-1] < self.stop:  # the last block is a heading
+            self.ends.append(self.stop)
+
+    def _sentence_ends(self, start: int) -> list[int]:
+        return self.ends
+
+    def _end(self, start: int, fresh: int, sentences: list[int]) -> int | None:
+        self.reach = self.max_reach
+        follows = self._follows(fresh)
+        block = self.blocks[bisect_right(self.starts, follows) - 1]
+        section = self.sections[bisect_right(self.sections, fresh)]
+        self.preferred = [
+            section,
+            *([block.end] if block.kind != "text" else []),
+            *([follows + 1] if follows > fresh else []),
+        ]
+        return super()._end(start, fresh, sentences)
+
+    def _choose(self, start: int, fresh: int, limit: int, sentences: list[int]) -> int:
+        within = bisect_right(self.sections, limit)
+        section = bisect_left(self.sections, max(fresh + 1, start + (limit - start) // 4), 0, within)
+        if section < within:
+            return self.sections[section]
+        if within and self.sections[within - 1] > fresh:
+            return self.sections[within - 1]
+        follows = self._follows(fresh)
+        least = follows if follows < limit else fresh
+        block = self.blocks[bisect_left(self.starts, limit) - 1]
+        if limit < block.end and block.kind not in ("text", "heading"):
+            inner = [] if block.start > least and self._fits(block) else self._inner(block, least, limit)
+            if inner:
+                return inner[-1]
+        whole = bisect_right(self.block_ends, limit) - 1
+        if whole >= 0 and self.block_ends[whole] > max(least, start + (limit - start) * 3 // 4):
+            return self.block_ends[whole]
+        return super()._choose(start, least, limit, self.ends)
+
+    def _follows(self, position: int) -> int:
+        """Where that begins which stands behind the headings that `position` is in, if it is and there is."""
+        heading = bisect_right(self.headings, (position, self.stop)) - 1
+        follows = self.headings[heading][1] if heading >= 0 else 0
+        return follows if position < follows < self.stop else position
+
+    def _fits(self, block: Block) -> bool:
+        """Whether the block fits a chunk."""
+        if block not in self.fitting:
+            size = block.end - block.start
+            self.fitting[block] = (
+                size <= self.max_reach and self.count_tokens(self.text[block.start : block.end]) <= self.max_tokens
+            )
+        return self.fitting[block]
+
+    def _inner(self, block: Block, after: int, limit: int) -> list[int]:
+        """Where a list, a table or a block of code can be cut beyond `after`, up to `limit`."""
+        first = max(block.start, after)
+        ends = []
+        if block.kind == "list":
+            at = bisect_right(self.items, first)
+            while at < len(self.items) and self.items[at] <= block.end:
+                end = self._without_blanks(self.items[at])
+                if end > limit:
+                    break
+                if end > first:
+                    ends.append(end)
+                at += 1
+            return ends or self._sentences(first, limit)
+        for found in _line_ends(self.text, first, min(limit + 1, block.end)):
+            if found.start() >= first:
+                ends.append(found.start() + 1)
+        return ends
+
+    def _sentences(self, start: int, stop: int) -> list[int]:
+        """Where sentences end between the two; a line end is a blank unless two blanks or a backslash precede it."""
+        ends = []
+        for found in _sentence_ends(self.text, start, stop):
+            end = found.end()
+            if self.text[end - 1].isspace():  # a line break
+                if found[0].count("\n") < 2 and not self.text.endswith(_HARD_BREAKS, start, found.start()):
+                    continue
+                end = self._without_blanks(found.start())
+            if start < end < stop:
+                ends.append(end)
+        return ends
+
+    def _repeated(self, start: int, end: int, sentences: list[int]) -> int | None:
+        section = bisect_left(self.sections, end)
+        if self.sections[section] == end:
+            return None
+        first = end - int((end - start) * self.overlap)
+        if section and self.sections[section - 1] >= first:
+            return self._content_from(self.sections[section - 1])
+        block = self.blocks[bisect_right(self.starts, self._content_from(end)) - 1]
+        marks = self.ends[bisect_left(self.ends, first) : bisect_right(self.ends, end)]
+        if block.kind not in ("text", "heading"):
+            if block.start >= end:  # with something before it, it may not fit
+                return None
+            marks += self._inner(block, first, end)
+        return super()._repeated(start, end, marks)
 
 
 def _joins(text: str, position: int) -> bool:

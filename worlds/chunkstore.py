@@ -1,26 +1,42 @@
-"""Keeps the chunks in step with the quads: one set of chunks for each literal that is text, none for the others."""
+"""Keeps the chunks in step with the quads: those of each literal that is text, and of each profile."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from typing import Literal
 
 import numpy as np
 import pyoxigraph as ox
 
 from worlds.chunking import chunk_spans, estimate_tokens
 from worlds.dictionary import Dictionary, Ids, json_ids
+from worlds.markdown import MARKDOWN
 from worlds.policy import ChunkSize, TextPolicy
+from worlds.profiles import Profile, Profiles, term_of
 from worlds.quads import read_quads
 from worlds.segmentation import segment
-from worlds.sql import statements
+from worlds.sql import schema, statements
 from worlds.sql.connection import Connection
 
 _SQL = statements("queries.sql")
+_ENTITIES = statements("entities.sql")
 _BATCH = 5000
 _BULK = 20_000  # literals from which on indexing them at once pays
+_FULL_TEXT = re.compile(
+    r"^(?:CREATE VIEW indexed_texts|CREATE VIRTUAL TABLE chunks_fts|INSERT INTO chunks_fts)[^;]*;", re.MULTILINE
+)
+_TOKENIZE = re.compile('tokenize = ".*"')
+_TOKENIZERS = {  # beside that of the schema
+    "unicode": "unicode61 remove_diacritics 2 categories 'L* N* Co M*'",
+    "trigram": "trigram remove_diacritics 1",
+}
 _READABLE_TOKENS = 256  # what the smallest common embedding models read
+
+
+Format = Literal["text", "markdown"]
 
 
 def batches(ids: Ids) -> Iterator[str]:
@@ -36,6 +52,7 @@ class ChunkStore:
         self._connection = connection
         self._dictionary = dictionary
         self._policy: tuple[str | None, TextPolicy] = (None, TextPolicy())
+        self.profiles = Profiles(connection, dictionary)
 
     @property
     def policy(self) -> TextPolicy:
@@ -57,9 +74,14 @@ class ChunkStore:
             while rows := self._connection.rows(_SQL["some_chunks"], (_BATCH,)):
                 vectors |= self.delete(rows)
             self.retire(vectors)
+            self._forget_profiles(self.profiles.everyone())
         for quads in read_quads(self._connection, "literal_quads"):
             self.add(quads)
             self.drop(np.unique(quads[:, 2]))
+        if policy.profiles or before.profiles:
+            self._refresh_profiles(self.profiles.everyone())
+        if policy.tokenizer != before.tokenizer:
+            self._index_texts(policy.tokenizer)
         # It makes no revision, but those who remember chunk ids must notice.
         self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
 
@@ -79,20 +101,97 @@ class ChunkStore:
             self._connection.run(_SQL["rebuild_fts"])  # half the cost of the trigger
         return count
 
+    def _index_texts(self, tokenizer: str) -> None:
+        """Make the full-text index anew, with another tokenizer."""
+        view, index, setting = _FULL_TEXT.findall(schema())
+        if tokenizer == "trigram":  # it needs no words
+            view = view.replace("chunks.segmented, ", "")
+        if tokenizer in _TOKENIZERS:
+            index = _TOKENIZE.sub(lambda _: f'tokenize = "{_TOKENIZERS[tokenizer]}"', index)
+        for sql in ("DROP TABLE chunks_fts", "DROP VIEW indexed_texts", view, index, setting):
+            self._connection.run(sql)
+        self._connection.run(_SQL["rebuild_fts"])
+
+    def keep_profiles(self, added: Ids, removed: Ids) -> int:
+        """Bring the profiles in step with quads [n, 4] that were added and removed; gives the number of chunks made."""
+        if not self.policy.profiles:
+            return 0
+        return self._refresh_profiles(self.profiles.concerned(self.policy, added, removed))
+
+    def stale_profiles(self) -> list[int]:
+        """The entities whose stored profile is not what their quads say now; for `check`."""
+        found: list[int] = []
+        for ids in batches(self.profiles.everyone()):
+            found += self._changed_profiles(ids)[0]
+        return sorted(found)
+
+    def _changed_profiles(self, ids: str) -> tuple[list[int], dict[int, Profile], dict[int, tuple[str, str]]]:
+        """Whose profiles differ from what is stored, what all are now, and (text, graphs) as they are stored."""
+        stored = {row[0]: row[1:] for row in self._connection.rows(_ENTITIES["profiles"], (ids,))}
+        composed = dict(self.profiles.compose(self.policy, np.array(json.loads(ids), dtype=np.int64)))
+        changed = [
+            number
+            for number in stored.keys() | composed
+            if number not in composed or stored.get(number) != _as_stored(composed[number])
+        ]
+        return sorted(changed), composed, stored
+
+    def _refresh_profiles(self, subjects: Ids) -> int:
+        """Compose the profiles of entities anew; what says the same as before keeps its chunks."""
+        vectors: set[int] = set()
+        count = 0
+        for ids in batches(subjects):
+            changed, composed, stored = self._changed_profiles(ids)
+            new = {number: composed[number] for number in changed if number in composed}
+            kept = {n for n, profile in new.items() if n in stored and stored[n][0] == profile.text}  # other graphs
+            vectors |= self._delete_profile_chunks(np.array([n for n in changed if n not in kept], dtype=np.int64))
+            self._forget_profiles(np.array(changed, dtype=np.int64))
+            rows = [(number, *_as_stored(profile)) for number, profile in new.items()]
+            self._connection.insert("INSERT INTO profiles (subject, text, graphs)", rows)
+            count += self._insert_profiles({number: profile for number, profile in new.items() if number not in kept})
+        self.retire(vectors)
+        return count
+
+    def _forget_profiles(self, subjects: Ids) -> None:
+        for ids in batches(subjects):
+            self._connection.run(_ENTITIES["delete_profiles"], (ids,))
+
+    def _delete_profile_chunks(self, subjects: Ids) -> set[int]:
+        """Delete the chunks of profiles; gives the vectors that they had."""
+        vectors: set[int] = set()
+        for ids in batches(term_of(subjects)):
+            vectors |= self.delete(self._connection.rows(_SQL["chunks_of_terms"], (ids,)))
+        return vectors
+
+    def _insert_profiles(self, profiles: dict[int, Profile]) -> int:
+        rows: list[tuple[object, ...]] = []
+        for subject, profile in profiles.items():
+            for (start, end), (text, _) in zip(profile.spans, profile.passages, strict=True):
+                rows.append((term_of(subject), start, end, text, segment(text)))
+        self._connection.insert("INSERT INTO chunks (term, start, end, text, segmented)", rows)
+        return len(rows)
+
     def _ids(self, iris: frozenset[str]) -> list[int]:
         found = self._dictionary.find([ox.NamedNode(iri) for iri in sorted(iris)])
         return [number for number in found if number is not None]
 
     def _chunk(self, terms: Ids, *, any_datatype: bool) -> int:
+        if not len(terms):
+            return 0
         policy = self.policy
-        datatypes = json_ids(self._ids(policy.datatypes))
+        iris = sorted(policy.text_datatypes)
+        known = dict(zip(iris, self._dictionary.find([ox.NamedNode(iri) for iri in iris]), strict=True))
+        lists = {
+            "datatypes_json": json_ids([number for number in known.values() if number is not None]),
+            "markdown": known[MARKDOWN],
+        }
+        statement = _SQL["texts_to_chunk"]
         count = 0
         for ids in batches(terms):
             found = self._connection.rows(
-                _SQL["texts_to_chunk"],
-                _SQL["texts_to_chunk"].bind(ids_json=ids, any_datatype=int(any_datatype), datatypes_json=datatypes),
+                statement, statement.bind(ids_json=ids, any_datatype=int(any_datatype), **lists)
             )
-            sizes = self._sizes([term for term, _ in found]) if policy.sizes else {}
+            sizes = self._sizes([term for term, _, _ in found]) if policy.sizes else {}
             count += self.insert(found, lambda term, sizes=sizes: sizes.get(term, policy.size))  # type: ignore[misc]
         return count
 
@@ -108,7 +207,7 @@ class ChunkStore:
             if predicate in excluded:
                 continue
             size = by_predicate.get(predicate, policy.size)
-            sizes[term] = min(sizes.get(term, size), size, key=lambda size: size.max_chars)
+            sizes[term] = min(sizes.get(term, size), size, key=_precedence)
         return sizes
 
     def _resize(self, terms: Ids) -> int:
@@ -121,25 +220,31 @@ class ChunkStore:
             for term, start, end in self._connection.rows(_SQL["spans_of_terms"], (ids,)):
                 spans.setdefault(term, []).append((start, end))
             sizes = self._sizes(list(spans))
-            for term, stored in self._connection.rows(_SQL["texts"], (json.dumps(list(spans)),)):
+            for term, stored, format in self._texts(json.dumps(list(spans))):
                 text = stored.decode() if isinstance(stored, bytes) else stored
                 size = sizes.get(term, self.policy.size)
-                if chunk_spans(text, max_chars=size.max_chars, overlap=size.overlap) != spans[term]:
+                format = size.format or format
+                if chunk_spans(text, max_chars=size.max_chars, overlap=size.overlap, format=format) != spans[term]:
                     changed.append(term)
         return self.rechunk(np.array(changed, dtype=np.int64))
 
+    def _texts(self, ids: str) -> list[tuple[int, str | bytes, Format | None]]:
+        statement = _SQL["texts"]
+        markdown = self._dictionary.find([ox.NamedNode(MARKDOWN)])[0]
+        return self._connection.rows(statement, statement.bind(ids_json=ids, markdown=markdown))
+
     def insert(
         self,
-        texts: list[tuple[int, str | bytes]],
+        texts: list[tuple[int, str | bytes, Format | None]],
         size: Callable[[int], ChunkSize],
         *,
         max_tokens: int = _READABLE_TOKENS,
         count_tokens: Callable[[str], int] = estimate_tokens,
     ) -> int:
-        """Chunk literals given as (term id, lexical form); gives the number of chunks made."""
+        """Chunk literals given as (term id, lexical form, format); gives the number of chunks made."""
         whole: list[int] = []
         parts: list[tuple[object, ...]] = []
-        for term, stored in texts:
+        for term, stored, format in texts:
             text = stored.decode() if isinstance(stored, bytes) else stored
             limits = size(term)
             spans = chunk_spans(
@@ -148,6 +253,7 @@ class ChunkStore:
                 overlap=limits.overlap,
                 max_tokens=max_tokens,
                 count_tokens=count_tokens,
+                format=limits.format or format,
             )
             if len(spans) == 1 and spans[0] == (0, len(text)):
                 segmented = segment(text)
@@ -170,7 +276,7 @@ class ChunkStore:
         lists = {
             "excluded_json": json_ids(self._ids(policy.exclude)),
             "included_json": json_ids(self._ids(policy.include)),
-            "datatypes_json": json_ids(self._ids(policy.datatypes)),
+            "datatypes_json": json_ids(self._ids(policy.text_datatypes)),
         }
         vectors: set[int] = set()
         for ids in batches(objects):
@@ -187,14 +293,14 @@ class ChunkStore:
         max_tokens: int = _READABLE_TOKENS,
         count_tokens: Callable[[str], int] = estimate_tokens,
     ) -> int:
-        """Cut literals that are text anew; gives the number of chunks made."""
+        """Cut literals that are text, and profiles, anew; gives the number of chunks made."""
         policy = self.policy
         vectors: set[int] = set()
-        count = 0
-        for ids in batches(terms):
+        count = self._recut_profiles(terms[terms < 0], max_tokens, count_tokens)
+        for ids in batches(terms[terms > 0]):
             vectors |= self.delete(self._connection.rows(_SQL["chunks_of_terms"], (ids,)))
-            found = self._connection.rows(_SQL["texts"], (ids,))
-            sizes = self._sizes([term for term, _ in found]) if policy.sizes else {}
+            found = self._texts(ids)
+            sizes = self._sizes([term for term, _, _ in found]) if policy.sizes else {}
             count += self.insert(
                 found,
                 lambda term, sizes=sizes: sizes.get(term, policy.size),  # type: ignore[misc]
@@ -203,6 +309,26 @@ class ChunkStore:
             )
         self.retire(vectors)
         return count
+
+    def _recut_profiles(self, terms: Ids, max_tokens: int, count_tokens: Callable[[str], int]) -> int:
+        """Cut the passages of profiles in pieces that an embedder can read; gives the number of chunks made."""
+        vectors: set[int] = set()
+        rows: list[tuple[object, ...]] = []
+        for ids in batches(term_of(terms)):
+            for subject, text, _ in self._connection.rows(_ENTITIES["profiles"], (ids,)):
+                at = 0
+                for passage in text.split("\n"):
+                    spans = chunk_spans(
+                        passage, max_chars=len(passage), overlap=0, max_tokens=max_tokens, count_tokens=count_tokens
+                    )
+                    for start, end in spans:
+                        piece = passage[start:end]
+                        rows.append((term_of(subject), at + start, at + end, piece, segment(piece)))
+                    at += len(passage) + 1
+            vectors |= self._delete_profile_chunks(np.array(json.loads(ids), dtype=np.int64))
+        self._connection.insert("INSERT INTO chunks (term, start, end, text, segmented)", rows)
+        self.retire(vectors)
+        return len(rows)
 
     def delete(self, rows: list[tuple[int, int | None]]) -> set[int]:
         """Delete chunks given as (chunk id, vector id); gives the vectors that they had."""
@@ -221,6 +347,16 @@ class ChunkStore:
                 self._connection.run(_SQL[name], (ids,))
         if gone:
             self._connection.run(_SQL["add_to_meta"], ("vector_removals", len(gone)))
+
+
+def _precedence(size: ChunkSize) -> tuple[int, str]:
+    """Of several sizes the least counts, of equal ones the one that names a format."""
+    return size.max_chars, size.format or "unnamed"
+
+
+def _as_stored(profile: Profile) -> tuple[str, str]:
+    """(text, graphs) as the table has them."""
+    return profile.text, json.dumps(profile.graphs)
 
 
 def _storable(text: str) -> str | bytes:

@@ -24,9 +24,13 @@ Ids: TypeAlias = NDArray[np.int64]
 IRI, BLANK_NODE, LITERAL, TRIPLE = 1, 2, 3, 4
 DEFAULT_GRAPH = ox.DefaultGraph()
 DEFAULT_GRAPH_ID = 0
+PROFILE = ox.NamedNode("urn:worlds:profile")
+"""The predicate that an entity has its profile under, in hits and in filters; no quad has it."""
+PROFILE_ID = -1  # and below it -1 - subject, for the profiles themselves
 DEEPEST = 100  # triple terms inside one another
 
 _SQL = statements("queries.sql")
+_ENTITIES = statements("entities.sql")
 _BATCH = 5000  # rows a statement
 _CACHE = 200_000  # decoded terms kept
 _LAST_ID = 2**31 - 1
@@ -101,9 +105,14 @@ class Dictionary:
         return found
 
     def terms(self, ids: Iterable[int]) -> dict[int, Any]:
-        """Id → term (or the default graph, for 0), for all `ids`; IntegrityError where one is not there."""
+        """Id → term (or the default graph, for 0), for all `ids`; IntegrityError where one is not there.
+
+        Ids below 0 are the predicate `PROFILE` and the texts of profiles.
+        """
         wanted = set(ids)
         wanted.discard(DEFAULT_GRAPH_ID)
+        profiles = [number for number in wanted if number < 0]
+        wanted.difference_update(profiles)
         cache = self._terms
         # Another thread's rollback may empty the cache at any moment.
         found: dict[int, Any] = {number: term for number in wanted if (term := cache.get(number)) is not None}
@@ -122,6 +131,18 @@ class Dictionary:
                 cache.clear()
             cache.update(fresh)
             found |= fresh
+        if profiles:
+            found |= self._profiles(profiles)
+        return found
+
+    def _profiles(self, ids: Sequence[int]) -> dict[int, Term]:
+        found: dict[int, Term] = {PROFILE_ID: PROFILE}
+        for start in range(0, len(ids), _BATCH):
+            subjects = json_ids([-1 - number for number in ids[start : start + _BATCH]])
+            rows = self._connection.rows(_ENTITIES["profiles"], (subjects,))
+            found.update((-1 - subject, ox.Literal(text)) for subject, text, _ in rows)
+        if unknown := set(ids) - found.keys():
+            raise IntegrityError(f"entity {-1 - min(unknown)} has a profile that is not stored")
         return found
 
     def decode(self, rows: Sequence[Row], into: dict[int, Term]) -> None:

@@ -36,6 +36,22 @@ def vector_keys(vectors: NDArray[np.float32]) -> list[bytes]:
     return [blake2b(row.tobytes(), digest_size=16).digest() for row in rounded.astype("<f4")]
 
 
+def reads_whole(embedder: Embedder, text: str) -> bool:
+    """Whether the embedder reads all of the text."""
+    # No tokenizer makes more tokens than it reads bytes, its two marks aside.
+    return len(text) * 4 + 2 <= embedder.max_tokens or count_tokens(embedder, text) <= embedder.max_tokens
+
+
+def about(embedder: Embedder) -> dict[str, object]:
+    """What a file says of the embedder of its vectors."""
+    return {
+        "name": embedder.name,
+        "dimension": int(embedder.dimension),
+        "fingerprint": fingerprint(embedder),
+        "metric": "cosine",
+    }
+
+
 class Embeddings:
     """The vectors of one world."""
 
@@ -75,30 +91,14 @@ class Embeddings:
         self.require(embedder)
         if self.stored is not None:
             return
-        about = {
-            "name": embedder.name,
-            "dimension": embedder.dimension,
-            "fingerprint": fingerprint(embedder),
-            "metric": "cosine",
-        }
         with self._connection.transaction():
             self.require(embedder)
             if self._connection.value(_SQL["get_meta"], ("embedder",)) is not None:  # another process was first
                 return
             self._connection.run(_VECTORS["create_vectors"].format(dimension=int(embedder.dimension)))
-            if self._connection.value(_SQL["get_meta"], ("vector_index",)) != 0:
+            if self.index_wanted:
                 self.create_index()
-            self._connection.run(_SQL["set_meta"], ("embedder", json.dumps(about)))
-
-    def forget(self) -> None:
-        """Drop all vectors and what is known of their embedder; every chunk becomes pending."""
-        with self._connection.transaction():
-            if self.stored is None:
-                return
-            self.drop_index()
-            self._connection.script(_VECTORS["drop_vectors"])
-            self._connection.run(_SQL["delete_meta"], ("embedder",))
-            self._connection.run(_SQL["add_to_meta"], ("vector_removals", 1))
+            self._connection.run(_SQL["set_meta"], ("embedder", json.dumps(about(embedder))))
 
     # -- the native index -----------------------------------------------------------------------------------------
 
@@ -106,6 +106,11 @@ class Embeddings:
     def indexed(self) -> bool:
         """Whether the native vector index is there."""
         return self._connection.row(_SQL["find_vector_index"]) is not None
+
+    @property
+    def index_wanted(self) -> bool:
+        """Whether the native vector index is part of this world."""
+        return bool(self._connection.value(_SQL["get_meta"], ("vector_index",)) != 0)
 
     def want_index(self, wanted: bool) -> None:
         """Say whether the native index is part of this world, and build or drop it accordingly."""
@@ -176,12 +181,7 @@ class Embeddings:
         too_long: set[int] = set()
         for chunk, term, stored in rows:
             text = stored.decode() if isinstance(stored, bytes) else stored
-            # No tokenizer makes more tokens than it reads bytes, its two marks aside.
-            if (
-                term in refitted
-                or len(text) * 4 + 2 <= embedder.max_tokens
-                or count_tokens(embedder, text) <= embedder.max_tokens
-            ):
+            if term in refitted or reads_whole(embedder, text):
                 fitting.append((chunk, text))
             else:
                 too_long.add(term)

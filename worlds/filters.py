@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyoxigraph as ox
 
 from worlds.chunkstore import ChunkStore, batches
-from worlds.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, Ids, json_ids
+from worlds.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, PROFILE, PROFILE_ID, Dictionary, Ids, json_ids
 from worlds.errors import FilterError
+from worlds.policy import TextPolicy
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 
 _SQL = statements("filters.sql")
+_ENTITIES = statements("entities.sql")
 _MANY_SUBJECTS = 50_000  # from here on reading every chunk's quads is cheaper than looking the subjects up
 _REMEMBERED = 32  # eligible sets
 _RDF_TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
@@ -28,6 +31,8 @@ _NO_IDS: Ids = np.empty(0, dtype=np.int64)
 _SUBJECT = re.compile(r"[?$]subject\b")
 _TAG = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*")
 
+K = TypeVar("K")
+V = TypeVar("V")
 ToTerm = Callable[[object], Any]
 WhereSubjects = Callable[[str, "list[Any] | None"], "list[Any]"]
 
@@ -87,16 +92,21 @@ def _conditions(to_term: ToTerm, given: Mapping[str, object]) -> Conditions:
         if value is None:
             continue
         if name == "where":
-            if not isinstance(value, str) or not value.strip():
-                raise FilterError(f"where takes a SPARQL group pattern over ?subject, not {value!r}")
-            if not _SUBJECT.search(value):
-                raise FilterError(f"where takes a SPARQL group pattern over ?subject, which is not in {value!r}")
-            values[name] = value
+            values[name] = check_pattern(value)
         elif name == "languages":
             values[name] = tuple(_language(tag) for tag in _listed(value))
         else:
             values[name] = tuple(_term(to_term, name, item) for item in _listed(value))
     return Conditions(**values)
+
+
+def check_pattern(value: object) -> str:
+    """The value, if it can be a pattern over ?subject; else FilterError."""
+    if not isinstance(value, str) or not value.strip():
+        raise FilterError(f"where takes a SPARQL group pattern over ?subject, not {value!r}")
+    if not _SUBJECT.search(value):
+        raise FilterError(f"where takes a SPARQL group pattern over ?subject, which is not in {value!r}")
+    return value
 
 
 def _listed(value: object) -> list[object]:
@@ -194,24 +204,38 @@ class Filters:
         self._chunks = chunks
         self._where_subjects = where_subjects
         self._recent: OrderedDict[Filter, Eligible] = OrderedDict()
+        self._matching: OrderedDict[tuple[str, tuple[Any, ...] | None], Ids] = OrderedDict()
         self._state: object = None
 
     def eligible(self, filter_: Filter, state: object) -> Eligible:
         """The chunks that `filter_` lets through, as of `state`, whatever tells one state of the world from another."""
+        self._notice(state)
+        return _kept(self._recent, filter_, lambda: self._resolve(filter_))
+
+    def matching(self, pattern: str, graphs: tuple[Any, ...] | None, state: object) -> Ids:
+        """The subjects that match a pattern over ?subject in these graphs, None for all, as of `state`."""
+        self._notice(state)
+        listed = None if graphs is None else list(graphs)
+        return _kept(self._matching, (pattern, graphs), lambda: self.known(self._where_subjects(pattern, listed)))
+
+    def _notice(self, state: object) -> None:
         if state != self._state:
             self._recent.clear()
+            self._matching.clear()
             self._state = state
-        found = self._recent.get(filter_)
-        if found is None:
-            found = self._recent[filter_] = self._resolve(filter_)
-            while len(self._recent) > _REMEMBERED:
-                self._recent.popitem(last=False)
-        self._recent.move_to_end(filter_)
-        return found
 
     def citable(self) -> Eligible:
         """What a hit may cite without a filter: all its quads but those under predicates that are not text."""
         return Eligible(_NO_IDS, _NO_IDS, _Resolved(), self._not_text())
+
+    @property
+    def policy(self) -> TextPolicy:
+        """The world's policy."""
+        return self._chunks.policy
+
+    def cited(self, subject: int, start: int) -> list[tuple[int, int, int, int]]:
+        """The quads that the passage of an entity's profile at character `start` was made from."""
+        return self._chunks.profiles.cited(self._chunks.policy, subject, start)
 
     # -- conditions to ids ----------------------------------------------------------------------------------------
 
@@ -226,35 +250,38 @@ class Filters:
         return self._chunks_of(include, (*excluded, *self._not_text()))
 
     def _not_text(self) -> tuple[_Resolved, ...]:
-        predicates = self._known([ox.NamedNode(iri) for iri in sorted(self._chunks.policy.exclude)])
+        predicates = self.known([ox.NamedNode(iri) for iri in sorted(self._chunks.policy.exclude)])
         return (_Resolved(predicates=predicates),) if len(predicates) else ()
 
     def _ids(self, conditions: Conditions, subclasses: bool, graphs: tuple[Any, ...] | None) -> _Resolved:
-        subjects = None if conditions.subjects is None else self._known(conditions.subjects)
+        subjects = None if conditions.subjects is None else self.known(conditions.subjects)
         if conditions.types is not None:
             subjects = _intersection(subjects, self._typed(conditions.types, subclasses, graphs))
         if conditions.where is not None:
             found = self._where_subjects(conditions.where, None if graphs is None else list(graphs))
-            subjects = _intersection(subjects, self._known(found))
+            subjects = _intersection(subjects, self.known(found))
         return _Resolved(
             subjects,
-            None if conditions.predicates is None else self._known(conditions.predicates),
-            None if conditions.graphs is None else self._known(conditions.graphs),
+            None if conditions.predicates is None else self.known(conditions.predicates),
+            None if conditions.graphs is None else self.known(conditions.graphs),
             conditions.languages,
         )
 
-    def _known(self, terms: Iterable[Any]) -> Ids:
+    def known(self, terms: Iterable[Any]) -> Ids:
+        """The ids of those of the terms that the world knows, ascending and distinct."""
         ordered = list(terms)
         named = [term for term in ordered if term != DEFAULT_GRAPH]
         ids = [number for number in self._dictionary.find(named) if number is not None]
         if len(named) < len(ordered):
             ids.append(DEFAULT_GRAPH_ID)
+        if PROFILE in named:
+            ids.append(PROFILE_ID)
         return np.unique(np.array(ids, dtype=np.int64))
 
     def _typed(self, types: tuple[Any, ...], subclasses: bool, graphs: tuple[Any, ...] | None) -> Ids:
         rdf_type, subclass_of = self._dictionary.find([_RDF_TYPE, _SUBCLASS_OF])
-        graphs_json = None if graphs is None else json_ids(self._known(graphs))
-        classes = self._known(types)
+        graphs_json = None if graphs is None else json_ids(self.known(graphs))
+        classes = self.known(types)
         if rdf_type is None:
             return _NO_IDS
         if subclasses and subclass_of is not None:
@@ -274,7 +301,8 @@ class Filters:
     # -- ids to chunks --------------------------------------------------------------------------------------------
 
     def _chunks_of(self, include: _Resolved, excluded: tuple[_Resolved, ...]) -> Eligible:
-        tables = self._tables(include, quads=include.on_quads or any(item.on_quads for item in excluded))
+        on_quads = include.on_quads or any(item.on_quads for item in excluded)
+        tables = self._tables(include, quads=on_quads)
         chunks, vectors = [_NO_IDS], [_NO_IDS]
         whole = Eligible(_NO_IDS, _NO_IDS, include, excluded)
         for table in tables:
@@ -282,6 +310,10 @@ class Filters:
                 table = table[:, whole.admits(table[2], table[3], table[4])]
             chunks.append(table[0])
             vectors.append(table[1])
+        if on_quads:
+            found = self._profiles(include, excluded)
+            chunks.append(found[0])
+            vectors.append(found[1])
         chunk, first = np.unique(np.concatenate(chunks), return_index=True)
         vector = np.concatenate(vectors)[first]
         keep = self._in_languages(chunk, include.languages, excluded)
@@ -304,6 +336,31 @@ class Filters:
         else:
             yield self._table("chunks_with_quads")
 
+    def _profiles(self, include: _Resolved, excluded: tuple[_Resolved, ...]) -> Any:
+        """Columns (chunk, vector or 0) of the profiles that qualify: all graphs that one is made from have to.
+
+        A filter by predicates knows them under a predicate of their own, one by languages finds none.
+        """
+        none = np.stack([_NO_IDS, _NO_IDS])
+        if include.predicates is not None and PROFILE_ID not in include.predicates:
+            return none
+        graphs_json = None
+        if include.graphs is not None or any(item.graphs is not None for item in excluded):
+            sets = {text: set(json.loads(text)) for (text,) in self._connection.rows(_ENTITIES["graphs_of_profiles"])}
+            allowed = None if include.graphs is None else set(include.graphs.tolist())
+            refused = {graph for item in excluded if item.graphs is not None for graph in item.graphs.tolist()}
+            graphs_json = json.dumps(
+                [text for text, held in sets.items() if not held & refused and (allowed is None or held <= allowed)]
+            )
+        columns = self._connection.rows(_ENTITIES["chunks_of_profiles"], (graphs_json,))[0]
+        chunk, vector, subject = map(_column, columns)
+        predicate = np.full(len(chunk), PROFILE_ID, dtype=np.int64)
+        keep = np.ones(len(chunk), dtype=bool) if include.subjects is None else among(subject, include.subjects)
+        for item in excluded:
+            if item.graphs is None and item.on_quads:
+                keep &= ~item.met(subject, predicate, predicate)
+        return np.stack([chunk[keep], vector[keep]])
+
     def _table(self, name: str, *parameters: object) -> Any:
         return np.stack([_column(column) for column in self._connection.rows(_SQL[name], parameters)[0]])
 
@@ -323,6 +380,17 @@ class Filters:
             )
             keep &= np.isin(chunks, ids) == sought
         return keep
+
+
+def _kept(cache: OrderedDict[K, V], key: K, find: Callable[[], V]) -> V:
+    """What `find` gives, or gave for the same key."""
+    found = cache.get(key)
+    if found is None:
+        found = cache[key] = find()
+        while len(cache) > _REMEMBERED:
+            cache.popitem(last=False)
+    cache.move_to_end(key)
+    return found
 
 
 def _matches(tag: str | None, range_: str) -> bool:

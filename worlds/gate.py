@@ -206,6 +206,7 @@ class Gate:
         chunks = self._chunks.add(added) if len(added) else 0
         if len(removed):
             chunks += self._chunks.drop(np.unique(removed[:, 2]))
+        chunks += self._chunks.keep_profiles(added, removed)
         # A quad that this revision had added and now removes, or the other way round, is no change of the revision.
         revision.removed += removed_net - restored
         revision.added += len(added) - restored - (len(removed) - removed_net)

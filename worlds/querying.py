@@ -23,7 +23,8 @@ from worlds.graph.limits import deadline_of, remaining
 from worlds.graph.results import Solutions, Triples, projected_variables
 from worlds.graph.service import NAMESPACE, Function, Rewritten, mentions_search, rewrite
 from worlds.graph.terms import Term
-from worlds.search import Request, Search
+from worlds.request import Request
+from worlds.search import Search
 from worlds.service import Surroundings, WorldSearcher
 from worlds.sparql import Progress, SparqlIndex
 from worlds.sql.connection import Connection

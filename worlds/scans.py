@@ -30,7 +30,8 @@ class ChunkScan:
         self._connection = connection
         self.count = 0
         self.with_chunks: NDArray[np.bool_] = np.zeros(last_term + 1, dtype=np.bool_)  # by term id
-        self.homeless: list[int] = []  # chunks of a literal that is not stored
+        self.profiled: set[int] = set()  # entities whose profile has chunks
+        self.homeless: list[int] = []  # chunks of a literal, or a profile, that is not stored
         self.wrong: list[int] = []  # chunks that differ from what their literal says there
         self.uncovered: list[int] = []  # literals with a passage that no chunk has
         self.foreign: list[int] = []  # chunks with a vector, whose text was never embedded
@@ -42,12 +43,12 @@ class ChunkScan:
     def read(self) -> None:
         """Read all chunks, by literal and position."""
         statement = _SQL["chunks_by_term"]
-        term = chunk = 0
+        term, chunk = -(2**31), 0  # those of profiles have terms below 0
         while rows := self._connection.rows(statement, statement.bind(term=term, chunk=chunk, limit=_CHUNKS)):
             chunk, term = rows[-1][:2]
             self.count += len(rows)
             ids = json_ids(sorted({row[1] for row in rows} - {self._term}))
-            found = self._connection.rows(_QUERIES["texts"], (ids,))
+            found = self._connection.rows(_SQL["texts_of"], (ids,))
             texts = {number: stored.decode() if isinstance(stored, bytes) else stored for number, stored in found}
             embedded: list[tuple[bytes, int, int]] = []
             for row in rows:
@@ -66,6 +67,8 @@ class ChunkScan:
         self._start, self._end = -1, 0
         if 0 < term < len(self.with_chunks):
             self.with_chunks[term] = True
+        elif term < 0:
+            self.profiled.add(-1 - term)
 
     def _end_of_literal(self) -> None:
         if self._text is not None and self._text[self._end :].strip() and self._term not in self.uncovered[-1:]:

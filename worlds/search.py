@@ -3,35 +3,43 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 import pyoxigraph as ox
-from numpy.typing import NDArray
 
 from worlds.codes import Codes
-from worlds.dictionary import Dictionary, json_ids
+from worlds.dictionary import DEFAULT_GRAPH_ID, PROFILE_ID, Dictionary, json_ids
 from worlds.errors import QueryError, WorldsError
-from worlds.filters import Eligible, Filter, Filters
+from worlds.fields import Fields
+from worlds.filters import Eligible, Filters
 from worlds.graph.terms import to_rdflib
-from worlds.hits import Explanation, Hit, Leg, SearchResults
+from worlds.hits import Clock, Explanation, Hit, Leg, SearchResults
+from worlds.profiles import term_of
+from worlds.ranking import Candidates, Cited, Ranked, Ranking, candidates, enough
+from worlds.request import MOST_CANDIDATES, Request
 from worlds.sql import Statement, compile_statement, statements, texts
 from worlds.sql.connection import Connection, Row
+from worlds.stages import Cursor, rest
 from worlds.textquery import to_match
 
 _SQL = statements("queries.sql")
 _HITS = statements("hits.sql")
 _PIECES = texts("search.sql")
+_FOUND = {"vector": _PIECES["vector_found"], "text": _PIECES["text_found"]}
+_COMPLETED = {"vector": _PIECES["vector_completed"], "text": _PIECES["text_completed"]}
+_SCORES = {"rrf": _PIECES["scores_rrf"], "relative": _PIECES["scores_relative"]}
+_compiled = lru_cache(compile_statement)  # there are some twenty
 
-MODES = ("hybrid", "vector", "text")
-PLANS = ("auto", "exact", "codes", "index")
 EXACT = 1000  # vectors up to which comparing all of them is cheapest
 EXACT_WITHOUT_CODES = 4000  # the same while the codes are not in memory
 INDEX_FROM = 4_000_000  # vectors from which on the native index beats the scan of the codes
 INDEX_CANDIDATES = 400  # the most that the index gives, its search_l
+_THEORETICAL = {"least_similarity": -1.0, "least_relevance": 0.0}
+_DEEPER = 4  # times as long lists, where they hold too few subjects
 
 LABELS = (
     "http://www.w3.org/2004/02/skos/core#prefLabel",
@@ -47,28 +55,32 @@ _RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
 
 @dataclass(frozen=True)
-class Request:
-    """One search, checked."""
-
-    text: str
-    mode: str
-    limit: int
-    k: float
-    weights: Mapping[str, float]  # "vector", "text"
-    candidates: int  # the depth of each leg's list
-    plan: str
-    syntax: str
-    filter: Filter
-    vector: NDArray[np.float32] | None  # float32 [d], unit length; None leaves the vector leg out
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class _Plan:
     name: str
     reason: str
     values: dict[str, object]
     compared: int | None
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A search's statement, and what is known before it runs."""
+
+    statement: Statement
+    parameters: tuple[object, ...]
+    depth: int
+    match: str | None
+    plan: _Plan | None
+    eligible: Eligible | None
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What hits are made of: terms by id, labels and types by subject."""
+
+    terms: dict[int, Any]
+    labels: dict[int, str]
+    types: dict[int, list[int]]
 
 
 class Search:
@@ -79,6 +91,8 @@ class Search:
         self._dictionary = dictionary
         self._filters = filters
         self._codes = codes
+        self._ranking = Ranking(connection, dictionary, filters)
+        self._fields = Fields(dictionary, filters)
 
     def state(self) -> tuple[Any, ...]:
         """What tells one state of the world from another."""
@@ -86,64 +100,60 @@ class Search:
 
     # -- the statement --------------------------------------------------------------------------------------------
 
-    def prepare(
-        self, request: Request, state: tuple[Any, ...]
-    ) -> tuple[Statement, tuple[object, ...], Explanation, Eligible | None]:
-        """The statement of a search, its parameters, and what is known of it before it runs."""
-        began = time.perf_counter()
-        eligible = self._filters.eligible(request.filter, state) if request.filter.any else None
-        filtered = time.perf_counter()
-        depth = max(request.candidates, request.limit)
-        values: dict[str, object] = {
-            "k": float(request.k),
-            "depth": depth,
-            "limit": request.limit,
-            "eligible": None if eligible is None else eligible.mask,
-            "vector_weight": float(request.weights["vector"]),
-            "text_weight": float(request.weights["text"]),
-        }
-        ctes: list[str] = []
-        legs: list[str] = []
-        plan = None
-        if request.vector is not None:
-            plan = self._plan(request, depth, eligible, state)
-            values |= plan.values
-            values["query"] = request.vector.astype("<f4").tobytes()
-            ctes += [
-                _PIECES["candidates_index" if plan.name == "index" else "candidates_given"],
-                _PIECES["vector_leg"],
-            ]
-            legs.append(_PIECES["vector_contributions"])
-        match = None
-        if request.mode != "vector":
-            match = to_match(request.text) if request.syntax == "words" else _fts5(request.text)
-            if match is not None:
-                values["match"] = match
+    def statement(self, request: Request) -> tuple[str, tuple[object, ...]]:
+        """The statement of a search and its parameters."""
+        with self._connection.snapshot():
+            prepared = self._prepare(request, self.state(), _depth(request), Clock())
+        return prepared.statement.sql, prepared.parameters
+
+    def _prepare(self, request: Request, state: tuple[Any, ...], depth: int, clock: Clock) -> _Prepared:
+        with clock.step("filter"):
+            eligible = self._filters.eligible(request.filter, state) if request.filter.any else None
+        with clock.step("plan"):
+            given = 0 if request.cursor is None else len(request.cursor.keys)
+            values: dict[str, object] = {
+                "k": float(request.k),
+                "depth": depth,
+                "limit": 2 * depth if request.stages.any else request.limit + given,
+                "eligible": None if eligible is None else eligible.mask,
+                "vector_weight": float(request.weights["vector"]),
+                "text_weight": float(request.weights["text"]),
+                "min_similarity": request.min_similarity,
+                **self._fields.values(request),
+                **(_THEORETICAL if request.normalise == "theoretical" else dict.fromkeys(_THEORETICAL)),
+            }
+            ctes: list[str] = []
+            legs: list[str] = []
+            plan = None
+            if request.vector is not None:
+                plan = self._plan(request, depth, eligible, state)
+                values |= plan.values
+                values["query"] = request.vector.astype("<f4").tobytes()
+                ctes += [
+                    _PIECES["candidates_index" if plan.name == "index" else "candidates_given"],
+                    _PIECES["vector_leg"],
+                ]
+                legs.append("vector")
+            match = None
+            if request.mode != "vector":
+                words = request.syntax == "words"
+                match = to_match(request.text, self._filters.policy.tokenizer) if words else _fts5(request.text)
+            if match is not None or not legs:
+                values["match"] = '""' if match is None else match  # what matches nothing: a search for no words
                 ctes.append(_PIECES["text_leg"])
-                legs.append(_PIECES["text_contributions"])
-        if not legs:
-            values["match"] = '""'  # matches nothing: a text search for no words
-            ctes.append(_PIECES["text_leg"])
-            legs.append(_PIECES["text_contributions"])
-        union = "\nUNION ALL\n".join(leg.strip() for leg in legs)
-        ctes.append(f"contributions AS (\n{union}\n)")
-        ctes.append(_PIECES["fused"])
-        statement = compile_statement("WITH\n" + ",\n".join(piece.strip() for piece in ctes))
-        parameters = statement.bind(**values)
-        planned = time.perf_counter()
-        explanation = Explanation(
-            mode="text" if request.vector is None else "hybrid" if match is not None else "vector",
-            plan=None if plan is None else plan.name,
-            reason="no vector leg" if plan is None else plan.reason,
-            eligible=None if eligible is None else len(eligible.chunks),
-            compared=None if plan is None else plan.compared,
-            match=match,
-            notes=request.notes,
-            milliseconds={"filter": (filtered - began) * 1e3, "plan": (planned - filtered) * 1e3},
-            sql=statement.sql,
-            parameters=parameters,
-        )
-        return statement, parameters, explanation, eligible
+                legs.append("text")
+            listed = [_FOUND[leg] for leg in legs]
+            if request.fusion == "relative" and len(legs) == 2:
+                listed += [_COMPLETED[leg] for leg in legs]
+            union = "\nUNION ALL\n".join(piece.strip() for piece in listed)
+            ctes += [
+                f"listed AS (\n{union}\n)",
+                _PIECES["found"],
+                _SCORES[request.fusion],
+                _PIECES["fused"],
+            ]
+            statement = _compiled("WITH\n" + ",\n".join(piece.strip() for piece in ctes))
+            return _Prepared(statement, statement.bind(**values), depth, match, plan, eligible)
 
     def _plan(self, request: Request, depth: int, eligible: Eligible | None, state: tuple[Any, ...]) -> _Plan:
         assert request.vector is not None
@@ -182,88 +192,180 @@ class Search:
 
     def run(self, request: Request, *, explain: bool) -> SearchResults:
         """Answer a search from one snapshot of the file."""
+        clock = Clock()
+        stages, given = request.stages, request.cursor
         with self._connection.snapshot():
-            began = time.perf_counter()
             state = self.state()
-            statement, parameters, explanation, eligible = self.prepare(request, state)
-            ready = time.perf_counter()
-            try:
-                rows = self._connection.rows(statement, parameters)
-            except WorldsError as error:
-                if request.syntax == "fts5" and explanation.match is not None:
-                    raise QueryError(f"the FTS5 expression {_short(request.text)} is not valid: {error}") from error
-                raise
-            ran = time.perf_counter()
-            hits = self._hits(rows, request, explanation.match, eligible, explain=explain)
-            done = time.perf_counter()
-        explanation.milliseconds.update(
-            statement=(ran - ready) * 1e3, hits=(done - ran) * 1e3, all=(done - began) * 1e3
+            prepared, found, cited = self._fused(request, state, clock)
+            ranking = self._ranking.prepare(
+                request.text,
+                stages,
+                found,
+                wanted=request.limit + (0 if given is None else len(given.keys)),
+                given=given,
+                graphs=request.filter.include.graphs,
+                state=state,
+                clock=clock,
+            )
+            if stages.rerank is None:
+                ranked = ranking()
+                chosen = rest(ranked.order, found.key, given, request.limit)
+                shown = self._show(chosen, found, cited, clock)
+            else:
+                shown = self._show(range(len(found)), found, cited, clock)
+        if stages.rerank is not None:  # which can take seconds, in which the world is not to wait
+            ranked = ranking()
+            chosen = rest(ranked.order, found.key, given, request.limit)
+        with clock.step("hits"):
+            hits = self._hits(chosen, found, ranked, cited, shown, request, prepared.match, explain=explain)
+        clock.stop()
+        told = self._explained(request, prepared, found, ranked, clock)
+
+        def following() -> str:
+            keys = [found.key(candidate) for candidate in chosen]
+            return Cursor([*keys, *(() if given is None else given.keys)]).text(request.identity.digest)
+
+        return SearchResults(hits, told, following if len(hits) == request.limit else None)
+
+    def _fused(self, request: Request, state: tuple[Any, ...], clock: Clock) -> tuple[_Prepared, Candidates, Cited]:
+        """What the statement finds; once more with longer lists, where these hold too few subjects for groups."""
+        depth = _depth(request)
+        most = request.stages.per_subject
+        while True:
+            prepared = self._prepare(request, state, depth, clock)
+            with clock.step("statement"):
+                rows = self._rows(request, prepared)
+            with clock.step("quads"):
+                cited = self._cited(sorted({row[8] for row in rows}), prepared.eligible)
+                cites = np.diff(cited.starts) > 0
+                literals = set(cited.literals[cites].tolist())
+                found = candidates([row for row in rows if row[8] in literals], cited, by_subject=most is not None)
+                whole = all((row[2] or 0) < depth and (row[5] or 0) < depth for row in rows)
+                if most is None or whole or enough(found, most, request.cursor, request.limit):
+                    return prepared, found, cited
+            if depth >= MOST_CANDIDATES:
+                return prepared, found, cited
+            depth = min(depth * _DEEPER, MOST_CANDIDATES)
+
+    def _rows(self, request: Request, prepared: _Prepared) -> list[Row]:
+        try:
+            return self._connection.rows(prepared.statement, prepared.parameters)
+        except WorldsError as error:
+            if request.syntax == "fts5" and prepared.match is not None:
+                raise QueryError(f"the FTS5 expression {_short(request.text)} is not valid: {error}") from error
+            raise
+
+    def _explained(
+        self, request: Request, prepared: _Prepared, found: Candidates, ranked: Ranked, clock: Clock
+    ) -> Explanation:
+        plan = prepared.plan
+        return Explanation(
+            query=request.text,
+            mode="text" if plan is None else "hybrid" if prepared.match is not None else "vector",
+            plan=None if plan is None else plan.name,
+            reason="no vector leg" if plan is None else plan.reason,
+            eligible=None if prepared.eligible is None else len(prepared.eligible.chunks),
+            compared=None if plan is None else plan.compared,
+            match=prepared.match,
+            fusion="rrf" if request.fusion == "rrf" else f"relative, {request.normalise}",
+            depth=prepared.depth,
+            candidates=len(found),
+            stages=tuple(one.name for one in ranked.done),
+            notes=(*request.notes, *ranked.notes),
+            milliseconds=clock.milliseconds,
+            sql=prepared.statement.sql,
+            parameters=prepared.parameters,
         )
-        return SearchResults(hits, explanation)
+
+    def _show(self, chosen: Sequence[int], found: Candidates, cited: Cited, clock: Clock) -> _Shown:
+        """What the hits show of the world besides their texts."""
+        with clock.step("hits"):
+            quads = {candidate: self._first(candidate, found, cited) for candidate in chosen}
+            labels, types = self._facts(sorted({subject for subject, _, _ in quads.values()}))
+            needed = {number for quad in quads.values() for number in quad}
+            needed |= {found.rows[found.row[candidate]][8] for candidate in chosen}
+            needed |= {number for group in types.values() for number in group}
+            terms = self._dictionary.terms(needed)
+            shown = {number: to_rdflib(term) if number else None for number, term in terms.items()}
+            return _Shown(shown, labels, types)
+
+    @staticmethod
+    def _first(candidate: int, found: Candidates, cited: Cited) -> tuple[int, int, int]:
+        """The quad (subject, predicate, graph) that a hit shows."""
+        quads = cited.of(found.rows[found.row[candidate]][8])
+        subject = found.subject[candidate]
+        return next(quad for quad in quads if not subject or quad[0] == subject)
 
     def _hits(
         self,
-        rows: list[Row],
+        chosen: Sequence[int],
+        found: Candidates,
+        ranked: Ranked,
+        cited: Cited,
+        shown: _Shown,
         request: Request,
         match: str | None,
-        eligible: Eligible | None,
         *,
         explain: bool,
     ) -> list[Hit]:
-        if not rows:
-            return []
-        quads = self._quads(sorted({row[6] for row in rows}), eligible)
-        first = {literal: found[0] for literal, found in quads.items() if found}
-        rows = [row for row in rows if row[6] in first]
-        labels, types = self._facts(sorted({subject for subject, _, _ in first.values()}))
-        needed = {number for quad in first.values() for number in quad} | set(first)
-        needed |= {number for group in types.values() for number in group}
-        shown = {number: to_rdflib(term) if number else None for number, term in self._dictionary.terms(needed).items()}
+        rows = [found.rows[found.row[candidate]] for candidate in chosen]
         snippets = self._snippets(match, [row[0] for row in rows])
+        steps = ranked.steps(chosen) if explain else [()] * len(chosen)
         hits: list[Hit] = []
-        for chunk, score, vector_rank, similarity, text_rank, bm25, literal, start, end, text in rows:
-            subject, predicate, graph = first[literal]
+        for candidate, row, step in zip(chosen, rows, steps, strict=True):
+            literal, start, end, text = row[8:12]
+            subject = int(found.subject[candidate])
+            quads = [quad for quad in cited.of(literal) if not subject or quad[0] == subject]
+            subject, predicate, graph = quads[0]
             legs = {}
-            if vector_rank is not None:
-                weight = request.weights["vector"]
-                legs["vector"] = Leg(vector_rank, similarity, weight, weight / (request.k + vector_rank))
-            if text_rank is not None:
-                weight = request.weights["text"]
-                legs["text"] = Leg(text_rank, bm25, weight, weight / (request.k + text_rank))
+            for name, (rank, value, score) in (("vector", row[2:5]), ("text", row[5:8])):
+                if value is not None:
+                    legs[name] = Leg(rank, value, request.weights[name] * row[13], score * row[13])
+            if row[14] is not None:
+                legs["label"] = Leg(1, 1.0, 1.0, row[14])
             hits.append(
                 Hit(
-                    score=score,
+                    score=float(ranked.scores[candidate]),
                     text=text.decode() if isinstance(text, bytes) else text,
-                    subject=shown[subject],
-                    predicate=shown[predicate],
-                    graph=shown[graph],
-                    literal=shown[literal],
+                    subject=shown.terms[subject],
+                    predicate=shown.terms[predicate],
+                    graph=shown.terms[graph],
+                    literal=shown.terms[literal],
                     start=start,
                     end=end,
-                    label=labels.get(subject),
-                    types=tuple(shown[number] for number in types.get(subject, ())),
+                    label=shown.labels.get(subject),
+                    types=tuple(shown.terms[number] for number in shown.types.get(subject, ())),
                     explain=legs if explain else None,
-                    chunk=chunk,
-                    _quads=(quads[literal], literal),
+                    steps=step if explain else None,
+                    chunk=row[0],
+                    _quads=(quads, literal),
                     _dictionary=self._dictionary,
                     _snippets=snippets,
+                    _made_from=partial(self._filters.cited, subject, start) if literal < 0 else None,
                 )
             )
         return hits
 
-    def _quads(self, literals: list[int], eligible: Eligible | None) -> dict[int, list[tuple[int, int, int]]]:
-        """Literal → its quads (subject, predicate, graph) that may be cited, oldest first."""
+    def _cited(self, literals: list[int], eligible: Eligible | None) -> Cited:
+        """The quads of literals that may be cited, oldest first; a profile stands as if its entity had it."""
+        profiles = np.array([number for number in literals if number < 0], dtype=np.int64)
+        literals = literals[len(profiles) :]
         eligible = eligible or self._filters.citable()
-        found: dict[int, list[tuple[int, int, int]]] = {}
-        for literal, *columns in self._connection.rows(_HITS["quads_of_literals"], (json_ids(literals),)):
-            if "," not in columns[0]:  # one quad, as nearly always
-                table = np.array([[int(column)] for column in columns])
-            else:
-                table = np.stack([np.fromstring(column, dtype=np.int64, sep=",") for column in columns])
-                table = table[:, np.argsort(table[0])]
-            table = table[1:, eligible.admits(*table[1:])]
-            found[literal] = list(zip(*table.tolist(), strict=True))
-        return found
+        found = self._connection.rows(_HITS["quads_of_literals"], (json_ids(literals),))
+        counts = [row[1].count(",") + 1 for row in found]
+        columns = [",".join(row[at] for row in found) for at in range(1, 5)]
+        table = np.stack([np.fromstring(column, dtype=np.int64, sep=",") for column in columns])
+        owner = np.repeat(np.arange(len(found)), counts)
+        order = np.lexsort((table[0], owner))
+        owner, table = owner[order], table[1:, order]
+        admitted = eligible.admits(*table)
+        owner, table = owner[admitted], table[:, admitted]
+        subjects = term_of(profiles)
+        about = np.stack([subjects, np.full_like(subjects, PROFILE_ID), np.full_like(subjects, DEFAULT_GRAPH_ID)])
+        table = np.concatenate([about, table], axis=1)
+        owner = np.concatenate([np.arange(len(profiles)), owner + len(profiles)])
+        owners = np.concatenate([profiles, np.array([row[0] for row in found], dtype=np.int64)])
+        return Cited(owners, np.searchsorted(owner, np.arange(len(owners) + 1)), *table)
 
     def _facts(self, subjects: list[int]) -> tuple[dict[int, str], dict[int, list[int]]]:
         """Subject → label, and subject → types."""
@@ -302,6 +404,11 @@ class Search:
             return cache
 
         return highlighted
+
+
+def _depth(request: Request) -> int:
+    """How long each list has to be, so that this page and those before it fit in."""
+    return max(request.candidates, request.limit + (0 if request.cursor is None else len(request.cursor.keys)))
 
 
 def _fts5(expression: str) -> str:

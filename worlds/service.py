@@ -17,7 +17,8 @@ from worlds.embedding import Embeddings
 from worlds.graph.service import Function
 from worlds.graph.terms import Term
 from worlds.hits import Hit, SearchResults
-from worlds.search import Request, Search
+from worlds.request import Request
+from worlds.search import Search
 from worlds.segmentation import unsegment
 from worlds.sql import statements
 from worlds.sql.connection import Connection
@@ -118,8 +119,9 @@ class WorldSearcher:
         terms = self.dictionary.terms(
             {number for quads, literal in cited for quad in [*quads, (literal,)] for number in quad}
         )
+        cursor = results.cursor if "cursor" in wanted else None
         for rank, (hit, (quads, number)) in enumerate(zip(results, cited, strict=True), 1):
-            row = _of_hit(hit, rank, wanted)
+            row = {**_of_hit(hit, rank, wanted), "cursor": cursor}
             literal = terms[number]
             for subject, predicate, graph in quads:
                 yield {

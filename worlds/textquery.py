@@ -64,10 +64,13 @@ _SHORTEST_STEM = 4
 # A longer quote in a query is a title or a saying, seldom to be found word for word.
 _LONGEST_QUOTE = 4
 
+_EDGES = " \t\r\n.,;:!?()[]{}*'’"
+_LONGEST_SUBSTRING = 200
+
 _MARKS = {"Mn", "Mc", "Me", "Co"}  # what is part of a word beside letters and digits: marks, private use
 
 
-def to_match(words: str) -> str | None:
+def to_match(words: str, tokenizer: str = "porter") -> str | None:
     """The FTS5 MATCH expression for a person's words, or None when they hold nothing that can be searched.
 
     Never raises, nor does FTS5 on the result, whatever the words. It finds texts with any of the words, bar
@@ -80,6 +83,9 @@ def to_match(words: str) -> str | None:
     the phrase too where a part is a single letter or has digits (`x-ray`, `covid-19`). A run of a script
     without spaces becomes the phrase of its letters, and the pairs of neighbours in it when it is longer than
     a pair (in South-East Asian alphabets, groups of four), since nobody knows where its words end.
+
+    `tokenizer` is the index's. With "trigram" every word, phrase or prefix is sought as it is written, anywhere in a
+    text, also inside other words; those of less than three characters cannot be, and are left out.
     """
     words = words[:MAX_CHARS].encode("utf-8", "replace").decode().replace("\0", " ")
     wanted: list[tuple[str, bool]] = []  # what was written, and whether it was in quotes
@@ -94,17 +100,42 @@ def to_match(words: str) -> str | None:
         else:
             wanted.append((word, False))
 
-    terms = _terms(wanted)
+    read = _substrings if tokenizer == "trigram" else _terms
+    terms = read(wanted)
     if not terms:
-        terms, unwanted = _terms(unwanted), []
+        terms, unwanted = read(unwanted), []
     if not terms:
         return None
     query = _any(terms)
     excluded: list[str] = []
     for text, quoted in unwanted[:MAX_TERMS]:
+        if tokenizer == "trigram":
+            excluded += _substring(text)
+            continue
         beginning = None if quoted else _beginning(text)
         excluded += _phrase(beginning, star=True) if beginning else _phrase(text)
     return f"({query}) NOT ({_any(excluded)})" if excluded else query
+
+
+def _substrings(items: list[tuple[str, bool]]) -> list[str]:
+    """The terms for an index of three characters in a row."""
+    terms: list[str] = []
+    stop_words: list[str] = []
+    for text, quoted in items:
+        if not quoted and text.strip(_EDGES).casefold() in STOP_WORDS:
+            stop_words += _substring(text)
+            continue
+        terms += _substring(text)
+        if not quoted:
+            for run in _runs(text)[1::2]:
+                terms += [f'"{run[at : at + 3]}"' for at in range(min(len(run) - 2, MAX_TERMS)) if len(run) > 3]
+    return terms or stop_words
+
+
+def _substring(text: str) -> list[str]:
+    """The term for a text as it is written; none where it has less than three characters."""
+    plain = text.strip(_EDGES).replace('"', " ")[:_LONGEST_SUBSTRING]
+    return [f'"{plain}"'] if len(plain) >= 3 else []
 
 
 def _any(terms: list[str]) -> str:

@@ -9,9 +9,8 @@ import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NoReturn, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NoReturn, Protocol, TextIO, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
@@ -21,11 +20,12 @@ from worlds import check, files, maintenance
 from worlds.chunkstore import ChunkStore
 from worlds.codes import Codes
 from worlds.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, Ids, Interner
-from worlds.embedders import Embedder, checked_query, reason_without, resolve_embedder
+from worlds.documents import DOCUMENT, TEXT, Written, document_quads, read_document
+from worlds.embedders import Embedder, reason_without, resolve_embedder
 from worlds.embedding import Embeddings
 from worlds.errors import EmbedderError, QueryError, WorldsError
 from worlds.explaining import QueryExplanation
-from worlds.filters import Filters, make_filter
+from worlds.filters import Filters
 from worlds.gate import Change, Gate, Revision
 from worlds.graph.formats import FORMATS, parsing, rdflib_quads
 from worlds.graph.results import Solutions, Triples
@@ -40,20 +40,20 @@ from worlds.patterns import Patterns, to_dataset
 from worlds.policy import TextPolicy
 from worlds.quads import NO_QUADS, difference, read_quads
 from worlds.querying import Asked, Queries
-from worlds.search import MODES, PLANS, Request, Search
+from worlds.reembedding import Reembedding
+from worlds.request import Requests
+from worlds.rerank import Reranker
+from worlds.resolving import Description, Entities, Resolution
+from worlds.search import Search
 from worlds.sparql import SparqlIndex
 from worlds.sql import statements
 from worlds.sql.connection import Connection
-from worlds.textquery import MAX_CHARS
 from worlds.updating import WorldTarget
 
 if TYPE_CHECKING:
     import rdflib
 
 _SQL = statements("queries.sql")
-DEFAULT_CANDIDATES = 100
-MOST_CANDIDATES = 10_000
-_CHARS_A_TOKEN = 16  # more than an embedder reads of a query on average
 
 _log = logging.getLogger("worlds")
 
@@ -133,17 +133,20 @@ class World:
         self._codes = Codes(connection)
         filters = Filters(connection, self._dictionary, self._chunks, self._where_subjects)
         self._search = Search(connection, self._dictionary, filters, self._codes)
+        self._requests = Requests(self._embeddings, self._term, self._require_embedder)
+        self._entities = Entities(connection, self._dictionary, self._chunks, self.search)
         self._queries = Queries(
             connection,
             self._dictionary,
             self._sparql,
             self._search,
             self._embeddings,
-            request=self._request_of,
+            request=self._requests.make,
             embedder=self._require_embedder,
         )
         self.embedder = embedder
         self._one_embeds = threading.RLock()  # of two threads the second would embed the same texts again
+        self._one_rebuilds = threading.RLock()
         if demanded and embedder is not None:
             self._embeddings.require(embedder)
         if vector_index != "auto":
@@ -336,6 +339,57 @@ class World:
             added, gone, chunks = self._gate.apply(quads, removed)
         return self._finish(revision, added, gone, chunks, embed=embed, progress=progress)
 
+    def add_document(
+        self,
+        iri: object,
+        content: str | bytes | os.PathLike[str] | BinaryIO | TextIO,
+        *,
+        format: Literal["markdown", "text", "html"] | None = None,
+        title: str | None = None,
+        source: object = None,
+        date: object = None,
+        language: str | None = None,
+        predicate: object = TEXT,
+        type: object = DOCUMENT,
+        graph: object = None,
+        metadata: Mapping[Any, object] | None = None,
+        replace: bool = True,
+        author: str | None = None,
+        message: str | None = None,
+        embed: bool = True,
+    ) -> Change:
+        """Write a document as quads of `iri`: its text, title, source and date. A str is its text, a path its file.
+
+        `format` is guessed from the file's name and the content if None. The text stands under `predicate`
+        (schema:text), HTML turned into Markdown. It is a literal of the datatype text/markdown or an xsd:string, or is
+        tagged with the `language` if that is known. Title, source, date, language, author, description and keywords are
+        taken from front matter, <head> or the first heading where they are not given. `source` is an IRI or words,
+        `date` a date or its ISO 8601 form. `metadata` maps further predicates to a value or a list; its terms are
+        given as `add` takes them. `type` None writes no rdf:type.
+
+        What an earlier call wrote of this `iri` in this `graph` is replaced, and nothing else, unless `replace` is
+        False. OpenError for a file that is not there, ParseError for text that is not UTF-8, WorldsError for HTML where
+        selectolax is not installed. When embedding fails, the change is kept all the same: see `load`.
+        """
+        subject, name = self._iri("iri", iri), self._iri("predicate", predicate)
+        kind = None if type is None else self._iri("type", type)
+        if not isinstance(metadata, Mapping | None):
+            raise TypeError(f"metadata maps predicates to values, it is not {metadata!r}")
+        target = DEFAULT_GRAPH if graph is None else self._graph_name(graph)
+        given = document_quads(
+            subject, target, read_document(content, format), title=title, source=source, date=date, language=language,
+            predicate=name, type=kind, metadata=metadata or {}, prefixes=self.prefixes,
+        )  # fmt: skip
+        with self._gate.write(author=author, message=message) as revision:
+            reader = Reader(Interner(self._connection, self._dictionary, rename_blank_nodes=False))
+            reader.read(given)
+            quads = reader.quads()
+            written = Written(self._connection)
+            removed = written.replaced(quads) if replace else NO_QUADS
+            written.note(quads)
+            added, gone, chunks = self._gate.apply(quads, removed)
+        return self._finish(revision, added, gone, chunks, embed=embed, progress=None)
+
     def _read(
         self,
         source: object,
@@ -388,6 +442,12 @@ class World:
         blocks = [block for graph in graphs for block in read_quads(self._connection, "quads_of_graph", graph=graph)]
         return np.concatenate([NO_QUADS, *blocks])
 
+    def _iri(self, what: str, value: object) -> ox.NamedNode:
+        term = self._term(value)
+        if not isinstance(term, ox.NamedNode):
+            raise ValueError(f"{what} is an IRI, not {value!r}")
+        return term
+
     def _graph_name(self, graph: object) -> GraphName:
         if isinstance(graph, ox.DefaultGraph) or graph == "default":
             return DEFAULT_GRAPH
@@ -425,20 +485,38 @@ class World:
 
     # -- embeddings -----------------------------------------------------------------------------------------------
 
-    def embed(self, *, rebuild: bool = False, progress: Progress | None = None) -> int:
+    def embed(
+        self,
+        *,
+        rebuild: bool = False,
+        embedder: str | os.PathLike[str] | Embedder | None = None,
+        progress: Progress | None = None,
+    ) -> int:
         """Give every pending chunk its vector; gives the number of texts that the embedder read.
 
-        Each batch is kept as soon as it is done, so an interrupted call goes on where it stopped. `rebuild=True`
-        drops all vectors first, which changing the embedder needs. EmbedderError without an embedder, or with one that
-        does not fit, or that fails.
+        Each batch is kept as soon as it is done, so an interrupted call goes on where it stopped. `rebuild=True` makes
+        all vectors anew, by the world's embedder or by `embedder`, which then becomes the world's. The old vectors
+        answer until the new ones take their place, all at once; texts that are new since, or that the embedder does
+        not read whole, are embedded after that. EmbedderError without an embedder, or with one that does not fit, or
+        that fails; ConflictError if another process embeds the world anew by yet another one.
         """
-        embedder = self._require_embedder()
+        if embedder is not None and not rebuild:
+            raise ValueError("embed() takes an embedder with rebuild=True: it makes all vectors anew")
+        chosen = resolve_embedder(embedder) or self._require_embedder()
         if self._gate.writing:
             raise WorldsError("embed() cannot run inside a transaction: new texts are embedded when it ends")
+        asked = 0
+        if rebuild and self._embeddings.stored is not None:
+            reembedding = Reembedding(self._connection, self._embeddings)
+            with self._one_rebuilds:
+                asked = reembedding.prepare(chosen, _embedding(progress))
+                with self._one_embeds:
+                    reembedding.swap(chosen)
+                    self.embedder = chosen
         with self._one_embeds:
-            if rebuild:
-                self._embeddings.forget()
-            return self._embeddings.embed(embedder, _embedding(progress))
+            if embedder is not None:
+                self.embedder = chosen
+            return asked + self._embeddings.embed(chosen, _embedding(progress))
 
     def _require_embedder(self) -> Embedder:
         if self.embedder is None:
@@ -672,15 +750,27 @@ class World:
         languages: object = None,
         where: str | None = None,
         exclude: Mapping[str, object] | None = None,
+        fusion: Literal["relative", "rrf"] = "relative",
+        normalise: Literal["minmax", "theoretical"] = "minmax",
         k: float = 60,
         weights: Mapping[str, float] | None = None,
         candidates: int | None = None,
         syntax: Literal["words", "fts5"] = "words",
         vector: Sequence[float] | np.ndarray[Any, Any] | None = None,
         plan: Literal["auto", "exact", "codes", "index"] = "auto",
+        min_similarity: float | None = None,
+        rerank: bool | str | Reranker | None = None,
+        rerank_top: int = 50,
+        rerank_timeout: float | None = None,
+        boost: object = None,
+        decay: Mapping[str, object] | None = None,
+        diversity: float | None = None,
+        group_by: Literal["subject"] | None = None,
+        per_subject: int = 1,
+        cursor: str | None = None,
         explain: bool = False,
     ) -> SearchResults:
-        """The chunks that best answer `text`, best first: by vectors, by words, or by both, fused by their ranks.
+        """The chunks that best answer `text`, best first: by vectors, by words, or by both, fused.
 
         **Filters** narrow what can be found before anything is ranked, so the answer has min(`limit`, eligible) hits
         however few they are (in mode "text", as many as have one of the words). Each takes one value or a list, any of
@@ -690,107 +780,83 @@ class World:
         `types`, `subclasses` and `where` read the union of all graphs, or those that `graphs` names.
 
         **Words**: all scripts; `"a phrase"`, `-without`, `prefix*`. `syntax="fts5"` hands the text to SQLite's FTS5.
-        **Ranking**: a chunk's score is the sum over both lists of weight / (`k` + rank); `weights` maps "vector" and
-        "text" to numbers, 1.0 by default; each list is `candidates` long (100, or `limit` if that is more).
-        `vector`, float32 [d], takes the place of the text's own. `plan` forces a way to find the nearest vectors:
-        "exact", "codes" or "index". `explain=True` tells for each hit what each list gave.
+        **Fusion**: a chunk's score is the sum over both lists of weight · value, brought to [0, 1], with "relative"
+        (`normalise`: the value that gives 0 is the least found, or the least in theory), or of weight / (`k` + rank)
+        with "rrf". `weights` maps "vector" and "text" to numbers, 1.0 by default; each list is `candidates` long (100,
+        or `limit` if that is more). `vector`, float32 [d], takes the place of the text's own; `min_similarity` is the
+        least cosine of a match by vector. `plan` forces a way to find the nearest vectors: "exact", "codes" or "index".
 
-        Without an embedder that fits, "hybrid" degrades to "text" and says so in `.notes`; "vector" is an
-        EmbedderError, and so is a `vector` of another dimension than the world's. FilterError for what cannot be a
-        filter, QueryError for a wrong FTS5 expression, ValueError for any other option.
+        **After fusion**, in this order: `rerank` asks a cross-encoder (True, a name, a path, or what has `predict`)
+        about the first `rerank_top`, for `rerank_timeout` seconds at most; `boost` multiplies scores, by
+        {"where": pattern, "factor": f} or {"predicate": p, "weight": w}, which gives 1 + w · ln(1 + number), or a list
+        of such; `decay` halves them every "half_life" days since the date under "predicate", but for
+        "evergreen_types", "evergreen_predicates" (of the text) and "evergreen_flags" (true of the subject); `diversity`
+        is the lambda of maximal marginal relevance, 1 for relevance alone; `group_by="subject"` gives at most
+        `per_subject` hits a subject. `cursor`, of an earlier answer, gives the hits that follow.
+        `explain=True` tells for each hit what each list and stage did.
+
+        Without an embedder that fits, "hybrid" degrades to "text" and says so in `.notes`, as does a cross-encoder that
+        fails; "vector" is an EmbedderError, and so is a `vector` of another dimension than the world's. FilterError
+        for what cannot be a filter, QueryError for a wrong FTS5 expression, ValueError for any other option.
         """
-        request = self._request(
-            text, limit, mode, k, weights, candidates, syntax, vector, plan,
-            subjects=subjects, predicates=predicates, types=types, subclasses=subclasses, graphs=graphs,
-            languages=languages, where=where, exclude=exclude,
-        )  # fmt: skip
+        given = {name: value for name, value in locals().items() if name not in ("self", "text", "explain")}
+        request = self._requests.make(text, **given)
         return self._search.run(request, explain=explain)
 
     def search_sql(self, text: str, **options: Any) -> tuple[str, tuple[object, ...]]:
-        """The SQL statement of a search and its parameters `?1 … ?N`; the options are those of `search`."""
+        """The SQL statement of a search and its parameters `?1 … ?N`; the options are those of `search`.
+
+        What is done after fusion is not in the statement, which then gives all candidates.
+        """
         options.pop("explain", None)
-        request = self._request_of(text, **options)
-        with self._connection.snapshot():
-            statement, parameters, _, _ = self._search.prepare(request, self._search.state())
-        return statement.sql, parameters
+        return self._search.statement(self._requests.make(text, **options))
 
-    def _request_of(self, text: str, **options: Any) -> Request:
-        """The request that options of `search` ask for."""
-        names = ("limit", "mode", "k", "weights", "candidates", "syntax", "vector", "plan")
-        defaults: dict[str, Any] = {"limit": 10, "mode": "hybrid", "k": 60, "syntax": "words", "plan": "auto"}
-        chosen = [options.pop(name, defaults.get(name)) for name in names]
-        return self._request(text, *chosen, **options)
+    # -- entities -------------------------------------------------------------------------------------------------
 
-    def _request(
+    def resolve(
+        self, name: str, *, context: str | None = None, types: object = None, graphs: object = None, limit: int = 5
+    ) -> Resolution:
+        """Find the entity that a name means: a "match", "ambiguous", or "no match", with the likeliest candidates.
+
+        `context` is the text around the name, `types` and `graphs` narrow the candidates as they do in `search`. A
+        candidate's confidence is the chance that it is meant, as measured on names whose meaning is known; the
+        outcome is a match if the best has at least 0.5 and leads by 0.2, and none if it has less than 0.3.
+        """
+        return self._entities.resolve(name, context=context, types=types, graphs=graphs, limit=limit)
+
+    def resolve_all(
         self,
-        text: str,
-        limit: int,
-        mode: str,
-        k: float,
-        weights: Mapping[str, float] | None,
-        candidates: int | None,
-        syntax: str,
-        vector: Sequence[float] | np.ndarray[Any, Any] | None,
-        plan: str,
-        **filters: Any,
-    ) -> Request:
-        if not isinstance(text, str):
-            raise TypeError(f"a search takes a str, not {type(text).__name__}")
-        for name, value, choices in (
-            ("mode", mode, MODES),
-            ("plan", plan, PLANS),
-            ("syntax", syntax, ("words", "fts5")),
-        ):
-            if value not in choices:
-                raise ValueError(f"{name} is one of {', '.join(choices)}, not {value!r}")
-        candidates = DEFAULT_CANDIDATES if candidates is None else candidates
-        for name, number in (("limit", limit), ("candidates", candidates)):
-            if not _whole(number, MOST_CANDIDATES):
-                raise ValueError(f"{name} is a whole number from 1 to {MOST_CANDIDATES:,}, not {number!r}")
-        given = weights if isinstance(weights, Mapping) else {} if weights is None else {"": weights}
-        if not given.keys() <= {"vector", "text"} or not all(map(_at_least_zero, given.values())):
-            raise ValueError(f"weights map 'vector' and 'text' to numbers from 0 on, they are not {weights!r}")
-        if not _at_least_zero(k):
-            raise ValueError(f"k is a number from 0 on, not {k!r}")
-        text = str(text)  # an rdflib.Literal's lexical form
-        found, notes = self._query_vector(text, mode, vector)
-        return Request(
-            text=text,
-            mode=mode,
-            limit=int(limit),
-            k=float(k),
-            weights={"vector": 1.0, "text": 1.0, **given},
-            candidates=int(candidates),
-            plan=plan,
-            syntax=syntax,
-            filter=make_filter(self._term, **filters),
-            vector=found,
-            notes=notes,
-        )
+        names: Iterable[str | tuple[str, str | None]],
+        *,
+        types: object = None,
+        graphs: object = None,
+        limit: int = 5,
+    ) -> list[Resolution]:
+        """Resolve many names, each given alone or as (name, context); one `Resolution` for each, in their order."""
+        asked = [(item, None) if isinstance(item, str) else item for item in names]
+        return [self.resolve(name, context=context, types=types, graphs=graphs, limit=limit) for name, context in asked]
 
-    def _query_vector(
-        self, text: str, mode: str, given: Sequence[float] | np.ndarray[Any, Any] | None
-    ) -> tuple[np.ndarray[Any, np.dtype[np.float32]] | None, tuple[str, ...]]:
-        """The vector to search with, None to leave the vector leg out, and what there is to say about it."""
-        if mode == "text":
-            return None, ()
-        stored = self._embeddings.stored
-        if given is not None and stored is not None:
-            return _unit(given, stored), ()
-        try:
-            embedder = self._require_embedder() if given is None else None
-            if embedder is not None:
-                self._embeddings.require(embedder)
-            if embedder is None or stored is None:
-                return None, ("no text is embedded yet; only words were searched",)
-            if not text.strip():
-                return None, ("the query is blank",)
-            readable = text[: max(MAX_CHARS, _CHARS_A_TOKEN * embedder.max_tokens)]
-            return checked_query(embedder, readable.encode("utf-8", "replace").decode()), ()  # no lone surrogates
-        except EmbedderError as error:
-            if mode == "vector":
-                raise
-            return None, (f"only words were searched: {error}",)
+    def similar(self, iri: object, *, limit: int = 10, **options: Any) -> SearchResults:
+        """Find entities like this one: one hit for each, the likest first, without the entity itself.
+
+        They are compared by the mean of the vectors of their texts; where the entity has none, or with mode="text",
+        by the words that they share. `options` are those of `search`, all filters among them.
+        """
+        return self._entities.similar(self._subject(iri), limit=limit, **options)
+
+    def describe(self, iri: object, *, limit: int = 20) -> Description:
+        """What the world says of an entity: label, types, description, its triples and those that point to it.
+
+        Of each predicate `limit` values are given, and their number. What the world does not know is described too,
+        by nothing: such a description is false.
+        """
+        return self._entities.describe(self._subject(iri), limit=limit)
+
+    def _subject(self, iri: object) -> ox.NamedNode | ox.BlankNode:
+        term = self._term(iri)
+        if not isinstance(term, ox.NamedNode | ox.BlankNode):
+            raise ValueError(f"an entity is an IRI or a blank node, not {iri!r}")
+        return term
 
     # -- the file -------------------------------------------------------------------------------------------------
 
@@ -837,22 +903,6 @@ def _embedding(progress: Progress | None) -> Callable[[int, int], None] | None:
     return None if progress is None else lambda done, total: progress("embed", done, total)
 
 
-def _unit(vector: Sequence[float] | np.ndarray[Any, Any], stored: Mapping[str, object]) -> Any:
-    """A caller's vector, float32 [d] of unit length; EmbedderError if it does not fit the world's."""
-    try:
-        given = np.asarray(vector, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"vector takes numbers, not {vector!r:.80}: {error}") from error
-    if given.shape != (stored["dimension"],):
-        raise EmbedderError(
-            f"the world's vectors have {stored['dimension']} dimensions; this one has shape {given.shape}"
-        )
-    length = float(np.linalg.norm(given))
-    if not 0 < length < float("inf"):
-        raise ValueError("the vector is zero or not finite")
-    return given / np.float32(length)
-
-
 def _namespace(prefix: object, iri: object) -> tuple[str, str]:
     """A prefix and its IRI as SPARQL takes them; ValueError for what it doesn't."""
     if not isinstance(prefix, str) or not is_prefix(prefix):
@@ -861,15 +911,6 @@ def _namespace(prefix: object, iri: object) -> tuple[str, str]:
         return str(prefix), ox.NamedNode(iri).value  # type: ignore[arg-type]  # what is no str is a TypeError
     except (TypeError, ValueError) as error:
         raise ValueError(f"the prefix {prefix!r} stands for an absolute IRI, not {iri!r}: {error}") from error
-
-
-def _whole(value: object, most: int) -> bool:
-    """Whether it is a whole number, Python's or NumPy's, from 1 to `most`."""
-    return not isinstance(value, bool) and isinstance(value, Integral) and 1 <= int(value) <= most
-
-
-def _at_least_zero(value: object) -> bool:
-    return not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) < float("inf")
 
 
 def _quad(item: Any, prefixes: Mapping[str, str]) -> ox.Quad:

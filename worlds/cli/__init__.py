@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from worlds.cli import ask, history, keep, write
+from worlds.cli import ask, documents, entities, history, keep, write
 from worlds.cli.errors import EXIT_CODES, INTERRUPTED, Group
 from worlds.cli.options import examples
 
@@ -54,7 +54,7 @@ def _options(
     pass
 
 
-for _module in (write, ask, history, keep):
+for _module in (write, documents, ask, entities, history, keep):
     _module.register(app)
 
 

@@ -19,11 +19,11 @@ from worlds.errors import OpenError
 
 if TYPE_CHECKING:
     from worlds.graph.results import Solutions, Triples
-    from worlds.hits import SearchResults
     from worlds.world import World
 
 FILTERS = "What may be found"
 RANKING = "How it is ranked"
+STAGES = "How the ranking is changed, in this order"
 OUTPUT = "What is printed"
 
 Terms = list[str] | None
@@ -35,6 +35,10 @@ def _filter(flags: tuple[str, ...], metavar: str, text: str) -> Any:
 
 def _ranking(text: str, *flags: str, **more: Any) -> Any:
     return typer.Option(*flags, help=text, rich_help_panel=RANKING, **more)
+
+
+def _stage(text: str, *flags: str, **more: Any) -> Any:
+    return typer.Option(*flags, help=text, rich_help_panel=STAGES, **more)
 
 
 def _printing(flag: str, text: str) -> Any:
@@ -87,7 +91,16 @@ def search(
     exclude_graph: Annotated[Terms, _filter(("--exclude-graph",), "IRI", "Not in this graph.")] = None,
     exclude_lang: Annotated[Terms, _filter(("--exclude-lang",), "TAG", "Not in this language.")] = None,
     exclude_where: Annotated[str | None, _filter(("--exclude-where",), "PATTERN", "Not what matches this.")] = None,
-    k: Annotated[float, _ranking("How much the first ranks outweigh the later ones: the less, the more.", "--k")] = 60,
+    fusion: Annotated[
+        Literal["relative", "rrf"], _ranking("The two lists are joined by their values, or by their ranks.", "--fusion")
+    ] = "relative",
+    normalise: Annotated[
+        Literal["minmax", "theoretical"],
+        _ranking("Of values, what counts 0: the least found, or the least in theory.", "--normalise"),
+    ] = "minmax",
+    k: Annotated[
+        float, _ranking("Of ranks, how much the first outweigh the later ones: the less, the more.", "--k")
+    ] = 60,
     weight_vector: Annotated[float, _ranking("What the list by meaning counts.", "--weight-vector")] = 1.0,
     weight_text: Annotated[float, _ranking("What the list by words counts.", "--weight-text")] = 1.0,
     candidates: Annotated[
@@ -99,7 +112,52 @@ def search(
     plan: Annotated[
         Literal["auto", "exact", "codes", "index"], _ranking("How the nearest vectors are found.", "--plan")
     ] = "auto",
-    explain: Annotated[bool, _printing("--explain", "Also what each list gave, the plan, and timings.")] = False,
+    min_similarity: Annotated[
+        float | None,
+        _ranking("The least cosine of a match by meaning.", "--min-similarity", metavar="COSINE", show_default=False),
+    ] = None,
+    rerank: Annotated[bool, _stage("A cross-encoder reads the first again.", "--rerank")] = False,
+    reranker: Annotated[
+        str | None, _stage("Which one, by name or path; means --rerank.", "--reranker", metavar="MODEL")
+    ] = None,
+    rerank_top: Annotated[int, _stage("How many it reads.", "--rerank-top")] = 50,
+    rerank_timeout: Annotated[
+        float | None, _stage("After this time the ranking stands as it was.", "--rerank-timeout", metavar="SECONDS")
+    ] = None,
+    boost: Annotated[
+        Terms,
+        _stage(
+            "Multiply scores: '2 ?subject a ex:Review' by 2 where a pattern matches, '0.1 ex:citations' by 1 + 0.1 "
+            "ln(1 + number).",
+            "--boost",
+            metavar="'NUMBER PATTERN|IRI'",
+        ),
+    ] = None,
+    decay: Annotated[
+        str | None, _stage("Scores fall with the age of the date under this predicate.", "--decay", metavar="IRI")
+    ] = None,
+    half_life: Annotated[float, _stage("By half in so many days.", "--half-life", metavar="DAYS")] = 365,
+    evergreen_type: Annotated[
+        Terms, _stage("Subjects of this type do not age.", "--evergreen-type", metavar="IRI")
+    ] = None,
+    evergreen_predicate: Annotated[
+        Terms, _stage("Texts under this predicate do not age.", "--evergreen-predicate", metavar="IRI")
+    ] = None,
+    evergreen_flag: Annotated[
+        Terms, _stage("Subjects for which this is true do not age.", "--evergreen-flag", metavar="IRI")
+    ] = None,
+    diversity: Annotated[
+        float | None,
+        _stage("Relevance counts so much, being unlike what stands before the rest.", "--diversity", metavar="0..1"),
+    ] = None,
+    group: Annotated[bool, _stage("One hit a subject, whose hits add up.", "--group")] = False,
+    per_subject: Annotated[int, _stage("With --group, so many hits a subject.", "--per-subject")] = 1,
+    cursor: Annotated[
+        str | None, _stage("The hits that follow: what --json gave as cursor.", "--cursor", metavar="CURSOR")
+    ] = None,
+    explain: Annotated[
+        bool, _printing("--explain", "Also what each list gave and each stage did, the plan, and timings.")
+    ] = False,
     sql: Annotated[bool, _printing("--sql", "The SQL statement and its parameters, instead of hits.")] = False,
     json: Annotated[bool, _printing("--json", "One JSON document.")] = False,
 ) -> None:
@@ -127,11 +185,31 @@ def search(
         "languages": lang or None,
         "where": where,
         "exclude": {name: value for name, value in exclude.items() if value} or None,
+        "fusion": fusion,
+        "normalise": normalise,
         "k": k,
         "weights": {"vector": weight_vector, "text": weight_text},
         "candidates": candidates,
         "syntax": syntax,
         "plan": plan,
+        "min_similarity": min_similarity,
+        "rerank": reranker or rerank,
+        "rerank_top": rerank_top,
+        "rerank_timeout": rerank_timeout,
+        "boost": boost or None,
+        "decay": None
+        if decay is None
+        else {
+            "predicate": decay,
+            "half_life": half_life,
+            "evergreen_types": evergreen_type or None,
+            "evergreen_predicates": evergreen_predicate or None,
+            "evergreen_flags": evergreen_flag or None,
+        },
+        "diversity": diversity,
+        "group_by": "subject" if group else None,
+        "per_subject": per_subject,
+        "cursor": cursor,
     }
     query = _text(_read_stdin() if words == ["-"] else " ".join(words))
     with opened(path, embedder="none" if mode == "text" else embedder) as world:
@@ -147,13 +225,13 @@ def search(
         with busy:
             found = world.search(query, explain=explain, **options)
         if json:
-            write_json(_search_document(query, found))
+            write_json({"query": query, **found.to_dict()})
             return
         for remark in found.notes:
             note(remark)
         show.print_hits(output(), found, world.prefixes)
         if explain:
-            show.print_explanation(output(), found)
+            show.print_explanation(output(), found, world.prefixes)
         if not found:
             note(_nothing(world, query))
 
@@ -162,24 +240,6 @@ def _nothing(world: World, query: str) -> str:
     if not len(world):
         return f"no hits: the world is empty; `worlds load {world.path} FILE` fills it"
     return "no hits" if query.strip() else "no hits: the query is blank"
-
-
-def _search_document(query: str, found: SearchResults) -> dict[str, Any]:
-    told = found.explain
-    return {
-        "query": query,
-        "hits": [{"rank": rank, **hit.to_dict()} for rank, hit in enumerate(found, 1)],
-        "explain": {
-            "mode": told.mode,
-            "plan": told.plan,
-            "reason": told.reason,
-            "eligible": told.eligible,
-            "compared": told.compared,
-            "match": told.match,
-            "notes": list(told.notes),
-            "milliseconds": {step: round(time, 3) for step, time in told.milliseconds.items()},
-        },
-    }
 
 
 def sparql(
@@ -328,6 +388,7 @@ def register(app: typer.Typer) -> None:
             "worlds search kb.db solar cell stability",
             "worlds search kb.db 'launch -shuttle' --type s:Mission --subclasses --lang en",
             "worlds search kb.db water --where '?subject s:year ?y FILTER(?y > 2000)' --explain",
+            "worlds search kb.db water --group --boost '2 ?subject a s:Planet' --decay dcterms:date --half-life 30",
             "worlds search kb.db water --mode text --json | jq -r '.hits[].subject'",
             "worlds search kb.db -- -not these words",
         ),

@@ -34,7 +34,7 @@ INTERNAL = 70
 
 EXIT_CODES: dict[int, tuple[str, tuple[type[BaseException], ...]]] = {
     0: ("done", ()),
-    NO: ("the answer is no: `check` found problems, or an ASK is false", ()),
+    NO: ("the answer is no: `check` found problems, an ASK is false, or a name has no match", ()),
     2: ("wrong usage: an unknown option, an impossible value", (ValueError,)),
     3: ("not found, not a world, or it cannot be read or written", (OpenError, SchemaError, OSError)),
     4: ("the input is not the RDF that it should be", (ParseError,)),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from worlds.check import Report
-    from worlds.hits import Hit, Leg, SearchResults
+    from worlds.hits import Hit, Leg, SearchResults, Step
 
 _MARKED = re.compile(r"\*\*(.+?)\*\*")
 _WIDEST = 100  # cells of a line of text, however wide the terminal is
@@ -101,27 +101,31 @@ def _others(hit: Hit, prefixes: Mapping[str, str]) -> str:
     return f"also {named}" + (f" and {more:,} more" if more > 0 else "")
 
 
-def print_explanation(console: Console, hits: SearchResults) -> None:
-    """What each list gave to each hit, and how the search was answered."""
+def print_explanation(console: Console, hits: SearchResults, prefixes: Mapping[str, str]) -> None:
+    """What each list gave to each hit, what each stage did to it, its quads, and how the search was answered."""
     told = hits.explain
     if hits:
         legs = [name for name in ("vector", "text") if any(name in (hit.explain or {}) for hit in hits)]
         head = ["rank", "score"]
         for name in legs:
             head += [f"{name} #", "cosine" if name == "vector" else "BM25", "gives"]
-        head.append("hit")
+        head += [*told.stages, "hit"]
         rows = [
             [
                 str(rank),
                 f"{hit.score:.5f}",
                 *(cell for name in legs for cell in _leg((hit.explain or {}).get(name))),
+                *map(_step, hit.steps or ()),
                 clean(" ".join((hit.label or str(hit.subject)).split()))[:_HIT],
             ]
             for rank, hit in enumerate(hits, 1)
         ]
+        width = console.width if console.is_terminal else None
         console.print()
-        _print_lines(console, table(head, rows, width=console.width if console.is_terminal else None))
-    facts: dict[str, object] = {"mode": told.mode}
+        _print_lines(console, table(head, rows, width=width))
+        console.print()
+        _print_lines(console, table(["rank", "quads"], list(_cited(hits, prefixes)), width=width))
+    facts: dict[str, object] = {"mode": told.mode, "fusion": told.fusion}
     if told.plan is not None:
         facts["plan"] = f"{told.plan}: {told.reason}"
     if told.eligible is not None:
@@ -130,13 +134,34 @@ def print_explanation(console: Console, hits: SearchResults) -> None:
         facts["compared"] = f"{told.compared:,} vectors"
     if told.match is not None:
         facts["words"] = told.match
+    facts["lists"] = f"up to {told.depth:,} long, {told.candidates:,} candidates in all"
     facts["time"] = ", ".join(f"{step} {time:,.1f}" for step, time in told.milliseconds.items()) + " ms"
     console.print()
     print_facts(console, facts)
+    console.print()
+    console.print(Text(told.sql.rstrip(), style="dim"), soft_wrap=True)
 
 
 def _leg(leg: Leg | None) -> tuple[str, str, str]:
-    return ("", "", "") if leg is None else (str(leg.rank), f"{leg.value:.3f}", f"{leg.contribution:.5f}")
+    if leg is None:
+        return "", "", ""
+    return "" if leg.rank is None else str(leg.rank), f"{leg.value:.3f}", f"{leg.contribution:.5f}"
+
+
+def _step(step: Step) -> str:
+    """Where a stage found a hit, where it put it, and the factor if it has one."""
+    factor = step.detail.get("factor")
+    return f"{step.rank_before} → {step.rank}" + (f" ×{factor:.3g}" if isinstance(factor, float) else "")
+
+
+def _cited(hits: SearchResults, prefixes: Mapping[str, str]) -> Iterator[list[str]]:
+    """The first quads of each hit, without the text."""
+    for rank, hit in enumerate(hits, 1):
+        for subject, predicate, _, graph in hit.quads[:_OTHERS]:
+            place = "" if graph is None else f" in {_term(graph, prefixes)}"
+            yield [str(rank), f"{_term(subject, prefixes)} {_term(predicate, prefixes)}{place}"]
+        if (more := len(hit.quads) - _OTHERS) > 0:
+            yield [str(rank), f"and {more:,} more"]
 
 
 def print_sql(console: Console, statement: str, parameters: Sequence[object]) -> None:

@@ -187,7 +187,7 @@ def update(
 def embed(
     path: WorldPath,
     rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Drop all vectors first; another embedder needs it.")
+        bool, typer.Option("--rebuild", help="Make all vectors anew; until then the old ones answer.")
     ] = False,
     embedder: EmbedderName = "auto",
     json: Json = False,
@@ -207,7 +207,8 @@ def embed(
             with progress() as bar:
                 count = world.embed(rebuild=rebuild, progress=bar)
         except KeyboardInterrupt as interrupt:
-            raise Interrupted(f"what is embedded is kept; `worlds embed {path}` goes on") from interrupt
+            again = "the same command" if rebuild else f"`worlds embed {path}`"
+            raise Interrupted(f"what is embedded is kept; {again} goes on") from interrupt
         seconds = time.perf_counter() - began
         pending = world.stats().pending
         if json:

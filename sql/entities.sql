@@ -1,0 +1,105 @@
+-- Entities: their profiles, their neighbours, their names.
+-- Columns come as comma-separated strings where there may be many rows: a tenth of the cost of rows.
+
+-- name: quads_of_entities
+SELECT group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.object), group_concat(quads.graph)
+FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value
+WHERE quads.subject > 0;
+
+-- name: entities_pointed_to
+-- Those that at most :most quads point to, rdf:type aside.
+SELECT group_concat(sought.value) FROM json_each(:ids_json) AS sought
+WHERE sought.value > 0 AND (
+    SELECT count(*) FROM (
+        SELECT 1 FROM quads INDEXED BY quads_o
+        WHERE quads.object = sought.value AND quads.predicate <> :rdf_type LIMIT :most + 1
+    )
+) BETWEEN 1 AND :most;
+
+-- name: quads_to_entities
+SELECT group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.object), group_concat(quads.graph)
+FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_o ON quads.object = sought.value
+WHERE quads.predicate <> :rdf_type AND quads.subject > 0;
+
+-- name: named_entities
+-- The quads under some predicates.
+SELECT group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.object), group_concat(quads.graph)
+FROM json_each(:ids_json) AS sought CROSS JOIN json_each(:predicates_json) AS predicate
+CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value AND quads.predicate = predicate.value;
+
+-- name: neighbours
+-- The entities in whose profiles others are named: those that they point to, and that point to them, and that
+-- stand in a triple with them as the predicate.
+SELECT group_concat(quads.subject), group_concat(quads.object)
+FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value
+UNION ALL
+SELECT group_concat(quads.subject), group_concat(quads.object)
+FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_o ON quads.object = sought.value
+UNION ALL
+SELECT group_concat(quads.subject), group_concat(quads.object)
+FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_posg ON quads.predicate = sought.value;
+
+-- name: entities
+-- All subjects.
+SELECT group_concat(subject) FROM (SELECT DISTINCT subject FROM quads INDEXED BY quads_spog WHERE subject > 0);
+
+-- name: profiles
+SELECT subject, text, graphs FROM profiles WHERE subject IN (SELECT value FROM json_each(:ids_json));
+
+-- name: profiled
+SELECT group_concat(subject) FROM profiles;
+
+-- name: delete_profiles
+DELETE FROM profiles WHERE subject IN (SELECT value FROM json_each(:ids_json));
+
+-- name: graphs_of_profiles
+-- The different sets of graphs that profiles were made from.
+SELECT DISTINCT graphs FROM profiles;
+
+-- name: chunks_of_profiles
+-- Those made from graphs that are in graphs_json, an array of arrays; NULL is all.
+SELECT group_concat(chunks.id), group_concat(coalesce(chunks.vector, 0)), group_concat(-1 - chunks.term)
+FROM chunks INDEXED BY chunks_term
+WHERE chunks.term < 0 AND (
+    :graphs_json IS NULL
+    OR (SELECT graphs FROM profiles WHERE subject = -1 - chunks.term) IN (SELECT value FROM json_each(:graphs_json))
+);
+
+-- name: vectors_of_entity
+-- Those of the texts that it is the subject of, its profile included.
+SELECT vectors.embedding FROM vectors
+WHERE vectors.embedding IS NOT NULL AND vectors.id IN (
+    SELECT chunks.vector
+    FROM quads INDEXED BY quads_spog CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = quads.object
+    WHERE quads.subject = :subject
+    UNION SELECT chunks.vector FROM chunks INDEXED BY chunks_term WHERE chunks.term = -1 - :subject
+)
+ORDER BY vectors.id;
+
+-- name: texts_of_entity
+SELECT coalesce(chunks.text, terms.value)
+FROM quads INDEXED BY quads_spog
+CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = quads.object
+CROSS JOIN terms ON terms.id = chunks.term
+WHERE quads.subject = :subject
+UNION SELECT chunks.text FROM chunks INDEXED BY chunks_term WHERE chunks.term = -1 - :subject;
+
+-- name: properties_of
+-- Gives (predicate, object, how many objects there are), at most :limit of a predicate.
+SELECT predicate, object, count
+FROM (
+    SELECT predicate, object, count(*) OVER (PARTITION BY predicate) AS count,
+           row_number() OVER (PARTITION BY predicate ORDER BY object) AS place
+    FROM (SELECT DISTINCT predicate, object FROM quads INDEXED BY quads_spog WHERE subject = :entity)
+)
+WHERE place <= :limit ORDER BY predicate, object;
+
+-- name: properties_to
+-- The same of the triples that point to it: (predicate, subject, how many).
+SELECT predicate, subject, count
+FROM (
+    SELECT predicate, subject, count(*) OVER (PARTITION BY predicate) AS count,
+           row_number() OVER (PARTITION BY predicate ORDER BY subject) AS place
+    FROM (SELECT DISTINCT predicate, subject FROM quads INDEXED BY quads_o WHERE object = :entity)
+)
+WHERE place <= :limit ORDER BY predicate, subject;

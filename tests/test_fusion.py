@@ -1,0 +1,108 @@
+"""Fusion where the answer can be worked out by hand; test_search.py compares it with the reference for any search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import worlds
+from worlds import SearchResults, World
+
+# Text → its cosine to the question's vector.
+COSINES = {"kite": 0.9, "kite kite hill": 0.5, "heron": 0.7, "pine": -0.2, "late kite": 0.0}
+P = "urn:says"
+
+
+class Known:
+    """An embedder in a plane: a text's direction is that of its cosine."""
+
+    name, dimension, max_tokens = "known", 2, 100
+
+    def embed_documents(self, texts: list[str]) -> NDArray[np.float32]:
+        cosines = np.array([COSINES[text] for text in texts])
+        return np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1).astype(np.float32)
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        return np.array([1, 0], dtype=np.float32)
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with worlds.open(embedder=Known()) as world:
+        world.add([(f"urn:{number}", P, f'"{text}"') for number, text in enumerate(list(COSINES)[:4])])
+        yield world
+
+
+def scores(hits: SearchResults) -> dict[str, float]:
+    return {hit.text: hit.score for hit in hits}
+
+
+def parts(hits: SearchResults, leg: str) -> dict[str, Any]:
+    return {hit.text: (hit.explain or {}).get(leg) for hit in hits}
+
+
+def test_ranks(world: World) -> None:
+    found = scores(world.search("kite", fusion="rrf", k=9, weights={"vector": 2}))
+    assert found["kite"] == pytest.approx(2 / 10 + 1 / 10)
+    assert found["kite kite hill"] == pytest.approx(2 / 12 + 1 / 11)
+    assert found["heron"] == pytest.approx(2 / 11)
+    assert found["pine"] == pytest.approx(2 / 13)
+
+
+def test_values_between_the_least_and_the_greatest(world: World) -> None:
+    hits = world.search("kite", explain=True)
+    assert hits.explain.fusion == "relative, minmax", "the default"
+    text = {name: leg and leg.value for name, leg in parts(hits, "text").items()}
+    assert text["heron"] is text["pine"] is None
+    best, other = text["kite"], text["kite kite hill"]
+    assert best < other < 0, "BM25 as SQLite gives it"
+    found = scores(hits)
+    assert found["kite"] == pytest.approx(1 + 1)
+    assert found["kite kite hill"] == pytest.approx((0.5 + 0.2) / 1.1 + other / best, abs=1e-5), "no words count as 0"
+    assert found["heron"] == pytest.approx((0.7 + 0.2) / 1.1, abs=1e-5)
+    assert found["pine"] == pytest.approx(0)
+
+
+def test_values_above_the_least_in_theory(world: World) -> None:
+    found = scores(world.search("kite", normalise="theoretical", weights={"vector": 3}))
+    assert found["kite"] == pytest.approx(3 + 1)
+    assert found["heron"] == pytest.approx(3 * 1.7 / 1.9, abs=1e-5)
+    assert found["pine"] == pytest.approx(3 * 0.8 / 1.9, abs=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["vector", "text"])
+def test_equal_values_are_all_the_best(mode: Any) -> None:
+    with worlds.open(embedder=Known()) as world:
+        world.add([(f"urn:{number}", P, f'"kite"@{tag}') for number, tag in enumerate(["en", "de", "fr"])])
+        assert list(scores(world.search("kite", mode=mode)).values()) == [1.0]
+        assert [hit.score for hit in world.search("kite", mode=mode)] == [1.0] * 3
+        assert [hit.score for hit in world.search("kite", mode=mode, normalise="theoretical")] == [1.0] * 3
+
+
+def test_each_list_tells_its_value_of_what_only_the_other_found(world: World) -> None:
+    world.add([("urn:late", P, '"late kite"')])
+    hits = world.search("kite", candidates=1, limit=1, explain=True)
+    assert [hit.text for hit in hits] == ["kite"]
+    with_depth = world.search("kite", candidates=2, limit=2, explain=True)  # by vectors: kite, heron
+    legs = parts(with_depth, "vector")
+    assert legs["kite"].rank == 1
+    (other,) = set(legs) - {"kite"}
+    ranks = {leg: parts(with_depth, leg)[other] for leg in ("vector", "text")}
+    assert {leg and leg.rank for leg in ranks.values()} == {None, 2}, "it is in one list, and has a value in the other"
+    assert all(leg is not None and leg.value == leg.value for leg in ranks.values() if other != "heron")
+    by_ranks = world.search("kite", candidates=2, limit=2, explain=True, fusion="rrf")
+    assert all(leg.rank for hit in by_ranks for leg in (hit.explain or {}).values())
+
+
+def test_a_floor_of_similarity(world: World) -> None:
+    floored = {"kite", "heron"}
+    assert set(scores(world.search("kite", mode="vector", min_similarity=0.6))) == floored
+    hits = world.search("kite", min_similarity=0.6, explain=True)
+    assert set(scores(hits)) == floored | {"kite kite hill"}, "what has the words stays"
+    assert parts(hits, "vector")["kite kite hill"] is None, "but has nothing of its similarity"
+    assert scores(hits)["heron"] == pytest.approx(0)
+    assert len(world.search("kite", mode="vector", min_similarity=0.95)) == 0

@@ -1,0 +1,201 @@
+"""Which entity a name means, and what a world says of one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import worlds
+from tests.embedder import HashingEmbedder
+from worlds import World
+from worlds.cli import app
+from worlds.resolving import FEATURES, WEIGHTS, confidence, likeness, normal
+
+EX = "http://example.org/"
+
+PLACES = f"""
+@prefix ex: <{EX}> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+ex:paris a ex:City ; skos:prefLabel "Paris"@en ; ex:in ex:france ; skos:definition "The capital on the Seine"@en .
+ex:texan a ex:City ; skos:prefLabel "Paris"@en ; ex:in ex:texas ; skos:definition "A town in Lamar County"@en .
+ex:hilton a ex:Person ; skos:prefLabel "Paris Hilton"@en .
+ex:lyon a ex:City ; skos:prefLabel "Lyon"@en ; skos:altLabel "Lugdunum" ; ex:in ex:france .
+ex:marseille a ex:City ; skos:prefLabel "Marseille"@en ; ex:in ex:france .
+ex:france rdfs:label "France" . ex:texas rdfs:label "Texas" . ex:City rdfs:label "city" .
+""".encode()
+
+
+@pytest.fixture(params=["text", "hybrid"])
+def world(request: pytest.FixtureRequest) -> Iterator[World]:
+    with worlds.open(embedder=HashingEmbedder() if request.param == "hybrid" else None) as opened:
+        opened.bind("ex", EX)
+        opened.load(PLACES, format="turtle")
+        yield opened
+
+
+def iris(found: Any) -> list[str]:
+    return [str(candidate.iri).removeprefix(EX) for candidate in found.candidates]
+
+
+@pytest.mark.parametrize(
+    ("name", "iri", "kind"),
+    [
+        ("Lyon", "lyon", "exact"),
+        ("  LYON ", "lyon", "exact"),
+        ("lugdunum", "lyon", "alias"),
+        ("Marsielle", "marseille", "fuzzy"),
+        ("paris hilton", "hilton", "exact"),
+    ],
+)
+def test_a_name_means_an_entity(world: World, name: str, iri: str, kind: str) -> None:
+    found = world.resolve(name)
+    assert found.outcome == "match"
+    best = found.best
+    assert best is not None
+    assert (str(best.iri), best.kind) == (EX + iri, kind)
+    assert best == found.candidates[0]
+    assert best.confidence >= 0.5
+    assert best.label == {"lyon": "Lyon", "marseille": "Marseille", "hilton": "Paris Hilton"}[iri]
+    confidences = [candidate.confidence for candidate in found.candidates]
+    assert confidences == sorted(confidences, reverse=True)
+    assert all(0 <= value <= 1 for value in confidences)
+
+
+@pytest.mark.parametrize("name", ["Ouagadougou", "", "  ", "?!", "\0\ud800", "x" * 5000, "the of", '"'])
+def test_nothing_is_meant(world: World, name: str) -> None:
+    found = world.resolve(name)
+    assert (found.outcome, found.best) == ("no match", None)
+
+
+def test_a_name_of_two_is_ambiguous_until_something_tells_them_apart(world: World) -> None:
+    found = world.resolve("paris")
+    assert (found.outcome, found.best, set(iris(found)[:2])) == ("ambiguous", None, {"paris", "texan"})
+    one, other = found.candidates[:2]
+    assert one.confidence == other.confidence
+    told = world.resolve("paris", context="a town in Lamar county, Texas")
+    assert iris(told)[0] == "texan"
+    assert told.candidates[0].context > told.candidates[1].context
+    assert iris(world.resolve("paris", types="ex:Person")) == ["hilton"]
+    assert world.resolve("paris", types=["ex:Nothing"]).candidates == ()
+
+
+def test_candidates_are_bounded_and_can_be_of_a_graph(world: World) -> None:
+    world.add([(EX + "other", "rdfs:label", '"Lyon"', EX + "g")])
+    assert world.resolve("lyon").outcome == "ambiguous"
+    assert iris(world.resolve("lyon", graphs=EX + "g")) == ["other"]
+    assert len(world.resolve("lyon", limit=1).candidates) == 1
+
+
+def test_many_names_are_resolved_in_their_order(world: World) -> None:
+    found = world.resolve_all(["lyon", ("paris", "Texas Lamar County town"), "Nowhere"], types="ex:City")
+    assert [one.name for one in found] == ["lyon", "paris", "Nowhere"]
+    assert [iris(one)[:1] for one in found[:2]] == [["lyon"], ["texan"]]
+    assert found[2].outcome == "no match"
+    assert json.loads(json.dumps([one.to_dict() for one in found]))[0]["candidates"][0]["kind"] == "exact"
+
+
+def test_labels_are_those_of_the_policy(world: World) -> None:
+    world.add([(EX + "berlin", EX + "called", '"Berlin"')])
+    assert world.resolve("Berlin").outcome == "no match"
+    world.policy = world.policy.with_(roles={EX + "called": "label"})
+    assert world.resolve("Berlin").outcome == "match"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [
+        ({"name": 3}, TypeError),
+        ({"name": "a", "context": 3}, TypeError),
+        ({"name": "a", "limit": 0}, ValueError),
+        ({"name": "a", "types": '"text"'}, worlds.FilterError),
+    ],
+    ids=str,
+)
+def test_wrong_arguments(world: World, arguments: dict[str, Any], kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        world.resolve(**arguments)
+
+
+def test_how_names_are_compared() -> None:
+    assert normal("  Straße-Nr. 5! ") == "strasse nr 5"
+    assert normal("C++") == "c"
+    assert normal("?!") == "?!"
+    assert likeness("a b", "a b") == 1
+    assert 0.8 < likeness("marsielle", "marseille") < 1
+    assert all(len(weights) == len(FEATURES) + 1 for weights in WEIGHTS.values())
+    assert confidence([1.0, 2.0], [0.5, -0.25, 0.0]) == 0.5
+
+
+# -- describe ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_description_has_what_is_said_of_an_entity(world: World) -> None:
+    found = world.describe("ex:paris")
+    assert found
+    assert (str(found.iri), found.label, found.description) == (EX + "paris", "Paris", "The capital on the Seine")
+    assert [(str(kind.term), kind.label) for kind in found.types] == [(EX + "City", "city")]
+    assert {part.label: [value.label or str(value.term) for value in part.values] for part in found.properties} == {
+        "pref label": ["Paris"],
+        "in": ["France"],
+        "definition": ["The capital on the Seine"],
+    }
+    assert found.incoming == ()
+    shown = found.to_dict()
+    assert json.loads(json.dumps(shown)) == shown
+    assert shown["properties"][1]["values"] == [{"term": f"<{EX}france>", "label": "France"}]
+
+
+def test_a_description_counts_what_it_leaves_out(world: World) -> None:
+    found = world.describe("ex:france", limit=2)
+    (incoming,) = found.incoming
+    assert (incoming.label, incoming.count, len(incoming.values)) == ("in", 3, 2)
+
+
+def test_what_is_not_known_is_described_by_nothing(world: World) -> None:
+    for iri in ("ex:nowhere", EX + "in"):
+        found = world.describe(iri)
+        assert not found
+        assert (found.label, found.properties, found.incoming) == (None, (), ())
+    with pytest.raises(ValueError, match="an entity is"):
+        world.describe('"text"')
+    with pytest.raises(ValueError, match="limit"):
+        world.describe("ex:paris", limit=0)
+
+
+# -- the command line -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    name = str(tmp_path / "kb.db")
+    with worlds.open(name, embedder=None) as opened:
+        opened.load(PLACES, format="turtle")
+    return name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "expected"),
+    [
+        (["resolve", "lyon", "--embedder", "none"], 0, ["lyon  match", "Lyon  ex:lyon  exact"]),
+        (["resolve", "lyon", "paris", "--embedder", "none"], 1, ["paris  ambiguous"]),
+        (["describe", "ex:paris"], 0, ["Paris  ex:paris  a city", "  in: France"]),
+        (["describe", "ex:france", "-n", "1"], 0, ["  in of: Paris and 2 more"]),
+        (["describe", "ex:nowhere"], 1, []),
+        (["similar", "ex:paris", "--type", "ex:City", "--words"], 0, ["ex:texan"]),
+    ],
+    ids=str,
+)
+def test_the_commands(path: str, arguments: list[str], code: int, expected: list[str]) -> None:
+    verb, *rest = arguments
+    found = CliRunner().invoke(app, [verb, path, *rest])
+    assert found.exit_code == code, found.output
+    for text in expected:
+        assert text in found.output
+    document = CliRunner().invoke(app, [verb, path, *rest, "--json"])
+    assert document.exit_code == code
+    assert json.loads(document.stdout)

@@ -1,0 +1,79 @@
+"""Entities like one: by the vectors of their texts, and by the words that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import worlds
+from tests.embedder import HashingEmbedder
+from worlds import TextPolicy, World
+
+EX = "http://example.org/"
+TEXTS = {
+    "kite": ["red kite", "a bird of prey with a forked tail"],
+    "hawk": ["hawk", "a bird of prey with broad wings"],
+    "swan": ["swan", "a bird of the lake"],
+    "loom": ["loom", "a machine that weaves cloth"],
+    "mute": [],
+}
+
+
+@pytest.fixture(params=["vectors", "words"])
+def world(request: pytest.FixtureRequest) -> Iterator[World]:
+    with worlds.open(embedder=HashingEmbedder() if request.param == "vectors" else None) as opened:
+        opened.bind("ex", EX)
+        for name, texts in TEXTS.items():
+            opened.add([(EX + name, "rdf:type", EX + ("Machine" if name == "loom" else "Bird"))])
+            opened.add([(EX + name, EX + "text", f'"{text}"') for text in texts])
+        yield opened
+
+
+def found(world: World, iri: str, **options: Any) -> list[str]:
+    return [str(hit.subject).removeprefix(EX) for hit in world.similar(iri, **options)]
+
+
+def test_the_likest_comes_first_and_the_entity_itself_not_at_all(world: World) -> None:
+    order = found(world, "ex:kite")
+    assert order[0] == "hawk"
+    assert "kite" not in order
+    assert len(order) == len(set(order))
+    assert set(order) <= {"hawk", "swan", "loom"}
+
+
+def test_what_is_like_one_can_be_filtered(world: World) -> None:
+    assert set(found(world, "ex:kite", types="ex:Machine")) <= {"loom"}
+    assert found(world, "ex:kite", exclude={"subjects": "ex:hawk"})[0] == "swan"
+    assert found(world, "ex:kite", exclude={"subjects": ["ex:hawk", "ex:swan"], "types": "ex:Machine"}) == []
+    assert found(world, "ex:kite", where=f"?subject a <{EX}Bird>", limit=1) == ["hawk"]
+
+
+def test_nothing_is_like_what_has_no_texts(world: World) -> None:
+    assert found(world, "ex:mute") == found(world, "ex:nowhere") == []
+
+
+def test_vectors_are_compared_by_their_mean() -> None:
+    embedder = HashingEmbedder()
+    with worlds.open(embedder=embedder) as world:
+        for name, texts in TEXTS.items():
+            world.add([(EX + name, EX + "text", f'"{text}"') for text in texts])
+        mean = embedder.embed_documents(TEXTS["kite"])
+        mean = (mean / np.linalg.norm(mean, axis=1, keepdims=True)).mean(axis=0)
+        wanted = world.search("", vector=mean, mode="vector", exclude={"subjects": EX + "kite"}, group_by="subject")
+        assert [hit.subject for hit in world.similar(EX + "kite")] == [hit.subject for hit in wanted]
+        words = world.similar(EX + "kite", mode="text")
+        assert words.explain.mode == "text"
+        assert str(words[0].subject) == EX + "hawk"
+
+
+def test_profiles_make_entities_alike_that_share_nothing_else() -> None:
+    with worlds.open(embedder=None) as world:
+        for name, place in (("a", "delft"), ("b", "delft"), ("c", "gouda")):
+            world.add([(EX + name, EX + "in", EX + place)])
+        assert list(world.similar(EX + "a")) == []
+        world.policy = TextPolicy(profiles=True)
+        order = [str(hit.subject) for hit in world.similar(EX + "a")]
+        assert order.index(EX + "b") < order.index(EX + "c") if EX + "c" in order else EX + "b" in order

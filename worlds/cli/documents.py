@@ -1,0 +1,192 @@
+"""The command that adds documents."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from worlds.cli.errors import Interrupted
+from worlds.cli.options import Command, EmbedderName, Json, WorldPath, examples, opened
+from worlds.cli.terminal import clean, counted, note, output, progress, write_json
+from worlds.cli.write import Author, Message
+from worlds.errors import EmbedderError, OpenError
+
+if TYPE_CHECKING:
+    from worlds.cli.terminal import Bar
+    from worlds.gate import Change
+    from worlds.world import World
+
+
+def add_document(
+    path: WorldPath,
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="Documents, or folders of them.", show_default=False),
+    ],
+    base: Annotated[
+        str | None, typer.Option(metavar="IRI", help="A document's IRI is this and its name without the ending.")
+    ] = None,
+    iri: Annotated[str | None, typer.Option(metavar="IRI", help="The IRI of the one document.")] = None,
+    format: Annotated[
+        str | None, typer.Option("--format", "-f", help="markdown, text or html; else by name and content.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Else what the document says.")] = None,
+    source: Annotated[str | None, typer.Option(metavar="IRI|TEXT", help="Where it comes from.")] = None,
+    date: Annotated[str | None, typer.Option(metavar="YYYY-MM-DD", help="Else what the document says.")] = None,
+    language: Annotated[str | None, typer.Option(metavar="TAG", help="Else what the document says.")] = None,
+    type: Annotated[
+        str | None, typer.Option(metavar="IRI", help="The class of the documents, else schema:TextDigitalDocument.")
+    ] = None,
+    predicate: Annotated[
+        str | None, typer.Option(metavar="IRI", help="What the text stands under, else schema:text.")
+    ] = None,
+    graph: Annotated[
+        str | None, typer.Option("--graph", "-g", metavar="IRI", help="Put all of it into this graph.")
+    ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep what was written of an earlier version.")] = False,
+    no_embed: Annotated[bool, typer.Option("--no-embed", help="Leave the new texts to `worlds embed`.")] = False,
+    embedder: EmbedderName = "auto",
+    author: Author = None,
+    message: Message = None,
+    json: Json = False,
+) -> None:
+    """Add Markdown, text or HTML files, as one revision; makes the world if there is none.
+
+    A document that is there already is replaced: what this command wrote of it, and nothing else. Of folders, the files
+    ending in .md, .txt, .html and the like are taken. After an error, nothing is changed.
+    """
+    documents = _documents(files, base, iri)
+    options: dict[str, Any] = {
+        "format": format,
+        "title": title,
+        "source": source,
+        "date": date,
+        "language": language,
+        "graph": graph,
+        "replace": not keep,
+        **{name: given for name, given in (("type", type), ("predicate", predicate)) if given is not None},
+    }
+    began = time.perf_counter()
+    state = "nothing was changed; the same command can be run again"
+    try:
+        with opened(path, write=True, create=True, embedder="none" if no_embed else embedder) as world:
+            changes = []
+            with progress() as bar:
+                with world.transaction(author=author, message=message):
+                    for place, (name, file) in enumerate(documents):
+                        bar("add documents", place, len(documents))
+                        changes.append(world.add_document(name, file, **options, embed=False))
+                state = f"all documents are added, some texts are not embedded yet; `worlds embed {path}` goes on"
+                embedded = _embed(world, bar) if any(change.chunks for change in changes) else 0
+            state = "all documents are added"
+            _report(documents, changes, embedded, world.stats().pending, time.perf_counter() - began, as_json=json)
+    except KeyboardInterrupt as interrupt:
+        raise Interrupted(state) from interrupt
+
+
+def _embed(world: World, bar: Bar) -> int:
+    """Embed the new texts; gives their number."""
+    if world.embedder is None:
+        return 0
+    try:
+        return world.embed(progress=bar)
+    except EmbedderError as error:
+        note(f"new texts are not embedded yet, and are found by words only: {error}")
+        return 0
+
+
+def _report(
+    documents: list[tuple[str, Path]],
+    changes: list[Change],
+    embedded: int,
+    pending: int,
+    seconds: float,
+    *,
+    as_json: bool,
+) -> None:
+    revision = max((change.revision or 0 for change in changes), default=0) or None
+    added, removed, chunks = (
+        sum(getattr(change, name) for change in changes) for name in ("added", "removed", "chunks")
+    )
+    if as_json:
+        write_json(
+            {
+                "revision": revision,
+                "added": added,
+                "removed": removed,
+                "chunks": chunks,
+                "embedded": embedded,
+                "pending": pending,
+                "documents": [
+                    {"iri": name, "file": str(file), "changed": change.revision is not None}
+                    for (name, file), change in zip(documents, changes, strict=True)
+                ],
+                "seconds": round(seconds, 3),
+            }
+        )
+        return
+    for (name, _), change in zip(documents, changes, strict=True):
+        what = "unchanged" if change.revision is None else counted(change.chunks, "text chunk")
+        output().print(f"{clean(name)}: {what}")
+    what = "nothing changed" if revision is None else f"revision {revision}: {counted(added, 'quad')} added"
+    parts = [what, f"{removed:,} removed"] if removed else [what]
+    if embedded:
+        parts.append(f"{counted(embedded, 'text')} embedded")
+    output().print(f"{', '.join(parts)} ({seconds:,.1f} s)")
+
+
+def _documents(given: list[str], base: str | None, iri: str | None) -> list[tuple[str, Path]]:
+    """The IRI and the file of each document."""
+    if (base is None) == (iri is None):
+        raise ValueError("give the documents' IRIs, by --base, or the IRI of the one document, by --iri")
+    found = [pair for name in given for pair in _files(Path(name))]
+    if iri is not None:
+        if len(found) != 1:
+            raise ValueError(f"--iri names one document, and there are {len(found)}; give --base")
+        return [(iri, found[0][1])]
+    documents: dict[str, Path] = {}
+    for name, file in found:
+        address = f"{base}{quote(os.fsencode(name))}"
+        if documents.setdefault(address, file) != file:
+            raise ValueError(f"{documents[address]} and {file} would both be <{address}>; rename one of them")
+    return list(documents.items())
+
+
+def _files(path: Path) -> list[tuple[str, Path]]:
+    """The name without ending, relative to the folder, and the file, of each document at or below a path."""
+    from worlds.documents import FORMATS
+
+    if not path.is_dir():
+        if not path.exists():
+            raise OpenError(f"{path} does not exist")
+        return [(path.stem, path)]
+    endings = {ending for some in FORMATS.values() for ending in some}
+    files = []
+    for folder, folders, names in os.walk(path):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        files += [Path(folder, name) for name in names if not name.startswith(".")]
+    found = [
+        (file.relative_to(path).with_suffix("").as_posix(), file)
+        for file in sorted(files)
+        if file.suffix.lower() in endings
+    ]
+    if not found:
+        raise OpenError(f"{path} has no documents: no file in it ends in {', '.join(sorted(endings))}")
+    return found
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "add-document",
+        cls=Command,
+        epilog=examples(
+            "worlds add-document kb.db notes/ --base https://example.org/notes/",
+            "worlds add-document kb.db report.html --iri https://example.org/report --date 2024-05-01",
+        ),
+    )(add_document)

@@ -1,0 +1,415 @@
+"""Takes the candidates of a search through the stages after fusion: reads what these need, then runs them in order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.dictionary import Dictionary, Ids, json_ids
+from worlds.filters import Filters, among
+from worlds.hits import Clock, Step
+from worlds.rerank import RerankError, answers
+from worlds.sql import statements
+from worlds.sql.connection import Connection, Row
+from worlds.stages import (
+    Boost,
+    Cursor,
+    Decay,
+    Floats,
+    Indexes,
+    Key,
+    Likeness,
+    Rerank,
+    Stages,
+    at_most,
+    by_rank,
+    decay_factors,
+    diversified,
+    greatest,
+    grouped,
+    number_factors,
+    ordered,
+    read_date,
+    read_number,
+    reranked,
+)
+
+_SQL = statements("stages.sql")
+_RDF_TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
+_TRUE = ("true", "1")
+_MOST_DIVERSE = 1000  # candidates that diversity orders, unless more are wanted
+TEXT, VECTOR, LABEL_SCORE = 11, 12, 14  # columns of the search's statement
+
+Detail: TypeAlias = Callable[[int], Mapping[str, object]]
+Objects: TypeAlias = "dict[ox.NamedNode, list[tuple[int, int, str | None]]]"  # → (subject, object, lexical form)
+
+
+@dataclass(frozen=True)
+class Cited:
+    """The quads of literals, as columns: those of `literals[i]` are at `starts[i]` to `starts[i + 1]`."""
+
+    literals: Ids  # ascending
+    starts: Indexes
+    subjects: Ids
+    predicates: Ids
+    graphs: Ids
+
+    def of(self, literal: int) -> list[tuple[int, int, int]]:
+        """The quads (subject, predicate, graph) of one literal, oldest first."""
+        at = int(np.searchsorted(self.literals, literal))
+        part = slice(self.starts[at], self.starts[at + 1])
+        columns = (self.subjects[part], self.predicates[part], self.graphs[part])
+        return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What fusion found: chunks, or pairs of a chunk and a subject where hits are grouped. Quads are by candidate."""
+
+    rows: Sequence[Row]  # of the statement, best first
+    row: Indexes  # each candidate's
+    subject: Ids  # 0 where hits are not grouped
+    scores: Floats
+    owner: Indexes  # each quad's candidate, ascending
+    subjects: Ids
+    predicates: Ids
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def key(self, candidate: int) -> Key:
+        """What a cursor remembers of a candidate."""
+        return int(self.subject[candidate]), self.rows[self.row[candidate]][0]
+
+
+def candidates(rows: Sequence[Row], cited: Cited, *, by_subject: bool) -> Candidates:
+    """The candidates that rows of the statement are; each row's literal has a quad in `cited`."""
+    literal = np.searchsorted(cited.literals, np.array([row[8] for row in rows], dtype=np.int64))
+    counts = cited.starts[literal + 1] - cited.starts[literal]
+    owner = np.repeat(np.arange(len(rows)), counts)
+    offsets = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+    quad = np.repeat(cited.starts[literal], counts) + offsets
+    subjects, predicates = cited.subjects[quad], cited.predicates[quad]
+    row = np.arange(len(rows))
+    scores = np.array([row[1] for row in rows], dtype=np.float64)
+    if not by_subject:
+        return Candidates(rows, row, np.zeros(len(rows), dtype=np.int64), scores, owner, subjects, predicates)
+    _, first, pair = np.unique(owner << 31 | subjects, return_index=True, return_inverse=True)  # ids are below 2^31
+    order = np.argsort(first, kind="stable")  # a row's subjects stand in the order of their quads
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    pair = place[pair]
+    row = owner[first[order]]
+    by_pair = np.argsort(pair, kind="stable")
+    return Candidates(
+        rows, row, subjects[first[order]], scores[row], pair[by_pair], subjects[by_pair], predicates[by_pair]
+    )
+
+
+def enough(found: Candidates, most: int, given: Cursor | None, limit: int) -> bool:
+    """Whether there are `limit` hits that were not given before, at most `most` of a subject."""
+    subjects, counts = np.unique(found.subject, return_counts=True)
+    if given is None:
+        return int(np.minimum(counts, most).sum()) >= limit
+    fresh: dict[int, int] = dict(zip(subjects.tolist(), counts.tolist(), strict=True))
+    for candidate in range(len(found)):
+        if found.key(candidate) in given.keys:
+            fresh[int(found.subject[candidate])] -= 1
+    return sum(min(count, max(most - given.of(subject), 0)) for subject, count in fresh.items()) >= limit
+
+
+@dataclass(frozen=True)
+class _Done:
+    """A stage that was done."""
+
+    name: str
+    before: Indexes
+    scores_before: Floats
+    order: Indexes
+    scores: Floats
+    detail: Detail
+
+
+Change: TypeAlias = "tuple[Indexes, Floats, Detail]"
+Stage: TypeAlias = "tuple[str, Callable[[Indexes, Floats], Change]]"
+
+
+@dataclass
+class Ranked:
+    """The candidates in their last order, and how they came there."""
+
+    order: Indexes
+    scores: Floats
+    done: list[_Done] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def steps(self, chosen: Sequence[int]) -> list[tuple[Step, ...]]:
+        """What each stage did to each of these candidates."""
+        found: list[list[Step]] = [[] for _ in chosen]
+        for one in self.done:
+            before, after = _places(one.before), _places(one.order)
+            for steps, candidate in zip(found, chosen, strict=True):
+                scores = float(one.scores_before[candidate]), float(one.scores[candidate])
+                steps.append(Step(one.name, before[candidate], after[candidate], *scores, detail=one.detail(candidate)))
+        return [tuple(steps) for steps in found]
+
+
+def _places(order: Indexes) -> dict[int, int]:
+    return {candidate: place for place, candidate in enumerate(order.tolist(), 1)}
+
+
+class Ranking:
+    """Ranks the candidates of one world's searches."""
+
+    def __init__(self, connection: Connection, dictionary: Dictionary, filters: Filters) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._filters = filters
+
+    def prepare(
+        self,
+        question: str,
+        stages: Stages,
+        found: Candidates,
+        *,
+        wanted: int,
+        given: Cursor | None,
+        graphs: tuple[Any, ...] | None,
+        state: object,
+        clock: Clock,
+    ) -> Callable[[], Ranked]:
+        """Read from the world what the stages need; gives what then runs them, without it.
+
+        `wanted` is how many hits are to come of it, those `given` before included. Facts are read from `graphs`, or
+        from all. What cannot be done is left out, and noted.
+        """
+        notes: list[str] = []
+        steps: list[Stage] = []
+        if stages.rerank is not None:
+            steps.append(("rerank", _reranking(stages.rerank, question, found)))
+        if len(found):
+            objects: Objects = {}
+            if stages.boosts or stages.decay is not None:
+                with clock.step("facts"):
+                    objects = self._objects(stages, found, graphs)
+            if stages.boosts:
+                with clock.step("boost"):
+                    steps.append(("boost", self._boosting(stages.boosts, found, objects, graphs, state, notes)))
+            if stages.decay is not None:
+                with clock.step("decay"):
+                    first = not stages.boosts
+                    steps.append(("decay", self._decaying(stages.decay, found, objects, notes, first=first)))
+            if stages.diversity is not None:
+                with clock.step("diversity"):
+                    count = wanted if stages.per_subject is None else max(wanted, _MOST_DIVERSE)
+                    steps.append(("diversity", self._diversifying(stages.diversity, found, count)))
+            if stages.per_subject is not None:
+                steps.append(("group", _grouping(stages.per_subject, found, given)))
+        return lambda: _run(steps, found, notes, clock)
+
+    # -- boost and decay ------------------------------------------------------------------------------------------
+
+    def _objects(self, stages: Stages, found: Candidates, graphs: tuple[Any, ...] | None) -> Objects:
+        """What the candidates' subjects have under the predicates of the stages."""
+        wanted = [boost.predicate for boost in stages.boosts if boost.predicate is not None]
+        if stages.decay is not None:
+            wanted += [stages.decay.predicate, *stages.decay.evergreen_flags]
+            wanted += [_RDF_TYPE] if stages.decay.evergreen_types else []
+        objects: Objects = {predicate: [] for predicate in wanted}
+        ids = self._dictionary.find(wanted)
+        by_id = {number: predicate for number, predicate in zip(ids, wanted, strict=True) if number is not None}
+        if by_id:
+            statement = _SQL["objects"]
+            rows = self._connection.rows(
+                statement,
+                statement.bind(
+                    subjects_json=json_ids(np.unique(found.subjects)),
+                    predicates_json=json_ids(by_id),
+                    graphs_json=None if graphs is None else json_ids(self._filters.known(graphs)),
+                ),
+            )
+            for subject, predicate, object_, value in rows:
+                text = value.decode() if isinstance(value, bytes) else value
+                objects[by_id[predicate]].append((subject, object_, text))
+        return objects
+
+    def _values(
+        self, rows: Sequence[tuple[int, int, str | None]], read: Callable[[str], float | None], found: Candidates
+    ) -> tuple[Floats, list[str]]:
+        """Each candidate's greatest value, NaN without one, and what could not be read."""
+        best: dict[int, float] = {}
+        wrong: list[str] = []
+        for subject, _, text in rows:
+            value = None if text is None else read(text)
+            if value is None:
+                wrong.append("an IRI" if text is None else text)
+            else:
+                best[subject] = max(best.get(subject, value), value)
+        values = np.array([best.get(subject, np.nan) for subject in found.subjects.tolist()])
+        return greatest(values, found.owner, len(found)), wrong
+
+    def _boosting(
+        self,
+        boosts: Sequence[Boost],
+        found: Candidates,
+        objects: Objects,
+        graphs: tuple[Any, ...] | None,
+        state: object,
+        notes: list[str],
+    ) -> Callable[[Indexes, Floats], Change]:
+        factors: list[tuple[str, Floats]] = []
+        for boost in boosts:
+            if boost.where is not None:
+                matching = self._filters.matching(boost.where, graphs, state)
+                matched = np.zeros(len(found), dtype=bool)
+                matched[found.owner[among(found.subjects, matching)]] = True
+                factors.append((boost.where, np.where(matched, boost.number, 1.0)))
+            elif boost.predicate is not None:
+                values, wrong = self._values(objects[boost.predicate], read_number, found)
+                if wrong:
+                    notes.append(f"boost: {_some(wrong, 'value')} of {boost.predicate.value} not read as a number")
+                factors.append((boost.predicate.value, number_factors(values, boost.number)))
+        product = np.prod([factor for _, factor in factors], axis=0)
+
+        def detail(candidate: int) -> dict[str, object]:
+            return {
+                "factor": float(product[candidate]),
+                "by": {by: float(factor[candidate]) for by, factor in factors},
+            }
+
+        return _multiplying(product, detail, first=True)
+
+    def _decaying(
+        self, decay: Decay, found: Candidates, objects: Objects, notes: list[str], *, first: bool
+    ) -> Callable[[Indexes, Floats], Change]:
+        dates, wrong = self._values(objects[decay.predicate], read_date, found)
+        if wrong:
+            notes.append(f"decay: {_some(wrong, 'value')} of {decay.predicate.value} not read as a date")
+        now = time.time() / 86_400 if decay.now is None else decay.now
+        factors = decay_factors(dates, now, decay.half_life)
+        evergreen = self._evergreen(decay, found, objects)
+        factors[evergreen] = 1.0
+
+        def detail(candidate: int) -> dict[str, object]:
+            date = float(dates[candidate])
+            age = None if np.isnan(date) else max(now - date, 0.0)
+            return {
+                "factor": float(factors[candidate]),
+                "age_days": age,
+                "evergreen": bool(evergreen[candidate]),
+            }
+
+        return _multiplying(factors, detail, first=first)
+
+    def _evergreen(self, decay: Decay, found: Candidates, objects: Objects) -> Any:
+        """Which candidates never age, boolean [n]."""
+        classes = set(self._filters.known(decay.evergreen_types).tolist())
+        subjects = {subject for subject, kind, _ in objects.get(_RDF_TYPE, ()) if kind in classes}
+        for flag in decay.evergreen_flags:
+            subjects |= {subject for subject, _, value in objects[flag] if value in _TRUE}
+        quads = among(found.subjects, np.array(sorted(subjects), dtype=np.int64))
+        quads |= among(found.predicates, self._filters.known(decay.evergreen_predicates))
+        evergreen = np.zeros(len(found), dtype=bool)
+        evergreen[found.owner[quads]] = True
+        return evergreen
+
+    # -- diversity ------------------------------------------------------------------------------------------------
+
+    def _diversifying(self, trade: float, found: Candidates, count: int) -> Callable[[Indexes, Floats], Change]:
+        texts = [_text(row) for row in found.rows]
+        numbers = np.array([row[VECTOR] or 0 for row in found.rows], dtype=np.int64)
+        rows: list[Row] = []
+        if numbers.any():
+            rows = self._connection.rows(_SQL["embeddings"], (json_ids(np.unique(numbers[numbers > 0])),))
+        embedded = [(number, blob) for number, blob in rows if blob is not None]
+        vectors, known = np.zeros((len(texts), 0), np.float32), np.zeros(len(texts), dtype=bool)
+        if embedded:
+            table = np.frombuffer(b"".join(blob for _, blob in embedded), dtype="<f4").reshape(len(embedded), -1)
+            ids = np.array([number for number, _ in embedded], dtype=np.int64)
+            by_id = np.argsort(ids)
+            known = among(numbers, ids[by_id])
+            vectors = np.zeros((len(texts), table.shape[1]), np.float32)
+            vectors[known] = table[by_id[np.searchsorted(ids[by_id], numbers[known])]]
+        likeness = Likeness(vectors, known, texts, often=4 * count > len(found))
+
+        def stage(order: Indexes, scores: Floats) -> Change:
+            if scores is found.scores:  # the extra of an exact label would make all others look equally irrelevant
+                extra = np.array([found.rows[row][LABEL_SCORE] or 0.0 for row in found.row.tolist()])
+                scores = np.minimum(scores, (scores - extra).max())
+            order, changed, nearest = diversified(order, scores, found.row, likeness.to, trade, count)
+            return order, changed, lambda candidate: {"likeness": float(nearest[candidate])}
+
+        return stage
+
+
+def _text(row: Row) -> str:
+    text: str | bytes = row[TEXT]
+    return text.decode() if isinstance(text, bytes) else text
+
+
+def _some(wrong: Sequence[str], what: str) -> str:
+    shown = ", ".join(repr(value[:40]) for value in wrong[:2])
+    return f"{len(wrong):,} {what}{'' if len(wrong) == 1 else 's'} ({shown}{', …' if len(wrong) > 2 else ''})"
+
+
+# -- the stages, with what they need ----------------------------------------------------------------------------------
+
+
+def _run(steps: Sequence[Stage], found: Candidates, notes: Sequence[str], clock: Clock) -> Ranked:
+    ranked = Ranked(np.arange(len(found)), found.scores, notes=list(notes))
+    for name, change in steps:
+        try:
+            with clock.step(name):
+                order, scores, detail = change(ranked.order, ranked.scores)
+        except RerankError as error:
+            ranked.notes.append(f"not reranked: {error}")
+            continue
+        ranked.done.append(_Done(name, ranked.order, ranked.scores, order, scores, detail))
+        ranked.order, ranked.scores = order, scores
+    return ranked
+
+
+def _multiplying(factors: Floats, detail: Detail, *, first: bool) -> Callable[[Indexes, Floats], Change]:
+    def stage(order: Indexes, scores: Floats) -> Change:
+        changed = (by_rank(order, scores) if first else scores) * factors
+        return ordered(order, changed), changed, detail
+
+    return stage
+
+
+def _reranking(rerank: Rerank, question: str, found: Candidates) -> Callable[[Indexes, Floats], Change]:
+    def stage(order: Indexes, scores: Floats) -> Change:
+        if not question.strip():
+            raise RerankError("the query is blank")
+        asked = found.rows[: rerank.top]
+        if not asked:
+            return order, scores, lambda candidate: {}
+        values = answers(rerank.model, question, [_text(row) for row in asked], rerank.timeout)
+        changed = reranked(scores, found.row, values)
+
+        def detail(candidate: int) -> dict[str, object]:
+            row = int(found.row[candidate])
+            return {"model": rerank.name, "value": float(values[row]) if row < len(values) else None}
+
+        return ordered(order, changed), changed, detail
+
+    return stage
+
+
+def _grouping(most: int, found: Candidates, given: Cursor | None) -> Callable[[Indexes, Floats], Change]:
+    def stage(order: Indexes, scores: Floats) -> Change:
+        counts = dict(zip(*(column.tolist() for column in np.unique(found.subject, return_counts=True)), strict=True))
+        together, changed = grouped(order, scores, found.subject)
+        if given is None:
+            kept = at_most(together, found.subject, lambda subject: most)
+        else:
+            fresh = [candidate for candidate in together.tolist() if found.key(candidate) not in given.keys]
+            kept = at_most(np.array(fresh, dtype=np.intp), found.subject, lambda subject: most - given.of(subject))
+        return kept, changed, lambda candidate: {"hits": counts[int(found.subject[candidate])]}
+
+    return stage

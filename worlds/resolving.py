@@ -1,0 +1,430 @@
+"""Entities by their names: which one is meant, which are alike, what is said of one."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from difflib import SequenceMatcher
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.chunkstore import ChunkStore
+from worlds.dictionary import Dictionary
+from worlds.graph.terms import RDF, to_oxigraph, to_rdflib
+from worlds.hits import SearchResults
+from worlds.profiles import words_of
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+from worlds.textquery import STOP_WORDS
+
+_SQL = statements("entities.sql")
+_QUERIES = statements("queries.sql")
+_HITS = 50  # of each search for names
+_LONGEST = 300  # characters of a name that are compared
+_COMPARED = 20  # candidates that are looked at closely
+_ALIKE = 0.8  # similarity of spelling from which on a name is a misspelt one
+_LIKELY = 0.5  # confidence of a match
+_POSSIBLE = 0.3  # confidence below which nothing matches
+_APART = 0.2  # by how much the best has to lead
+_QUERY_WORDS = 60  # of an entity's texts, that others are sought by
+
+_words = re.compile(r"\w+").findall
+Search: TypeAlias = Callable[..., SearchResults]
+
+FEATURES = ("label", "alias", "spelling", "words", "prefix", "rivals", "lead", "cosine", "context")
+"""What a confidence is made from; see `features`."""
+
+# By `python -m benchmarks.resolving`: a logistic regression on hidden, misspelt and absent names of vocabularies.
+WEIGHTS: Mapping[str, tuple[float, ...]] = {
+    "text": (2.744, 0.502, 6.250, -0.132, 0.063, -0.820, 6.957, 0.000, 1.348, -6.462),
+    "hybrid": (2.969, 0.630, 3.696, -1.273, 0.015, -0.554, 8.779, 2.297, 1.532, -5.581),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An entity that a name may mean, and why.
+
+    `confidence`, from 0 to 1, is the chance that it is meant. `kind` says how `matched`, one of its names, fits:
+    "exact" (its label), "alias", "prefix" (one begins with the other), "fuzzy" (written alike) or "semantic" (near in
+    meaning only). `score` is the likeness of spelling, `similarity` the cosine or None, `context` the share of the
+    context's words that are said of the entity; all from 0 to 1.
+    """
+
+    iri: Any
+    label: str | None
+    confidence: float
+    kind: str
+    matched: str
+    score: float
+    similarity: float | None
+    context: float
+    types: tuple[Any, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The candidate as JSON-ready values."""
+        return {**asdict(self), "iri": str(self.iri), "types": [str(kind) for kind in self.types]}
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """Whom a name means: "match", "ambiguous" (several are as likely), or "no match"."""
+
+    name: str
+    outcome: str
+    candidates: tuple[Candidate, ...]  # the likeliest first
+
+    @property
+    def best(self) -> Candidate | None:
+        """The one that is meant; None unless the outcome is "match"."""
+        return self.candidates[0] if self.outcome == "match" else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The resolution as JSON-ready values."""
+        found = [candidate.to_dict() for candidate in self.candidates]
+        return {"name": self.name, "outcome": self.outcome, "candidates": found}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A term, and the label of what it names; `label` is None for literals and what has no label."""
+
+    term: Any
+    label: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The term as in N-Triples, and the label."""
+        return {"term": str(to_oxigraph(self.term)), "label": self.label}
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """What an entity has under one predicate, or who has it there; `count` is how many there are in all."""
+
+    predicate: Any
+    label: str
+    values: tuple[Value, ...]
+    count: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The property as JSON-ready values."""
+        values = [value.to_dict() for value in self.values]
+        return {"predicate": str(self.predicate), "label": self.label, "count": self.count, "values": values}
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a world says of an entity. `properties` are its triples by predicate, `incoming` those that point to it."""
+
+    iri: Any
+    label: str | None
+    types: tuple[Value, ...]
+    description: str | None
+    properties: tuple[Property, ...]
+    incoming: tuple[Property, ...]
+
+    def __bool__(self) -> bool:
+        """Whether anything is said at all."""
+        return bool(self.types or self.properties or self.incoming)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The description as JSON-ready values."""
+        return {
+            "iri": str(self.iri),
+            "label": self.label,
+            "types": [value.to_dict() for value in self.types],
+            "description": self.description,
+            "properties": [part.to_dict() for part in self.properties],
+            "incoming": [part.to_dict() for part in self.incoming],
+        }
+
+
+@dataclass
+class _Named:
+    """An entity that has a name like the one sought."""
+
+    subject: Any
+    label: str | None
+    types: tuple[Any, ...]
+    matched: str = ""
+    role: str = "alias"
+    spelling: float = -1.0
+    similarity: float | None = None
+    context: float = 0.0
+
+    def learn(self, sought: str, text: str, role: str, similarity: float | None) -> None:
+        """Keep the name that fits best."""
+        spelling = likeness(sought, normal(text[:_LONGEST]))
+        if similarity is not None:
+            self.similarity = similarity if self.similarity is None else max(similarity, self.similarity)
+        if (spelling, role == "label", text) > (self.spelling, self.role == "label", self.matched):
+            self.matched, self.role, self.spelling = text, role, spelling
+
+
+def normal(text: str) -> str:
+    """What two spellings of a name have in common: the words in lower case, without punctuation."""
+    readable = text.encode("utf-8", "replace").decode().replace("\0", " ")
+    folded = unicodedata.normalize("NFKC", readable).casefold()
+    return " ".join(_words(folded)) or folded.strip()
+
+
+def likeness(one: str, other: str) -> float:
+    """How alike two normal names are written, from 0 to 1; 1 only where they are equal."""
+    if one == other:
+        return 1.0
+    return min(SequenceMatcher(None, one, other, autojunk=False).ratio(), 0.99)
+
+
+def overlap(one: Iterable[str], other: Iterable[str]) -> float:
+    """The share of words that two names have in common, of all their words."""
+    a, b = set(one), set(other)
+    return len(a & b) / len(a | b) if a | b else 0.0
+
+
+def features(sought: str, named: _Named, others: Sequence[_Named]) -> tuple[float, ...]:
+    """What tells a right candidate from a wrong one, in the order of `FEATURES`."""
+    found = normal(named.matched[:_LONGEST])
+    exact = named.spelling == 1.0
+    rivals = [other.spelling for other in others if other is not named]
+    return (
+        float(exact and named.role == "label"),
+        float(exact and named.role != "label"),
+        named.spelling,
+        overlap(sought.split(), found.split()),
+        float(not exact and (found.startswith(sought) or sought.startswith(found))),
+        math.log1p(sum(spelling >= named.spelling for spelling in rivals)),
+        named.spelling - max(rivals, default=0.0),
+        0.0 if named.similarity is None else max(named.similarity, 0.0),
+        named.context - max((other.context for other in others if other is not named), default=0.0),
+    )
+
+
+def confidence(values: Sequence[float], weights: Sequence[float]) -> float:
+    """The logistic function of the weighted features; the last weight stands alone."""
+    total = sum(value * weight for value, weight in zip(values, weights, strict=False)) + weights[-1]
+    return 1 / (1 + math.exp(-total))
+
+
+class Entities:
+    """Answers for the entities of one world. `search` is the world's."""
+
+    def __init__(self, connection: Connection, dictionary: Dictionary, chunks: ChunkStore, search: Search) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._chunks = chunks
+        self._search = search
+
+    # -- resolve ----------------------------------------------------------------------------------------------------
+
+    def resolve(self, name: str, *, context: str | None, types: object, graphs: object, limit: int) -> Resolution:
+        """See `World.resolve`."""
+        for what, text in (("name", name), ("context", context)):
+            if not isinstance(text, str) and not (what == "context" and text is None):
+                raise TypeError(f"{what} is a str, not {text!r}")
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+            raise ValueError(f"limit is a whole number from 1 on, not {limit!r}")
+        with self._connection.snapshot():
+            found = self.candidates(name, context=context, types=types, graphs=graphs)
+        if not found:
+            return Resolution(name, "no match", ())
+        chosen = [candidate for _, candidate in found]
+        first = chosen[0].confidence
+        second = chosen[1].confidence if len(chosen) > 1 else 0.0
+        outcome = "match"
+        if first < _POSSIBLE:
+            outcome = "no match"
+        elif first - second < _APART or first < _LIKELY:
+            outcome = "ambiguous"
+        return Resolution(name, outcome, tuple(chosen[:limit]))
+
+    def candidates(
+        self, name: str, *, context: str | None = None, types: object = None, graphs: object = None
+    ) -> list[tuple[tuple[float, ...], Candidate]]:
+        """The candidates for a name, the likeliest first, each with its features."""
+        sought = normal(name)
+        if not sought:
+            return []
+        named = self._named(name, sought, types=types, graphs=graphs)
+        ordered = sorted(named, key=lambda one: (-one.spelling, -(one.similarity or 0.0), str(one.subject)))
+        by_meaning = sorted(named, key=lambda one: -(one.similarity or 0.0))[: _COMPARED // 4]
+        close = list({id(one): one for one in (*ordered[:_COMPARED], *by_meaning)}.values())
+        self._learn_context(close, context)
+        vectors = any(one.similarity is not None for one in close)
+        weights = WEIGHTS["hybrid" if vectors else "text"]
+        found = []
+        for one in close:
+            values = features(sought, one, close)
+            found.append((values, _candidate(sought, one, confidence(values, weights))))
+        return sorted(found, key=lambda item: (-item[1].confidence, -item[1].score, str(item[1].iri)))
+
+    def _named(self, name: str, sought: str, **filters: Any) -> list[_Named]:
+        """The entities with names like the one sought, by words, by beginnings of words, and by meaning."""
+        policy = self._chunks.policy
+        predicates = policy.predicates("label", "alias")
+        phrase = '"' + sought.replace('"', " ") + '"'
+        beginnings = " OR ".join(f'"{word[:3]}"*' for word in sought.split()[:8] if len(word) > 3)
+        asked: list[tuple[str, dict[str, Any]]] = [
+            (name, {"explain": True, "fusion": "rrf"}),
+            (phrase, {"mode": "text", "syntax": "fts5"}),
+        ]
+        if beginnings:
+            asked.append((beginnings, {"mode": "text", "syntax": "fts5", "limit": 4 * _HITS, "candidates": 4 * _HITS}))
+        found: dict[Any, _Named] = {}
+        for text, options in asked:
+            for hit in self._search(text, **{"limit": _HITS, "predicates": predicates, **filters, **options}):
+                leg = (hit.explain or {}).get("vector")
+                for subject, predicate, literal, _ in hit.quads:
+                    one = found.get(subject)
+                    if one is None:
+                        one = found[subject] = _Named(subject, None, ())
+                    one.learn(sought, str(literal), policy.role(str(predicate)), None if leg is None else leg.value)
+                    if subject == hit.subject:
+                        one.label, one.types = hit.label, hit.types
+        return list(found.values())
+
+    def _learn_context(self, named: Sequence[_Named], context: str | None) -> None:
+        """What share of the context's words are said of each; and the labels and types that are missing yet."""
+        wanted = {word for word in _words((context or "").casefold()) if word not in STOP_WORDS}
+        numbers = self._dictionary.find([to_oxigraph(one.subject) for one in named])
+        policy, profiles = self._chunks.policy, self._chunks.profiles
+        labels = profiles.labels(policy, [number for number in numbers if number is not None])
+        for number, one in zip(numbers, named, strict=True):
+            if number in labels:
+                one.label = labels[number][0]
+            if wanted and number is not None:
+                said = self._words_about(number)
+                one.context = len(wanted & said) / len(wanted)
+
+    def _words_about(self, number: int) -> set[str]:
+        """The words of what is said of an entity: its texts, and the labels of what it points to."""
+        profiles = self._chunks.profiles
+        rows = profiles.quads_by("quads_of_entities", [number])
+        terms = profiles.terms(set(rows[:, 2].tolist()))
+        texts = [term.value for term in terms.values() if isinstance(term, ox.Literal)]
+        others = [other for other, term in terms.items() if other and not isinstance(term, ox.Literal)]
+        texts += [label for label, _ in profiles.labels(self._chunks.policy, others).values()]
+        return set(_words(" ".join(texts).casefold()))
+
+    # -- similar ----------------------------------------------------------------------------------------------------
+
+    def similar(self, iri: Any, *, limit: int, **options: Any) -> SearchResults:
+        """See `World.similar`."""
+        exclude = dict(options.pop("exclude", None) or {})
+        subjects = exclude.get("subjects", ())
+        others = list(subjects) if isinstance(subjects, (list, tuple, set, frozenset)) else [subjects]
+        given = {"group_by": "subject", **options, "limit": limit, "exclude": {**exclude, "subjects": [*others, iri]}}
+        number = self._dictionary.find([iri])[0]
+        rows: list[tuple[Any, ...]] = []
+        embedded = self._connection.value(_QUERIES["get_meta"], ("embedder",)) is not None
+        if number is not None and embedded and options.get("mode") != "text":
+            rows = self._connection.rows(_SQL["vectors_of_entity"], (number,))
+        if rows:
+            vectors = np.frombuffer(b"".join(blob for (blob,) in rows), dtype="<f4").reshape(len(rows), -1)
+            mean = vectors.mean(axis=0)
+            if float(np.linalg.norm(mean)) > 0:
+                return self._search("", **{**given, "mode": "vector", "vector": mean})
+        text = "" if number is None else self._words_of(number)
+        return self._search(text, **{**given, "mode": "text"})
+
+    def _words_of(self, number: int) -> str:
+        """The words of an entity's texts, as a query."""
+        rows = self._connection.rows(_SQL["texts_of_entity"], (number,))
+        texts = [text.decode() if isinstance(text, bytes) else text for (text,) in rows]
+        words = dict.fromkeys(word for text in sorted(texts, key=len) for word in _words(text))
+        return " ".join([word for word in words if word.casefold() not in STOP_WORDS][:_QUERY_WORDS])
+
+    # -- describe ---------------------------------------------------------------------------------------------------
+
+    def describe(self, iri: Any, *, limit: int) -> Description:
+        """See `World.describe`."""
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+            raise ValueError(f"limit is a whole number from 1 on, not {limit!r}")
+        with self._connection.snapshot():
+            return self._described(iri, limit)
+
+    def _described(self, iri: Any, limit: int) -> Description:
+        number = self._dictionary.find([iri])[0]
+        if number is None:
+            return Description(to_rdflib(iri), None, (), None, (), ())
+        rdf_type = self._dictionary.find([ox.NamedNode(RDF + "type")])[0]
+        own, incoming = self._groups("properties_of", number, limit), self._groups("properties_to", number, limit)
+        needed = {other for _, others, _ in (*own, *incoming) for other in others}
+        needed |= {predicate for predicate, _, _ in (*own, *incoming)} | {number}
+        terms = self._dictionary.terms(needed)
+        entities = [other for other in needed if not isinstance(terms[other], ox.Literal)]
+        labels = self._chunks.profiles.labels(self._chunks.policy, entities)
+
+        def value(other: int) -> Value:
+            return Value(to_rdflib(terms[other]), labels[other][0] if other in labels else None)
+
+        def properties(groups: list[tuple[int, list[int], int]]) -> tuple[Property, ...]:
+            return tuple(
+                Property(
+                    to_rdflib(terms[predicate]),
+                    labels[predicate][0] if predicate in labels else words_of(terms[predicate].value),
+                    tuple(map(value, others)),
+                    count,
+                )
+                for predicate, others, count in groups
+            )
+
+        types = tuple(value(other) for predicate, others, _ in own if predicate == rdf_type for other in others)
+        return Description(
+            to_rdflib(iri),
+            labels[number][0] if number in labels else None,
+            types,
+            self._description(own, terms),
+            properties([group for group in own if group[0] != rdf_type]),
+            properties(incoming),
+        )
+
+    def _groups(self, name: str, number: int, limit: int) -> list[tuple[int, list[int], int]]:
+        """(predicate, the first of the others, how many there are), by predicate."""
+        statement = _SQL[name]
+        rows = self._connection.rows(statement, statement.bind(entity=number, limit=limit))
+        groups: dict[int, tuple[list[int], int]] = {}
+        for predicate, other, count in rows:
+            groups.setdefault(predicate, ([], count))[0].append(other)
+        return [(predicate, others, count) for predicate, (others, count) in groups.items()]
+
+    def _description(self, own: Sequence[tuple[int, list[int], int]], terms: Mapping[int, Any]) -> str | None:
+        order = self._chunks.profiles.numbers(self._chunks.policy.predicates("description"))
+        texts = {predicate: [terms[other] for other in others] for predicate, others, _ in own}
+        for predicate in order:
+            for text in sorted(texts.get(predicate, ()), key=_language):
+                if isinstance(text, ox.Literal) and text.value.strip():
+                    return text.value
+        return None
+
+
+def _language(term: Any) -> int:
+    language = getattr(term, "language", None)
+    return 0 if language is None or language.startswith("en") else 1
+
+
+def _candidate(sought: str, one: _Named, chance: float) -> Candidate:
+    return Candidate(
+        iri=one.subject,
+        label=one.label,
+        confidence=chance,
+        kind=_kind(sought, one),
+        matched=one.matched,
+        score=one.spelling,
+        similarity=one.similarity,
+        context=one.context,
+        types=one.types,
+    )
+
+
+def _kind(sought: str, one: _Named) -> str:
+    found = normal(one.matched[:_LONGEST])
+    if one.spelling == 1.0:
+        return "exact" if one.role == "label" else "alias"
+    if f"{found} ".startswith(f"{sought} ") or f"{sought} ".startswith(f"{found} "):
+        return "prefix"
+    return "fuzzy" if one.spelling >= _ALIKE or one.similarity is None else "semantic"
