@@ -30,13 +30,13 @@ _SQL = statements("queries.sql")
 _HITS = statements("hits.sql")
 _PIECES = texts("search.sql")
 _FOUND = {"vector": _PIECES["vector_found"], "text": _PIECES["text_found"]}
-_COMPLETED = {"vector": _PIECES["vector_completed"], "text": _PIECES["text_completed"]}
 _SCORES = {"rrf": _PIECES["scores_rrf"], "relative": _PIECES["scores_relative"]}
 _compiled = lru_cache(compile_statement)  # there are some twenty
 
 EXACT = 1000  # vectors up to which comparing all of them is cheapest
 EXACT_WITHOUT_CODES = 4000  # the same while the codes are not in memory
 INDEX_FROM = 4_000_000  # vectors from which on the native index beats the scan of the codes
+NARROW = 10_000  # eligible chunks up to which keeping all that match is cheaper than matching twice
 INDEX_CANDIDATES = 400  # the most that the index gives, its search_l
 _THEORETICAL = {"least_similarity": -1.0, "least_relevance": 0.0}
 _DEEPER = 4  # times as long lists, where they hold too few subjects
@@ -140,11 +140,17 @@ class Search:
                 match = to_match(request.text, self._filters.policy.tokenizer) if words else _fts5(request.text)
             if match is not None or not legs:
                 values["match"] = '""' if match is None else match  # what matches nothing: a search for no words
-                ctes.append(_PIECES["text_leg"])
                 legs.append("text")
+            completed = request.fusion == "relative" and len(legs) == 2
+            narrow = completed and eligible is not None and len(eligible.chunks) <= NARROW
+            if "text" in legs:
+                ctes.append(_PIECES["text_leg_narrow" if narrow else "text_leg"])
             listed = [_FOUND[leg] for leg in legs]
-            if request.fusion == "relative" and len(legs) == 2:
-                listed += [_COMPLETED[leg] for leg in legs]
+            if completed:
+                listed += [
+                    _PIECES["vector_completed"],
+                    _PIECES["text_completed_narrow" if narrow else "text_completed"],
+                ]
             union = "\nUNION ALL\n".join(piece.strip() for piece in listed)
             ctes += [
                 f"listed AS (\n{union}\n)",
