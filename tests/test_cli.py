@@ -789,6 +789,27 @@ def test_ctrl_c_leaves_the_world_as_it_was(path: Path, many: Path, birds: Path, 
         assert json.loads(ok("stats", path, "--json"))["quads"] == 14 + 50_000
 
 
+ENDLESS = "{ ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?n ?o FILTER(?a = ?o) }"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a query cannot be stopped where nothing can be forked")
+@pytest.mark.parametrize(
+    ("verb", "text"),
+    [("sparql", f"SELECT (COUNT(*) AS ?n) {ENDLESS}"), ("update", f"INSERT {{ ?a <urn:p> ?f }} WHERE {ENDLESS}")],
+    ids=["sparql", "update"],
+)
+def test_ctrl_c_ends_a_query(path: Path, many: Path, verb: str, text: str) -> None:
+    ok("load", path, many, "--no-embed")
+    command = [sys.executable, "-m", "worlds", verb, str(path), text]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT) as child:
+        with pytest.raises(subprocess.TimeoutExpired):
+            child.communicate(timeout=4)
+        child.send_signal(signal.SIGINT)
+        out, said = child.communicate(timeout=60)
+    assert (child.returncode, out) == (130, b""), said
+    assert len(json.loads(ok("log", path, "--json"))["revisions"]) == 1
+
+
 def terminal(*args: str | Path, columns: int = 80, env: dict[str, str] | None = None) -> str:
     """What a terminal shows of a command, its escape sequences included."""
     pty = pytest.importorskip("pty", reason="terminals of POSIX")

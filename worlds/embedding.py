@@ -225,20 +225,11 @@ class Embeddings:
     ) -> None:
         """Keep what one call of the embedder gave: vectors float32 [n, d], and which rows of it are vectors."""
         keys = vector_keys(vectors)
-        codes = sign_codes(vectors)
         with self._connection.transaction():
             found = self._connection.rows(_SQL["find_vectors"], (json.dumps([key.hex() for key in keys]),))
             numbers = {keys[int(position)]: number for position, number in found if number is not None}
             following = self._connection.value(_SQL["next_vector"])
-            new_vectors: list[Row] = []
-            new_codes: list[Row] = []
-            for row, key in enumerate(keys):
-                if key not in numbers:
-                    numbers[key] = following
-                    new_vectors.append((following, key, vectors[row].astype("<f4").tobytes() if usable[row] else None))
-                    if usable[row]:
-                        new_codes.append((following, codes[row].tobytes()))
-                    following += 1
+            new_vectors, new_codes = number_vectors(keys, vectors, usable, numbers, following)
             self._connection.insert("INSERT INTO vectors (id, key, embedding)", new_vectors)
             self._connection.insert("INSERT INTO vector_codes (id, code)", new_codes)
             texts = [(digest, numbers[key]) for digest, key in zip(digests, keys, strict=True)]
@@ -267,3 +258,27 @@ class Embeddings:
         self._connection.run(_SQL["forget_retired"], (ids,))
         # Their ids lie among the old ones, so whoever keeps the codes in memory must read all of them again.
         self._connection.run(_SQL["add_to_meta"], ("vector_removals", 1))
+
+
+def number_vectors(
+    keys: list[bytes],
+    vectors: NDArray[np.float32],
+    usable: NDArray[np.bool_],
+    numbers: dict[bytes, int],
+    following: int,
+) -> tuple[list[Row], list[Row]]:
+    """Number the vectors, float32 [n, d], whose keys `numbers` lacks, from `following` on, and add them to it.
+
+    Gives the rows to store: (id, key, embedding or None) of all, (id, sign bits) of those rows that are `usable`.
+    """
+    codes = sign_codes(vectors)
+    new_vectors: list[Row] = []
+    new_codes: list[Row] = []
+    for row, key in enumerate(keys):
+        if key not in numbers:
+            numbers[key] = following
+            new_vectors.append((following, key, vectors[row].astype("<f4").tobytes() if usable[row] else None))
+            if usable[row]:
+                new_codes.append((following, codes[row].tobytes()))
+            following += 1
+    return new_vectors, new_codes

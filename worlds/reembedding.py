@@ -11,9 +11,8 @@ import json
 import numpy as np
 from numpy.typing import NDArray
 
-from worlds.codes import sign_codes
 from worlds.embedders import Embedder, checked_documents
-from worlds.embedding import Embeddings, Progress, about, reads_whole, text_digest, vector_keys
+from worlds.embedding import Embeddings, Progress, about, number_vectors, reads_whole, text_digest, vector_keys
 from worlds.errors import ConflictError, IntegrityError, ReadOnlyError
 from worlds.sql import statements, texts
 from worlds.sql.connection import Connection, Row
@@ -127,21 +126,13 @@ class Reembedding:
         usable: NDArray[np.bool_],
     ) -> int:
         """Keep what one call of the embedder gave: float32 [n, d], and which rows of it are vectors."""
-        keys, codes = vector_keys(vectors), sign_codes(vectors)
+        keys = vector_keys(vectors)
         with self._connection.transaction():
             self._check(whose)
             rows = self._connection.rows(_SQL["find_new_vectors"], (json.dumps([key.hex() for key in keys]),))
             numbers = {keys[int(position)]: number for position, number in rows}
             following = self._connection.value(_SQL["next_new_vector"])
-            new_vectors: list[Row] = []
-            new_codes: list[Row] = []
-            for row, key in enumerate(keys):
-                if key not in numbers:
-                    numbers[key] = following
-                    new_vectors.append((following, key, vectors[row].astype("<f4").tobytes() if usable[row] else None))
-                    if usable[row]:
-                        new_codes.append((following, codes[row].tobytes()))
-                    following += 1
+            new_vectors, new_codes = number_vectors(keys, vectors, usable, numbers, following)
             self._connection.insert("INSERT INTO new_vectors (id, key, embedding)", new_vectors)
             self._connection.insert("INSERT INTO new_codes (id, code)", new_codes)
             digests = [(digest, numbers[key]) for (digest, _), key in zip(part, keys, strict=True)]

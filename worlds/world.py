@@ -622,7 +622,7 @@ class World:
         """Answer a SPARQL query: SELECT gives `Solutions`, ASK a bool, CONSTRUCT and DESCRIBE `Triples`.
 
         The default graph is the default graph alone, or with `union=True` all graphs together. The world's prefixes
-        need no declaration. `bindings` gives variables their values. The first query builds the index in memory.
+        need no declaration. `bindings` gives variables their values. The first query opens or builds the index.
 
         A query from somebody who is not trusted wants limits: `timeout`, in seconds (QueryTimeout), and `max_memory`,
         in bytes, stop it wherever it is, in a process of its own that reads the index as it is now; `max_results` is

@@ -13,7 +13,7 @@ import typer
 from worlds.cli import show
 from worlds.cli.answers import ResultFormat, print_solutions
 from worlds.cli.errors import NO
-from worlds.cli.options import Command, EmbedderName, WorldPath, examples, opened
+from worlds.cli.options import INTERRUPTIBLE, Command, EmbedderName, WorldPath, examples, opened
 from worlds.cli.terminal import note, output, progress, waiting, write_json, write_utf8
 from worlds.errors import OpenError
 
@@ -287,7 +287,7 @@ def sparql(
         options: dict[str, Any] = {
             "bindings": bindings,
             "union": union,
-            "timeout": timeout,
+            "timeout": INTERRUPTIBLE if timeout is None else timeout,
             "allow_network": allow_network or False,
         }
         with progress() as bar:

@@ -66,3 +66,6 @@ def opened(path: str, *, write: bool = False, create: bool = False, embedder: st
 
     with open_world(path, embedder=embedder_of(embedder), read_only=not write, create=create) as world:
         yield world
+
+
+INTERRUPTIBLE = 30 * 86_400.0  # seconds: a query with any time limit runs in a process of its own, which Ctrl-C ends

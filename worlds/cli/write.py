@@ -11,7 +11,7 @@ import typer
 
 from worlds.cli.ask import Bindings, given_bindings, given_query
 from worlds.cli.errors import Interrupted
-from worlds.cli.options import Command, EmbedderName, Json, WorldPath, embedder_of, examples, opened
+from worlds.cli.options import INTERRUPTIBLE, Command, EmbedderName, Json, WorldPath, embedder_of, examples, opened
 from worlds.cli.terminal import counted, note, output, progress, write_json
 from worlds.errors import OpenError
 
@@ -175,7 +175,7 @@ def update(
             author=author,
             message=message,
             embed=not no_embed,
-            timeout=timeout,
+            timeout=INTERRUPTIBLE if timeout is None else timeout,
             allow_network=allow_network or False,
             allow_files=allow_files,
         )
