@@ -41,7 +41,7 @@ def set_up() -> None:
     venv.create(ENVIRONMENT, with_pip=True, clear=ENVIRONMENT.exists())
     pip = (str(PYTHON), "-m", "pip", "--disable-pip-version-check", "install", "--quiet")
     call(*pip, TORCH)
-    call(*pip, TORCH, "--editable", ".[semantic,model,dev]")
+    call(*pip, TORCH, "--editable", ".[all,docs,dev]")
     stamp.write_text(wanted)
 
 

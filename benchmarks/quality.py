@@ -46,6 +46,7 @@ from worlds.embedders import resolve_embedder
 from worlds.policy import ChunkSize
 
 DEPTH = 100  # hits that are asked for
+PROFILE = "urn:worlds:profile"
 MODES = ("text", "vector", "hybrid")
 
 
@@ -110,11 +111,11 @@ def open_world(judged: JudgedSet, policy: Mapping[str, Any], embedder: worlds.Em
 
 
 def ranking(hits: worlds.SearchResults, grouped: bool) -> list[str]:
-    """The IRIs of the hits' subjects, the first time each is found; a text may stand under several."""
+    """The IRIs of the hits' subjects, in order; a text may stand under several, a profile has one."""
     found: dict[str, None] = {}
     for hit in hits:
         found[str(hit.subject)] = None
-        if not grouped:
+        if not grouped and str(hit.predicate) != PROFILE:
             found |= {str(subject): None for subject, *_ in hit.quads if isinstance(subject, rdflib.URIRef)}
     return list(found)
 

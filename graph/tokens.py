@@ -5,6 +5,7 @@ No grammar: what reads tokens here finds its way by keywords and brackets, and l
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeAlias
@@ -18,24 +19,29 @@ _START += "\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000e
 _CHAR = rf"{_START}_0-9\u00b7\u0300-\u036f\u203f-\u2040"
 _ESCAPED = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?\#@%]"
 _CODE_POINT = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
-_TOKEN = re.compile(
-    rf"""
-      (?P<skip>[\x20\t\r\n]+|\#[^\r\n]*)
-    | (?P<iri><(?:[^<>"{{}}|^`\\\x00-\x20]|{_CODE_POINT})*>)
-    | (?P<variable>[?$][{_START}_0-9][{_CHAR}]*)
-    | (?P<blank>_:[{_START}_0-9](?:[{_CHAR}.\-]*[{_CHAR}\-])?)
-    | (?P<name>(?:[{_START}](?:[{_CHAR}.\-]*[{_CHAR}\-])?)?:
-        (?:(?:[{_START}_0-9:]|{_ESCAPED}|{_CODE_POINT})
-           (?:\.*(?:[{_CHAR}\-:]|{_ESCAPED}|{_CODE_POINT}))*)?)
-    | (?P<string>'''(?:'{{0,2}}(?:[^'\\]|\\.))*'''|\"""(?:"{{0,2}}(?:[^"\\]|\\.))*\"""
-        |'(?:[^'\\\r\n]|\\.)*'|"(?:[^"\\\r\n]|\\.)*")
-    | (?P<language>@[A-Za-z]+(?:-[A-Za-z0-9]+)*(?:--[A-Za-z]+)?)
-    | (?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+|[0-9]*\.[0-9]+|[0-9]+)
-    | (?P<word>[A-Za-z][A-Za-z0-9_]*)
-    | (?P<mark><<\(?|\)?>>|\{{\||\|\}}|\^\^|&&|\|\||[<>!]=|[^\s\w"'\\])
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+
+
+@functools.cache
+def _pattern() -> re.Pattern[str]:
+    """What matches one token; compiled when it is first wanted, which takes 20 ms."""
+    return re.compile(
+        rf"""
+          (?P<skip>[\x20\t\r\n]+|\#[^\r\n]*)
+        | (?P<iri><(?:[^<>"{{}}|^`\\\x00-\x20]|{_CODE_POINT})*>)
+        | (?P<variable>[?$][{_START}_0-9][{_CHAR}]*)
+        | (?P<blank>_:[{_START}_0-9](?:[{_CHAR}.\-]*[{_CHAR}\-])?)
+        | (?P<name>(?:[{_START}](?:[{_CHAR}.\-]*[{_CHAR}\-])?)?:
+            (?:(?:[{_START}_0-9:]|{_ESCAPED}|{_CODE_POINT})
+               (?:\.*(?:[{_CHAR}\-:]|{_ESCAPED}|{_CODE_POINT}))*)?)
+        | (?P<string>'''(?:'{{0,2}}(?:[^'\\]|\\.))*'''|\"""(?:"{{0,2}}(?:[^"\\]|\\.))*\"""
+            |'(?:[^'\\\r\n]|\\.)*'|"(?:[^"\\\r\n]|\\.)*")
+        | (?P<language>@[A-Za-z]+(?:-[A-Za-z0-9]+)*(?:--[A-Za-z]+)?)
+        | (?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+|[0-9]*\.[0-9]+|[0-9]+)
+        | (?P<word>[A-Za-z][A-Za-z0-9_]*)
+        | (?P<mark><<\(?|\)?>>|\{{\||\|\}}|\^\^|&&|\|\||[<>!]=|[^\s\w"'\\])
+        """,
+        re.VERBOSE | re.DOTALL,
+    )
 
 
 class Token(NamedTuple):
@@ -61,7 +67,7 @@ def tokenize(text: str) -> list[Token]:
 
 def scan(text: str, at: int = 0) -> Iterator[Token]:
     """The tokens from an offset on, each read when it is asked for; QueryError as for `tokenize`."""
-    match_at = _TOKEN.match
+    match_at = _pattern().match
     length = len(text)
     while at < length:
         match = match_at(text, at)

@@ -68,19 +68,26 @@ class Target(Protocol):
 
 
 def run_update(
-    text: str, target: Target, *, prefixes: Mapping[str, str], bindings: Mapping[str, Term] | None = None
+    text: str,
+    target: Target,
+    *,
+    prefixes: Mapping[str, str],
+    bindings: Mapping[str, Term] | None = None,
+    using: tuple[Sequence[GraphName], Sequence[NamedGraph]] | None = None,
 ) -> None:
     """Run a whole update request. All of it is parsed and checked before the first operation changes anything.
 
     `prefixes` work undeclared. `bindings` give variables of patterns and templates their terms; a variable that
-    does not occur is ignored. QueryError, with its place in the request, for what does not parse, is nested deeper
-    than DEEPEST, or cannot be done, and what the target raises; the target is then half changed, so its transaction
-    has to be rolled back. SILENT swallows each WorldsError of its operation, save a time limit and a damaged file.
+    does not occur is ignored. `using` has the default graphs and the named graphs of every pattern; the request may
+    then have neither USING nor WITH. QueryError, with its place in the request, for what does not parse, is nested
+    deeper than DEEPEST, or cannot be done, and what the target raises; the target is then half changed, so its
+    transaction has to be rolled back. SILENT swallows each WorldsError of its operation, save a time limit and a
+    damaged file.
     """
     if not isinstance(text, str):
         raise TypeError(f"an update is a str, not {type(text).__name__}")
     check_characters(text)
-    for operation in _Request(text, prefixes, bindings or {}).operations():
+    for operation in _Request(text, prefixes, bindings or {}, using).operations():
         try:
             operation.run(target)
         except (IntegrityError, QueryTimeout):
@@ -115,8 +122,15 @@ class _Statement(NamedTuple):
 class _Request:
     """A request while it is read: the prologue so far, and the blank node labels that may not occur again."""
 
-    def __init__(self, text: str, prefixes: Mapping[str, str], bindings: Mapping[str, Term]) -> None:
+    def __init__(
+        self,
+        text: str,
+        prefixes: Mapping[str, str],
+        bindings: Mapping[str, Term],
+        using: tuple[Sequence[GraphName], Sequence[NamedGraph]] | None = None,
+    ) -> None:
         self.text = text
+        self._using = using
         self.bindings = {name.lstrip("?$"): term for name, term in bindings.items()}
         self._namespaces = {f"{name}:": iri for name, iri in prefixes.items()}
         self._base: str | None = None
@@ -366,6 +380,11 @@ class _Request:
             default_graphs, named_graphs = [*rest[: len(using)]], [*rest[len(using) :]]
         elif with_graph is not None:
             default_graphs = [with_graph]
+        if self._using is not None:
+            if iris:
+                message = "the dataset is given with the request, so neither USING nor WITH may name another"
+                raise error_at(message, self.text, (*with_, *using, *using_named)[0].start)
+            default_graphs, named_graphs = [*self._using[0]], [*self._using[1]]
 
         read = {word: self._template(header, tokens[first : last + 1]) for word, (first, last) in blocks.items()}
         variables = list(dict.fromkeys(name for _, names in read.values() for name in names))

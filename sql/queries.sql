@@ -232,6 +232,12 @@ SELECT chunks.id, chunks.term, coalesce(chunks.text, terms.value)
 FROM chunks LEFT JOIN terms ON terms.id = chunks.term
 WHERE chunks.vector IS NULL AND chunks.id > :after ORDER BY chunks.id LIMIT :limit;
 
+-- name: count_chunks
+SELECT count(*) FROM chunks_fts_docsize;
+
+-- name: count_matches
+SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?1;
+
 -- name: count_pending
 SELECT count(*) FROM chunks WHERE vector IS NULL AND id > :after;
 
@@ -319,6 +325,9 @@ FROM json_each(:ids_json) AS sought CROSS JOIN quads ON quads.object = sought.va
 SELECT terms.id, terms.value,
        CASE WHEN terms.language IS NOT NULL THEN NULL WHEN terms.datatype = :markdown THEN 'markdown' ELSE 'text' END
 FROM json_each(:ids_json) AS sought CROSS JOIN terms ON terms.id = sought.value;
+
+-- name: count_vectors_up_to
+SELECT count(*) FROM (SELECT 1 FROM vectors LIMIT ?1);
 
 -- name: find_vector_index
 SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'vectors_embedding';

@@ -72,6 +72,23 @@ SELECT chunk, NULL AS vector_rank, NULL AS similarity, NULL AS text_rank, bm25
 FROM all_texts
 WHERE chunk IN (SELECT chunk FROM vector_matches EXCEPT SELECT chunk FROM text_matches)
 
+-- name: coverage
+-- From :terms_json, (term, inverse document frequency): the square root of the share that the best text has of their sum.
+coverage (factor) AS MATERIALIZED (
+    SELECT coalesce(sqrt(sum(weight * held) / nullif(sum(weight), 0)), 1)
+    FROM (
+        SELECT value ->> 1 AS weight, EXISTS (
+            SELECT 1 FROM chunks_fts
+            WHERE chunks_fts MATCH (value ->> 0) AND rowid = (SELECT chunk FROM text_matches WHERE rank = 1)
+        ) AS held
+        FROM json_each(:terms_json)
+    )
+)
+
+-- name: coverage_alone
+-- There is nothing beside the words, or the other way round.
+coverage (factor) AS (SELECT 1.0)
+
 -- name: found
 found AS (
     SELECT chunk, max(vector_rank) AS vector_rank, max(similarity) AS similarity,
@@ -88,18 +105,20 @@ scores AS (
 
 -- name: scores_relative
 -- The least value gives 0, the best 1, so do values that are all equal. The least is that of all that were found, where
--- what has none of the words counts as 0, or what is given as :least_similarity and :least_relevance.
+-- what has none of the words counts as 0, or what is given as :least_similarity and :least_relevance. Words count as much
+-- as the best text holds of the question.
 scores AS (
     SELECT chunk, vector_rank, similarity, text_rank, bm25,
            CASE WHEN similarity IS NULL THEN NULL
                 ELSE :vector_weight * coalesce((similarity - low) / nullif(high - low, 0), 1) END AS vector_score,
            CASE WHEN bm25 IS NULL THEN NULL
-                ELSE :text_weight * coalesce((worst - bm25) / nullif(worst - best, 0), 1) END AS text_score
+                ELSE :text_weight * coverage.factor * coalesce((worst - bm25) / nullif(worst - best, 0), 1)
+           END AS text_score
     FROM (
         SELECT *, max(similarity) OVER () AS high, coalesce(:least_similarity, min(similarity) OVER ()) AS low,
                min(bm25) OVER () AS best, coalesce(-:least_relevance, max(coalesce(bm25, 0)) OVER ()) AS worst
         FROM found
-    )
+    ) CROSS JOIN coverage
 )
 
 -- name: fused

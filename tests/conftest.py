@@ -11,6 +11,7 @@ from hypothesis import settings
 
 import worlds
 from tests.embedder import HashingEmbedder
+from worlds.settings import CONFIG, SETTINGS
 
 # The default run always tries the same examples; --long tries new and more ones.
 settings.register_profile("base", deadline=None, print_blob=True, report_multiple_bugs=False)
@@ -27,6 +28,10 @@ def pytest_configure(config: pytest.Config) -> None:
     # No test reads or fills the user's cache of exported models; xdist's workers share what the first process set.
     if "PYTEST_XDIST_WORKER" not in os.environ:
         os.environ["WORLDS_CACHE"] = tempfile.mkdtemp(prefix="worlds-cache-")
+        # Nor is any test changed by the settings of whoever runs it.
+        os.environ["XDG_CONFIG_HOME"] = os.environ["WORLDS_CACHE"]
+        for name in (CONFIG, *(setting.variable for setting in SETTINGS.values())):
+            os.environ.pop(name, None)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -150,7 +151,8 @@ class Oracle:
                 if quad.predicate.value not in self.policy.exclude
             ]
             size = min(sizes, key=lambda size: size.max_chars)
-            for start, end in chunk_spans(literal.value, max_chars=size.max_chars, overlap=size.overlap):
+            text, most, overlap = literal.value, size.max_chars, size.overlap
+            for start, end in chunk_spans(text, max_chars=most, overlap=overlap, max_tokens=370):
                 chunks.append(Chunk(literal, start, end))
         return sorted(chunks, key=lambda chunk: (str(chunk.literal), chunk.start))
 
@@ -236,6 +238,16 @@ class Oracle:
         """SQLite's BM25, lower is better, of every chunk that matches the FTS5 expression."""
         rows = self._full_text.rows("SELECT rowid, bm25(texts) FROM texts WHERE texts MATCH ?1", (match,))
         return {self.chunks[number]: score for number, score in rows}
+
+    def coverage(self, match: str, chunk: Chunk) -> float:
+        """The square root of what a chunk holds of the terms of a match, by their inverse document frequencies."""
+        held = asked = 0.0
+        for term in re.findall(r'"[^"]*"\*?', match):
+            holding = self.bm25(term)
+            weight = max(math.log((len(self.chunks) - len(holding) + 0.5) / (len(holding) + 0.5)), 0)
+            asked += weight
+            held += weight if chunk in holding else 0.0
+        return math.sqrt(held / asked) if asked else 1.0
 
 
 @lru_cache(maxsize=20_000)
@@ -353,7 +365,8 @@ def _by_value(
             bounds = []
             for low, high in ((max(wide[0], narrow[0]), wide[1]), (wide[0], narrow[1])):
                 bounds.append(((values[chunk] - low) / (high - low), 4 * slack / (high - low)))
-            found[chunk] = (weight * (bounds[0][0] - bounds[0][1]), weight * (bounds[1][0] + bounds[1][1]))
+            least_, most = bounds[0][0] - bounds[0][1], bounds[1][0] + bounds[1][1]
+            found[chunk] = (weight * least_, weight * most)
     return found
 
 
@@ -379,6 +392,7 @@ def expect(
     text leg searched, None without that leg.
     """
     depth = max(candidates or 100, limit)
+    both = query is not None and match is not None and fusion == "relative"
     weights = {"vector": 1.0, "text": 1.0, **(weights or {})}
     ids = chunk_ids(world)
     assert set(ids) == set(oracle.chunks)
@@ -397,18 +411,21 @@ def expect(
 
     possible = {chunk for found in ranks.values() for chunk, rank in found.items() if rank.first <= depth}
     certain = {chunk for found in ranks.values() for chunk, rank in found.items() if rank.last <= depth}
-    both = query is not None and match is not None and fusion == "relative"
     gifts: dict[str, Gifts] = {}
     for name, (values, near, down) in legs.items():
         if fusion == "rrf":
             gifts[name] = _by_rank(ranks[name], k=k, weight=weights[name], depth=depth)
             continue
+        factor = 1.0
+        if name == "text" and both and ranks[name]:  # words count as much as the best text holds of them
+            best = min(ranks[name], key=lambda chunk: (ranks["text"][chunk].first, ids[chunk]))
+            factor = oracle.coverage(match or "", best)
         gifts[name] = _by_value(
             values if down else {chunk: -value for chunk, value in values.items()},
             certain,
             possible,
             near,
-            weight=weights[name],
+            weight=weights[name] * factor,
             missing=0.0 if name == "text" else None,
             least=None if normalise == "minmax" else -1.0 if name == "vector" else 0.0,
         )

@@ -68,8 +68,19 @@ def test_chunks_end_with_sentences() -> None:
 
 
 def test_chunks_are_about_as_long_as_asked() -> None:
-    found = chunks(sentences(100), max_tokens=512)
-    assert all(850 <= len(chunk) <= 1000 for chunk in found[:-1])
+    found = chunks(sentences(200), max_tokens=512)
+    assert len(found) > 8
+    assert all(1100 <= len(chunk) <= 1300 for chunk in found[:-1])
+
+
+def test_a_text_of_a_few_chunks_is_cut_into_even_ones() -> None:
+    for count in range(30, 120, 7):
+        text = sentences(count)
+        sizes = [len(chunk) for chunk in chunks(text, max_tokens=512)]
+        if len(sizes) <= 6:
+            assert min(sizes) > 0.7 * max(sizes), f"{count} sentences have no short rest"
+        greedy = -(-(len(text) - 200) // 1100)  # what 1,300 characters with 200 repeated need at least
+        assert len(sizes) <= greedy + 1
 
 
 def test_the_overlap_is_whole_sentences() -> None:
@@ -128,7 +139,7 @@ def test_a_sentence_that_is_too_long_is_cut_between_words_and_repeats_words() ->
 
 
 def test_a_word_that_is_too_long_is_cut_anywhere() -> None:
-    spans = chunk_spans("x" * 5000, overlap=0, max_tokens=100_000)
+    spans = chunk_spans("x" * 5000, max_chars=1000, overlap=0, max_tokens=100_000)
     assert spans == [(start, start + 1000) for start in range(0, 5000, 1000)]
 
 

@@ -128,7 +128,7 @@ def test_version() -> None:
 
 
 def test_completion_is_offered() -> None:
-    shown = process(env={"_WORLDS_COMPLETE": "complete_bash", "COMP_WORDS": "worlds se", "COMP_CWORD": "1"})
+    shown = process(env={"_WORLDS_COMPLETE": "complete_bash", "COMP_WORDS": "worlds sea", "COMP_CWORD": "1"})
     assert shown.stdout.split() == [b"search"]
 
 

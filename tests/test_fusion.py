@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -106,3 +107,22 @@ def test_a_floor_of_similarity(world: World) -> None:
     assert parts(hits, "vector")["kite kite hill"] is None, "but has nothing of its similarity"
     assert scores(hits)["heron"] == pytest.approx(0)
     assert len(world.search("kite", mode="vector", min_similarity=0.95)) == 0
+
+
+def test_words_count_beside_vectors_as_much_as_the_best_text_holds_of_them() -> None:
+    with worlds.open(embedder=Known()) as world:
+        world.add([(f"urn:{number}", P, f'"{text}"') for number, text in enumerate(COSINES)])
+        world.add([(f"urn:other{number}", P, f'"pine"@x-{number}') for number in range(20)])
+        only = parts(world.search("kite", explain=True), "text")
+        assert only["kite"].contribution == pytest.approx(1), "the best text holds the only word"
+        some = parts(world.search("kite eagle falcon osprey hill", explain=True), "text")
+        # 25 texts, of which 3 have "kite", 1 has "hill", and none the others.
+        weights = {count: math.log((25 - count + 0.5) / (count + 0.5)) for count in (0, 1, 3)}
+        share = (weights[3] + weights[1]) / (weights[3] + weights[1] + 3 * weights[0])
+        assert some["kite kite hill"].contribution == pytest.approx(math.sqrt(share))
+        ratio = some["kite"].value / some["kite kite hill"].value
+        assert some["kite"].contribution == pytest.approx(math.sqrt(share) * ratio)
+        alone = parts(world.search("kite eagle falcon osprey hill", explain=True, mode="text"), "text")
+        assert alone["kite kite hill"].contribution == pytest.approx(1)
+        by_ranks = parts(world.search("kite eagle falcon osprey hill", explain=True, fusion="rrf"), "text")
+        assert by_ranks["kite kite hill"].contribution == pytest.approx(1 / 61)

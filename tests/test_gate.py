@@ -818,16 +818,16 @@ def test_a_literal_takes_the_smallest_size_of_its_predicates(world: World) -> No
         return max(len(chunk.text) for chunk in chunks_held(world))
 
     world.add([(iri("s"), iri("long"), text)])
-    assert longest() > 600
+    assert longest() > 500
     world.add([(iri("s"), iri("short"), text)])
     assert longest() <= 100
     assert world.stats().pending == 0
     world.remove([(iri("s"), iri("short"), text)])
-    assert longest() > 600
+    assert longest() > 500
     with rolled_back(world):
         world.add([(iri("s"), iri("short"), text)])
         assert longest() <= 100
-    assert longest() > 600
+    assert longest() > 500
     world.policy = TextPolicy(sizes={EX + "long": ChunkSize(200, 0)})
     assert longest() <= 200
     assert problems(world) == []

@@ -30,6 +30,9 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
+RUN = {"python", "pycon", "console"}  # languages of blocks that the tests run
+SHOWN = {"html", "http", "json", "jsonc", "sh", "sparql", "text", "toml", "yaml"}
+
 
 @dataclass(frozen=True)
 class Block:
@@ -141,6 +144,25 @@ def test_the_other_commands_shown_are_known() -> None:
             assert command[0] in ("worlds", "pip"), block
 
 
+def test_the_commands_that_only_are_shown_have_these_options() -> None:
+    """What waits for clients, or goes through a pipe, does not run here; but its commands and options exist."""
+    shown = [
+        (block, words)
+        for block in blocks("sh")
+        for line in re.split(r"[|;&]+|\n|\$\(", block.content.replace("\\\n", " "))
+        if (words := shlex.split(line.replace("'", " ").replace('"', " "), comments=True))[:1] == ["worlds"]
+    ]
+    assert shown
+    for block, (_, *words) in shown:
+        command = typer.main.get_command(app)
+        while words and (inner := getattr(command, "commands", {}).get(words[0])):
+            command, words = inner, words[1:]
+        assert not hasattr(command, "commands"), f"{block}: there is no command {words[:1]}"
+        options = {option for param in command.params for option in (*param.opts, *param.secondary_opts)}
+        used = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
+        assert used <= options | {"--help"}, block
+
+
 def test_torch_is_pinned_as_in_the_set_up() -> None:
     torch = runpy.run_path(str(ROOT / "dev.py"))["TORCH"]
     assert [line for block in blocks("console") for line in block.content.splitlines() if torch in line]
@@ -154,7 +176,11 @@ def test_an_example_runs_without_a_model(example: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.model
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda file: file.name)
+@pytest.mark.parametrize(
+    "example",
+    [pytest.param(file, marks=[] if file.stem == "quickstart" else pytest.mark.long) for file in EXAMPLES],
+    ids=lambda file: file.name,
+)
 def test_an_example_runs_with_the_model(example: Path, tmp_path: Path) -> None:
     if reason := reason_without():
         pytest.skip(reason)
@@ -178,7 +204,7 @@ def text_of(name: str) -> str:
 def test_every_block_says_its_language() -> None:
     for file in DOCUMENTS:
         fences = re.findall(r"^```(\w*)$", file.read_text("utf-8"), flags=re.MULTILINE)
-        assert set(fences[::2]) <= {"python", "pycon", "console", "sparql", "text"}, file
+        assert set(fences[::2]) <= RUN | SHOWN, file
         assert set(fences[1::2]) <= {""}, file
 
 
@@ -190,8 +216,9 @@ def test_every_link_leads_somewhere() -> None:
                 continue
             linked = file.parent / path if path else file
             assert linked.is_file(), f"{file.name}: {target}"
-            headings = re.findall(r"^#+ (.+)$", linked.read_text("utf-8"), flags=re.MULTILINE)
-            assert not anchor or anchor in {heading.lower().replace(" ", "-") for heading in headings}, target
+            if anchor:
+                headings = re.findall(r"^#+ (.+)$", linked.read_text("utf-8"), flags=re.MULTILINE)
+                assert anchor in {heading.lower().replace(" ", "-") for heading in headings}, target
 
 
 def test_the_readme_names_every_folder() -> None:

@@ -433,7 +433,20 @@ USE TEMP B-TREE FOR ORDER BY
 """
 LISTED = f"CO-ROUTINE listed\nCOMPOUND QUERY\nLEFT-MOST SUBQUERY\n{BY_VECTORS}\nUNION ALL\n{BY_WORDS}"
 RANKS = f"CO-ROUTINE fused\nMATERIALIZE weighed\nCO-ROUTINE found\n{LISTED}SCAN listed{FUSED.format(normalised='')}"
-NORMALISED = FUSED.format(normalised="SCAN (subquery)\nSCAN (subquery)")
+ALONE = FUSED.format(
+    normalised="SCAN (subquery)\nMATERIALIZE coverage\nSCAN CONSTANT ROW\nSCAN (subquery)\nSCAN coverage"
+)
+# Of each term, whether one text has it: a search for that row alone.
+COVERED = """
+SCAN json_each VIRTUAL TABLE INDEX 1:
+CORRELATED SCALAR SUBQUERY
+SCAN chunks_fts VIRTUAL TABLE INDEX 0:=M1
+SCALAR SUBQUERY
+BLOOM FILTER ON text_matches (rank=?)
+SEARCH text_matches USING AUTOMATIC PARTIAL COVERING INDEX (rank=?)
+REUSE SUBQUERY
+"""
+NORMALISED = ALONE.replace("SCAN CONSTANT ROW\n", COVERED)
 VALUES = "CO-ROUTINE fused\nMATERIALIZE weighed\nCO-ROUTINE (subquery)\nCO-ROUTINE (subquery)\nCO-ROUTINE found\n"
 BOTH = f"{VALUES}{LISTED}{COMPLETED}SCAN listed{NORMALISED}"
 # With few eligible chunks, the text index is read once.
@@ -461,8 +474,8 @@ INDEX = "SCAN vector_top_k VIRTUAL TABLE INDEX 1:"
         ({"plan": "codes", "languages": "de", "boost": "2 ?subject ?p ?o"}, ONCE.format(candidates=GIVEN)),
         ({"plan": "index"}, BOTH.format(candidates=INDEX)),
         ({"plan": "exact", "fusion": "rrf"}, RANKS.format(candidates=GIVEN)),
-        ({"mode": "text"}, VALUES + BY_WORDS + NORMALISED),
-        ({"mode": "vector"}, VALUES + BY_VECTORS.format(candidates=GIVEN) + NORMALISED),
+        ({"mode": "text"}, VALUES + BY_WORDS + ALONE),
+        ({"mode": "vector"}, VALUES + BY_VECTORS.format(candidates=GIVEN) + ALONE),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",
 )

@@ -116,7 +116,7 @@ Row = dict[str, Any]
 def reference(known: Known, question: str, options: dict[str, Any], fusion: dict[str, Any]) -> list[tuple[int, str]]:
     """The chunk, subject and score of each hit, worked out one by one from the fused list."""
     rows: list[Row] = []
-    for place, hit in enumerate(known.everything(question, **fusion)):
+    for place, hit in enumerate(known.everything(question, explain=True, **fusion)):
         subjects = list(dict.fromkeys(str(quad[0]) for quad in hit.quads))
         for group in [[subject] for subject in subjects] if "group_by" in options else [subjects]:
             predicates = {str(quad[1]) for quad in hit.quads if str(quad[0]) in group}
@@ -201,11 +201,21 @@ def alike(known: Known, one: Hit, other: Hit) -> float:
     return len(mine & theirs) / len(mine | theirs)
 
 
+def words_share(hit: Hit) -> float:
+    """Which share of a fused score the words gave."""
+    assert hit.explain is not None
+    given = {name: leg.contribution for name, leg in hit.explain.items()}
+    return given["text"] / sum(given.values()) if given.get("text") else 0.0
+
+
 def group_slowly(rows: list[Row], most: int) -> list[Row]:
     groups: dict[str, list[Row]] = {}
     for row in sorted(rows, key=lambda row: -row["score"]):
         groups.setdefault(row["subjects"][0], []).append(row)
-    totals = {subject: sum(row["score"] / 2**n for n, row in enumerate(group)) for subject, group in groups.items()}
+    totals = {
+        subject: sum(row["score"] * (words_share(row["hit"]) if n else 1) / 2**n for n, row in enumerate(group))
+        for subject, group in groups.items()
+    }
     found = []
     for subject in sorted(groups, key=lambda subject: -totals[subject]):
         for row in groups[subject][:most]:

@@ -10,32 +10,39 @@ index. Quads, chunks and full-text change in one transaction; a vector that is s
     'red kite'
 """
 
-from worlds.embedders import (
-    Embedder,
-    FallbackEmbedder,
-    OnnxEmbedder,
-    OpenAIEmbedder,
-    SentenceTransformerEmbedder,
-)
-from worlds.errors import (
-    ConflictError,
-    EmbedderError,
-    FilterError,
-    IntegrityError,
-    OpenError,
-    ParseError,
-    QueryError,
-    QueryTimeout,
-    ReadOnlyError,
-    SchemaError,
-    WorldsError,
-)
-from worlds.gate import Change
-from worlds.graph.results import Solutions, Triples
-from worlds.history import Diff, Entry, Past, Retention
-from worlds.hits import Hit, SearchResults
-from worlds.policy import ChunkSize, TextPolicy
-from worlds.world import World, open
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from worlds.embedders import (
+        Embedder,
+        FallbackEmbedder,
+        OnnxEmbedder,
+        OpenAIEmbedder,
+        SentenceTransformerEmbedder,
+    )
+    from worlds.errors import (
+        ConflictError,
+        EmbedderError,
+        FilterError,
+        IntegrityError,
+        OpenError,
+        ParseError,
+        QueryError,
+        QueryTimeout,
+        ReadOnlyError,
+        SchemaError,
+        WorldsError,
+    )
+    from worlds.gate import Change
+    from worlds.graph.results import Solutions, Triples
+    from worlds.history import Diff, Entry, Past, Retention
+    from worlds.hits import Hit, SearchResults
+    from worlds.policy import ChunkSize, TextPolicy
+    from worlds.schema import Schema
+    from worlds.world import World, open
 
 __all__ = [
     "Change",
@@ -58,6 +65,7 @@ __all__ = [
     "QueryTimeout",
     "ReadOnlyError",
     "Retention",
+    "Schema",
     "SchemaError",
     "SearchResults",
     "SentenceTransformerEmbedder",
@@ -68,3 +76,36 @@ __all__ = [
     "WorldsError",
     "open",
 ]
+
+_HOMES = {
+    "worlds.embedders": "Embedder FallbackEmbedder OnnxEmbedder OpenAIEmbedder SentenceTransformerEmbedder",
+    "worlds.errors": "ConflictError EmbedderError FilterError IntegrityError OpenError ParseError QueryError "
+    "QueryTimeout ReadOnlyError SchemaError WorldsError",
+    "worlds.gate": "Change",
+    "worlds.graph.results": "Solutions Triples",
+    "worlds.history": "Diff Entry Past Retention",
+    "worlds.hits": "Hit SearchResults",
+    "worlds.policy": "ChunkSize TextPolicy",
+    "worlds.schema": "Schema",
+    "worlds.world": "World open",
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+if not TYPE_CHECKING:  # for a type checker there are no other names than those above
+
+    def __getattr__(name: str) -> Any:
+        """A public name, or a module of this package, imported when it is first asked for."""
+        if name in _HOME:
+            value = getattr(importlib.import_module(_HOME[name]), name)
+            globals()[name] = value
+            return value
+        if not name.startswith("_"):
+            try:
+                return importlib.import_module(f"{__name__}.{name}")
+            except ModuleNotFoundError as error:
+                if error.name != f"{__name__}.{name}":
+                    raise
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

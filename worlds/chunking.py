@@ -102,13 +102,15 @@ _line_ends = re.compile(r"\S[^\S\r\n]*[\r\n]").finditer
 # max_chars is far beyond what max_tokens allows.
 _MOST_CHARS_A_TOKEN = 16
 _HARD_BREAKS = ("  ", "\\", "  \r", "\\\r")  # before a line feed, in Markdown
+_EVENED = 8  # chunks up to which a text is cut into even ones
+_SLACK = (1.05, 1.15, 1.3)  # how far the longest of even chunks may exceed their mean, tried in turn
 _LONGEST_SEQUENCE = 32  # of combining characters that are kept together
 
 
 def chunk_spans(
     text: str,
     *,
-    max_chars: int = 1000,
+    max_chars: int = 1300,
     overlap: int = 200,
     max_tokens: int = 256,
     count_tokens: Callable[[str], int] = estimate_tokens,
@@ -124,8 +126,8 @@ def chunk_spans(
 
     A chunk begins with the last whole sentences of the one before, as far as they fit into `overlap`
     characters (of a chunk shorter than `max_chars` the same share, and never more than half); where a
-    sentence was cut, with its last words. Time is linear in the text; `count_tokens` is called a few times
-    for each chunk.
+    sentence was cut, with its last words. A text of a few chunks is cut into even ones, for a short rest would
+    rank above better texts. Time is linear in the text; `count_tokens` is called a few times for each chunk.
 
     In Markdown (`format` None: in what looks like it), a chunk ends with a section where it can, else with a
     block if that fills three quarters of it, else with a sentence. A heading begins a chunk, unless the sections
@@ -153,8 +155,11 @@ def chunk_spans(
         return [(0, length)]
     if (length <= max_chars or len(text.strip()) <= max_chars) and count_tokens(text) <= max_tokens:
         return [(0, length)]
-    markdown = format == "markdown" or (format is None and looks_like_markdown(text))
-    return (_MarkdownCutter if markdown else _Cutter)(text, max_chars, overlap, max_tokens, count_tokens).spans()
+    if format == "markdown" or (format is None and looks_like_markdown(text)):
+        return _MarkdownCutter(text, max_chars, overlap, max_tokens, count_tokens).spans()
+    cutter = _Cutter(text, max_chars, overlap, max_tokens, count_tokens)
+    spans = cutter.spans()
+    return _evened(cutter, spans) if 1 < len(spans) <= _EVENED else spans
 
 
 class _Cutter:
@@ -184,6 +189,11 @@ class _Cutter:
             fresh = self._content_from(end)
             start = self._repeated(start, end, sentences) or fresh
         return spans
+
+    def tears(self, spans: list[tuple[int, int]]) -> bool:
+        """Whether any of the spans ends within a sentence."""
+        ends = {self._without_blanks(found.end()) for found in _sentence_ends(self.text)} | {self.stop}
+        return any(end not in ends for _, end in spans)
 
     def _content_from(self, position: int) -> int:
         found = _content(self.text, position)
@@ -270,6 +280,21 @@ class _Cutter:
         while first < end and _joins(self.text, first):
             first += 1
         return first if first < end else None
+
+
+def _evened(cutter: _Cutter, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """As many spans of like length, if that tears no sentence; else the spans as they are."""
+    longest = max(end - start for start, end in spans)
+    mean = sum(end - start for start, end in spans) / len(spans)
+    for slack in _SLACK:
+        size = max(int(mean * slack), 1)
+        if size >= longest:
+            break
+        cutter.max_reach = cutter.reach = size
+        even = cutter.spans()
+        if len(even) <= len(spans) and not cutter.tears(even):
+            return even
+    return spans
 
 
 class _MarkdownCutter(_Cutter):

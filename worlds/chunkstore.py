@@ -18,12 +18,15 @@ from worlds.policy import ChunkSize, TextPolicy
 from worlds.profiles import Profile, Profiles, term_of
 from worlds.quads import read_quads
 from worlds.segmentation import segment
-from worlds.sql import schema, statements
+from worlds.sql import schema, statements, texts
 from worlds.sql.connection import Connection
 
 _SQL = statements("queries.sql")
 _ENTITIES = statements("entities.sql")
+_VECTORS = texts("vectors.sql")
 _BATCH = 5000
+_SMALL = 64  # vectors up to which the native index is built anew with every removal, which takes some milliseconds
+_RENEWED = 1000  # vectors up to which it is when a quarter of them was removed
 _BULK = 20_000  # literals from which on indexing them at once pays
 _FULL_TEXT = re.compile(
     r"^(?:CREATE VIEW indexed_texts|CREATE VIRTUAL TABLE chunks_fts|INSERT INTO chunks_fts)[^;]*;", re.MULTILINE
@@ -33,7 +36,7 @@ _TOKENIZERS = {  # beside that of the schema
     "unicode": "unicode61 remove_diacritics 2 categories 'L* N* Co M*'",
     "trigram": "trigram remove_diacritics 1",
 }
-_READABLE_TOKENS = 256  # what the smallest common embedding models read
+_READABLE_TOKENS = 370  # by the estimate: English prose of 256, which the smallest common embedding models read
 
 
 Format = Literal["text", "markdown"]
@@ -347,6 +350,18 @@ class ChunkStore:
                 self._connection.run(_SQL[name], (ids,))
         if gone:
             self._connection.run(_SQL["add_to_meta"], ("vector_removals", len(gone)))
+            self._renew_index(len(gone))
+
+    def _renew_index(self, removed: int) -> None:
+        """Build the native index of a small world anew: with every vector that goes, its graph loses edges."""
+        count = self._connection.value(_SQL["count_vectors_up_to"], (_RENEWED + 1,))
+        if count > _RENEWED or self._connection.row(_SQL["find_vector_index"]) is None:
+            return
+        removals = self._connection.value(_SQL["get_meta"], ("vector_removals",))
+        share = count // 4 + 1
+        if count <= _SMALL or removals // share > (removals - removed) // share:
+            self._connection.script(_VECTORS["drop_vector_index"])
+            self._connection.run(_VECTORS["create_vector_index"])
 
 
 def _precedence(size: ChunkSize) -> tuple[int, str]:

@@ -24,7 +24,7 @@ class Fields:
     def values(self, request: Request) -> dict[str, object]:
         """The parameters of the search's statement that predicates give."""
         policy = self._filters.policy
-        weights = {role: float(policy.weights.get(role, 1.0)) for role in ROLES}
+        weights = {role: policy.weight(role) for role in ROLES}
         weighed = any(weight != 1 for weight in weights.values())
         labels = self._ids(policy.predicates("label"))
         asked = spellings(request.text) if request.syntax == "words" and labels else []

@@ -16,7 +16,7 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from numbers import Integral, Real
-from typing import Any, BinaryIO, TypeAlias, overload
+from typing import Any, BinaryIO, NoReturn, TypeAlias, overload
 
 import numpy as np
 import pyoxigraph as ox
@@ -24,12 +24,13 @@ from numpy.typing import NDArray
 
 from worlds import maintenance
 from worlds.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, GraphName, Ids, Interner
-from worlds.errors import ConflictError, ParseError, WorldsError
+from worlds.errors import ConflictError, ParseError, QueryError, WorldsError
 from worlds.forms import Forms
 from worlds.graph.evaluation import evaluate
 from worlds.graph.given import as_given
 from worlds.graph.patches import Row, read_patch, write_patch
 from worlds.graph.results import Solutions, Triples
+from worlds.graph.service import mentions_search, rewrite
 from worlds.graph.sources import sources
 from worlds.graph.terms import format_term, to_object, to_rdflib
 from worlds.quads import NO_QUADS, difference, find_quads
@@ -153,6 +154,18 @@ class Diff:
         return "".join(self.pieces())
 
 
+class _NoSearch:
+    """What a query of the past that searches meets."""
+
+    def select(self, *_: object) -> NoReturn:
+        raise QueryError(
+            "a search sees only the present: revisions of the past have no full-text index and no vectors; ask "
+            "World.query, or leave the search out"
+        )
+
+    search = similarity = select
+
+
 class Past:
     """The world as it was after a revision. It has no verbs that write, and later writes do not change it."""
 
@@ -228,8 +241,10 @@ class Past:
     ) -> Solutions | Triples | bool:
         """Answer a SPARQL query, as `World.query` does. The first one reads the past into an index in memory.
 
-        The past has no full-text index and no vectors, so it cannot be searched.
+        The past has no full-text index and no vectors: a query that searches it is a QueryError.
         """
+        if isinstance(query, str) and mentions_search(query):
+            rewrite(query, prefixes=self._prefixes, searcher=_NoSearch())  # raises where there is a search
         values = {name: to_object(value, prefixes=self._prefixes) for name, value in (bindings or {}).items()}
         with self._history.connection.lock:
             if self._index is None:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
+from worlds.facets import Facets, count_facets
 from worlds.graph.terms import to_oxigraph, to_rdflib
 from worlds.segmentation import unsegment
 
@@ -177,6 +178,11 @@ class SearchResults(Sequence[Hit]):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "cursor": self.cursor, "_following": None}
+
+    @cached_property
+    def facets(self) -> Facets:
+        """How many of these hits have each type, predicate, graph and language."""
+        return count_facets(self)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -271,14 +271,14 @@ def _sorted(blocks: list[Ids]) -> Iterator[Ids]:
 def _replacing(name: str, world: str) -> Iterator[IO[bytes]]:
     """A file that takes the place of `name` when the block ends, and is gone if the block raises.
 
-    What is no regular file (a pipe, /dev/stdout) is written to as it is.
+    What is no regular file (a pipe), and what is below /dev, such as /dev/stdout, is written to as it is.
     """
-    final = Path(os.path.realpath(name))
+    given, final = Path(name), Path(os.path.realpath(name))  # of /dev/stdout, a pipe's real path is none
     if world != ":memory:" and str(final) in {os.path.realpath(world + end) for end in ("", "-wal", "-shm")}:
         raise ValueError(f"{name} is the world itself; choose another name for the export")
     try:
-        if final.exists() and not final.is_file():
-            with final.open("wb") as out:  # a folder raises, as it should
+        if given.exists() and (not given.is_file() or given.is_relative_to("/dev")):
+            with given.open("ab") as out:  # a folder raises, as it should
                 yield out
             return
         draft = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
@@ -293,6 +293,8 @@ def _replacing(name: str, world: str) -> Iterator[IO[bytes]]:
         except BaseException:
             draft.unlink(missing_ok=True)
             raise
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise OpenError(f"{name} cannot be written: {error.strerror or error}") from error
 

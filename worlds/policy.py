@@ -15,6 +15,7 @@ from worlds.markdown import MARKDOWN
 
 TOKENIZERS = ("porter", "unicode", "trigram")
 ROLES = ("label", "alias", "description", "other")
+_TOLD_ELSEWHERE = 0.3  # the default weight of a text that stands in its entity's profile, too
 
 _RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 _SKOS = "http://www.w3.org/2004/02/skos/core#"
@@ -70,7 +71,7 @@ class ChunkSize:
     of the datatype text/markdown is Markdown, and so is a language-tagged one that looks like it.
     """
 
-    max_chars: int = 1000
+    max_chars: int = 1300
     overlap: int = 200
     format: Literal["text", "markdown"] | None = None
 
@@ -95,7 +96,8 @@ class TextPolicy:
     blank texts never are. IRIs are absolute. A literal under several predicates of different sizes takes the smallest.
 
     `roles` says what predicates mean, over the `DEFAULT_ROLES`: "label", "alias", "description" or "other".
-    `weights` maps roles to numbers: what a hit's score is multiplied by, 1 where nothing is said.
+    `weights` maps roles to numbers: what a hit's score is multiplied by. Where nothing is said, that is 1, but 0.3 for
+    labels and aliases where entities have profiles: these hold them, too.
     `profiles` gives entities a text of their own, made of their labels and their triples in words: True for all
     entities, or the classes (rdf:type) whose instances have one. `profile_predicates` are the predicates that go into
     it, None for all; of an entity with more than `profile_values` triples that point to it, those are left out.
@@ -158,6 +160,11 @@ class TextPolicy:
     def role(self, predicate: str) -> str:
         """What a predicate means: "label", "alias", "description" or "other"."""
         return self.roles.get(predicate) or DEFAULT_ROLES.get(predicate, "other")
+
+    def weight(self, role: str) -> float:
+        """What the score of a text of this role is multiplied by."""
+        told_elsewhere = bool(self.profiles) and role in ("label", "alias")
+        return float(self.weights.get(role, _TOLD_ELSEWHERE if told_elsewhere else 1.0))
 
     def predicates(self, *roles: str) -> list[str]:
         """The predicates of these roles: those that the policy names, in their order, then the well-known ones."""

@@ -43,7 +43,7 @@ _SQL = statements("stages.sql")
 _RDF_TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 _TRUE = ("true", "1")
 _MOST_DIVERSE = 1000  # candidates that diversity orders, unless more are wanted
-TEXT, VECTOR, LABEL_SCORE = 11, 12, 14  # columns of the search's statement
+SCORE, TEXT_SCORE, TEXT, VECTOR, WEIGHT, LABEL_SCORE = 1, 7, 11, 12, 13, 14  # columns of the search's statement
 
 Detail: TypeAlias = Callable[[int], Mapping[str, object]]
 Objects: TypeAlias = "dict[ox.NamedNode, list[tuple[int, int, str | None]]]"  # → (subject, object, lexical form)
@@ -401,10 +401,17 @@ def _reranking(rerank: Rerank, question: str, found: Candidates) -> Callable[[In
     return stage
 
 
+def _share_by_words(row: Row) -> float:
+    """Which share of a fused score the words gave, in [0, 1]."""
+    return float(row[TEXT_SCORE] * row[WEIGHT] / row[SCORE]) if row[TEXT_SCORE] and row[SCORE] else 0.0
+
+
 def _grouping(most: int, found: Candidates, given: Cursor | None) -> Callable[[Indexes, Floats], Change]:
+    by_words = np.array([_share_by_words(row) for row in found.rows])[found.row]
+
     def stage(order: Indexes, scores: Floats) -> Change:
         counts = dict(zip(*(column.tolist() for column in np.unique(found.subject, return_counts=True)), strict=True))
-        together, changed = grouped(order, scores, found.subject)
+        together, changed = grouped(order, scores, found.subject, by_words)
         if given is None:
             kept = at_most(together, found.subject, lambda subject: most)
         else:

@@ -16,6 +16,7 @@ from worlds.dictionary import DEFAULT_GRAPH_ID, PROFILE_ID, Dictionary, json_ids
 from worlds.errors import QueryError, WorldsError
 from worlds.fields import Fields
 from worlds.filters import Eligible, Filters
+from worlds.frequencies import Frequencies
 from worlds.graph.terms import to_rdflib
 from worlds.hits import Clock, Explanation, Hit, Leg, SearchResults
 from worlds.profiles import term_of
@@ -24,7 +25,7 @@ from worlds.request import MOST_CANDIDATES, Request
 from worlds.sql import Statement, compile_statement, statements, texts
 from worlds.sql.connection import Connection, Row
 from worlds.stages import Cursor, rest
-from worlds.textquery import to_match
+from worlds.textquery import expression, read_query
 
 _SQL = statements("queries.sql")
 _HITS = statements("hits.sql")
@@ -93,6 +94,7 @@ class Search:
         self._codes = codes
         self._ranking = Ranking(connection, dictionary, filters)
         self._fields = Fields(dictionary, filters)
+        self._frequencies = Frequencies(connection)
 
     def state(self) -> tuple[Any, ...]:
         """What tells one state of the world from another."""
@@ -134,10 +136,12 @@ class Search:
                     _PIECES["vector_leg"],
                 ]
                 legs.append("vector")
-            match = None
-            if request.mode != "vector":
-                words = request.syntax == "words"
-                match = to_match(request.text, self._filters.policy.tokenizer) if words else _fts5(request.text)
+            match, terms = None, list[str]()
+            if request.mode != "vector" and request.syntax == "words":
+                terms, excluded = read_query(request.text, self._filters.policy.tokenizer)
+                match = expression(terms, excluded)
+            elif request.mode != "vector":
+                match = _fts5(request.text)
             if match is not None or not legs:
                 values["match"] = '""' if match is None else match  # what matches nothing: a search for no words
                 legs.append("text")
@@ -151,6 +155,10 @@ class Search:
                     _PIECES["vector_completed"],
                     _PIECES["text_completed_narrow" if narrow else "text_completed"],
                 ]
+            if request.fusion == "relative":
+                ctes.append(_PIECES["coverage" if completed and terms else "coverage_alone"])
+            if completed and terms:
+                values["terms_json"] = json.dumps(self._frequencies.weigh(terms, state))
             union = "\nUNION ALL\n".join(piece.strip() for piece in listed)
             ctes += [
                 f"listed AS (\n{union}\n)",

@@ -8,6 +8,7 @@ between, and a word of several letters is searched as a phrase. Nothing else in 
 
 from __future__ import annotations
 
+import functools
 import re
 
 SEPARATOR = "\x1f"
@@ -36,7 +37,13 @@ _APART = f"[{_UNSPACED}{_SYMBOLS}]"
 _BEGINS_WORD = rf"[\w{_SYMBOLS}\U00020000-\U0003ffff]"
 
 _concerns = re.compile(rf"[\0{_UNSPACED}{_SYMBOLS}]").search
-_boundary = re.compile(rf"(?={_BEGINS_WORD})(?:(?<={_APART})|(?<=[\w\u0300-\u036f])(?={_APART}))")
+
+
+@functools.cache
+def _boundary() -> re.Pattern[str]:
+    """Where a text is cut; compiled when it is first wanted."""
+    return re.compile(rf"(?={_BEGINS_WORD})(?:(?<={_APART})|(?<=[\w\u0300-\u036f])(?={_APART}))")
+
 
 UNSPACED = re.compile(f"[{_UNSPACED}]+")
 """A run of letters, and their marks, of scripts that are written without spaces."""
@@ -51,7 +58,7 @@ def segment(text: str) -> str | None:
     """
     if (text.isascii() and "\0" not in text) or not _concerns(text):
         return None
-    segmented = SEPARATOR.join(_boundary.split(text)).replace("\0", "\ufffd")
+    segmented = SEPARATOR.join(_boundary().split(text)).replace("\0", "\ufffd")
     return None if segmented == text else segmented
 
 

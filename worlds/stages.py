@@ -279,18 +279,20 @@ def diversified(
 # -- groups -----------------------------------------------------------------------------------------------------------
 
 
-def grouped(order: Indexes, scores: Floats, subjects: Ids) -> tuple[Indexes, Floats]:
+def grouped(order: Indexes, scores: Floats, subjects: Ids, by_words: Floats) -> tuple[Indexes, Floats]:
     """The candidates with those of a subject together, and the subjects' scores as theirs.
 
-    A subject's score is s1 + s2/2 + s3/4 + …, its candidates' scores from the best on, so that more of them help it,
-    but no number of them outweighs one that is twice as good.
+    A subject's score is s1 + t2/2 + t3/4 + …: its best candidate's score, and of the others, from the best on, the
+    share that they have by words. Words in several texts of a subject are more of what was asked; a second text that
+    is near tells nothing new. No number of candidates outweighs one that is twice as good.
     """
     best = order[np.lexsort((np.arange(len(order)), -scores[order]))]
     _, group = np.unique(subjects[best], return_inverse=True)
     by_group = np.argsort(group, kind="stable")
     starts = np.searchsorted(group[by_group], np.arange(group.max(initial=-1) + 1))
     position = np.arange(len(best)) - starts[group[by_group]]
-    totals = np.bincount(group[by_group], weights=scores[best[by_group]] * np.exp2(-np.minimum(position, 60.0)))
+    parts = scores[best[by_group]] * np.where(position > 0, by_words[best[by_group]], 1.0)
+    totals = np.bincount(group[by_group], weights=parts * np.exp2(-np.minimum(position, 60.0)))
     found = scores.copy()
     found[best] = totals[group]
     first = by_group[starts]  # where each group's best stands

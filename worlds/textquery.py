@@ -87,6 +87,15 @@ def to_match(words: str, tokenizer: str = "porter") -> str | None:
     `tokenizer` is the index's. With "trigram" every word, phrase or prefix is sought as it is written, anywhere in a
     text, also inside other words; those of less than three characters cannot be, and are left out.
     """
+    wanted, excluded = read_query(words, tokenizer)
+    return expression(wanted, excluded)
+
+
+def read_query(words: str, tokenizer: str = "porter") -> tuple[list[str], list[str]]:
+    """The terms that `to_match` searches, repeated ones as often as they stand, and those that it excludes.
+
+    Each is an FTS5 expression by itself.
+    """
     words = words[:MAX_CHARS].encode("utf-8", "replace").decode().replace("\0", " ")
     wanted: list[tuple[str, bool]] = []  # what was written, and whether it was in quotes
     unwanted: list[tuple[str, bool]] = []
@@ -104,9 +113,6 @@ def to_match(words: str, tokenizer: str = "porter") -> str | None:
     terms = read(wanted)
     if not terms:
         terms, unwanted = read(unwanted), []
-    if not terms:
-        return None
-    query = _any(terms)
     excluded: list[str] = []
     for text, quoted in unwanted[:MAX_TERMS]:
         if tokenizer == "trigram":
@@ -114,7 +120,15 @@ def to_match(words: str, tokenizer: str = "porter") -> str | None:
             continue
         beginning = None if quoted else _beginning(text)
         excluded += _phrase(beginning, star=True) if beginning else _phrase(text)
-    return f"({query}) NOT ({_any(excluded)})" if excluded else query
+    return _bounded(terms), _bounded(excluded)
+
+
+def expression(terms: list[str], excluded: list[str]) -> str | None:
+    """The FTS5 MATCH expression for texts that have any of the terms and none of the excluded; None without terms."""
+    if not terms:
+        return None
+    query = " OR ".join(terms)
+    return f"({query}) NOT ({' OR '.join(excluded)})" if excluded else query
 
 
 def _substrings(items: list[tuple[str, bool]]) -> list[str]:
@@ -138,12 +152,12 @@ def _substring(text: str) -> list[str]:
     return [f'"{plain}"'] if len(plain) >= 3 else []
 
 
-def _any(terms: list[str]) -> str:
+def _bounded(terms: list[str]) -> list[str]:
     kept = terms[:MAX_TERMS]
     beginnings = [place for place, term in enumerate(kept) if term.endswith("*")]
     for place in beginnings[MAX_BEGINNINGS:]:
         kept[place] = kept[place][:-1]
-    return " OR ".join(kept)
+    return kept
 
 
 def _terms(items: list[tuple[str, bool]]) -> list[str]:

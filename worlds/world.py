@@ -44,6 +44,7 @@ from worlds.reembedding import Reembedding
 from worlds.request import Requests
 from worlds.rerank import Reranker
 from worlds.resolving import Description, Entities, Resolution
+from worlds.schema import Schema, overview
 from worlds.search import Search
 from worlds.sparql import SparqlIndex
 from worlds.sql import statements
@@ -613,6 +614,8 @@ class World:
         *,
         bindings: Mapping[str, object] | None = None,
         union: bool = False,
+        default_graphs: Iterable[object] | None = None,
+        named_graphs: Iterable[object] | None = None,
         timeout: float | None = None,
         max_results: int | None = None,
         max_memory: int | None = None,
@@ -623,6 +626,8 @@ class World:
 
         The default graph is the default graph alone, or with `union=True` all graphs together. The world's prefixes
         need no declaration. `bindings` gives variables their values. The first query opens or builds the index.
+        `default_graphs`, merged to be the default graph, and `named_graphs`, those that GRAPH sees, are another
+        dataset; if only one of the two is given, the other has none. They take the place of what FROM says.
 
         A query from somebody who is not trusted wants limits: `timeout`, in seconds (QueryTimeout), and `max_memory`,
         in bytes, stop it wherever it is, in a process of its own that reads the index as it is now; `max_results` is
@@ -630,11 +635,16 @@ class World:
         names the hosts. QueryError (with line and column) for what does not parse, is too deep or too long, or
         exceeds a limit.
         """
+        default, named = self._dataset(default_graphs, named_graphs)
+        if union and default is not None:
+            raise ValueError("union=True and a dataset of its own cannot both be what a query is asked of")
         asked = Asked(
             query,
             self.prefixes,
             self._bindings(bindings),
             union=union,
+            default_graphs=default,
+            named_graphs=named,
             timeout=timeout,
             max_results=max_results,
             max_memory=max_memory,
@@ -672,6 +682,8 @@ class World:
         *,
         bindings: Mapping[str, object] | None = None,
         union: bool = False,
+        using_graphs: Iterable[object] | None = None,
+        using_named_graphs: Iterable[object] | None = None,
         author: str | None = None,
         message: str | None = None,
         embed: bool = True,
@@ -682,14 +694,18 @@ class World:
         """Run a SPARQL 1.1 Update request, several operations perhaps, as one revision: all of it or nothing.
 
         The world's prefixes need no declaration. `bindings` gives variables their terms. `union=True` lets patterns
-        see all graphs as the default graph. `timeout` is in seconds, for each pattern. LOAD and SERVICE reach the
-        network only if `allow_network` is True or names their hosts, LOAD reads `file:` IRIs only with `allow_files`.
+        see all graphs as the default graph; `using_graphs` and `using_named_graphs` are what USING and USING NAMED
+        would say for each pattern, in a request that says neither, nor WITH (else QueryError). `timeout` is in seconds,
+        for each pattern. LOAD and SERVICE reach the network only if `allow_network` is True or names their hosts, LOAD
+        reads `file:` IRIs only with `allow_files`.
 
         Literals that have the same value are one to SPARQL: inserting `1` where `01` is changes nothing, deleting `1`
         deletes `01`. A named graph exists while it has quads, or from CREATE to DROP; the creation of an empty graph
         counts as one quad added. QueryError (with line and column) for what is no update, or cannot be done.
         """
         values = self._bindings(bindings)
+        default, named = self._dataset(using_graphs, using_named_graphs)
+        using = None if default is None or named is None else (default, named)
         with self._gate.write(author=author, message=message) as revision:
 
             def select(
@@ -715,15 +731,32 @@ class World:
                     if not allow_files:
                         raise QueryError(f"LOAD <{iri}>: reading files is not allowed")
                     source = unquote(urlsplit(iri).path)
+                elif not iri.lower().startswith(("http:", "https:")):  # it is never the name of a file
+                    raise QueryError(f"LOAD <{iri}>: only http, https and file can be loaded")
                 change = self.load(source, graph=graph, embed=False, allow_network=allow_network)
                 target.count(change.added, change.removed, change.chunks)
 
             target = WorldTarget(self._connection, self._dictionary, self._gate, self._sparql, select=select, load=load)
-            run_update(text, target, prefixes={"w": NAMESPACE, **self.prefixes}, bindings=values)
+            run_update(text, target, prefixes={"w": NAMESPACE, **self.prefixes}, bindings=values, using=using)
         counts = (target.added, target.removed)
         if not self._gate.writing:  # what was added and removed again is no change
             counts = (revision.added, revision.removed)
         return self._finish(revision, *counts, target.chunks, embed=embed, progress=None)
+
+    def _dataset(
+        self, default_graphs: Iterable[object] | None, named_graphs: Iterable[object] | None
+    ) -> tuple[list[GraphName] | None, list[NamedGraph] | None]:
+        """The graphs of a dataset that is not the world's own; both None for the world's own."""
+        for graphs in (default_graphs, named_graphs):
+            if isinstance(graphs, str):
+                raise TypeError(f"graphs are given as a list, not as {graphs!r}")
+        if default_graphs is None and named_graphs is None:
+            return None, None
+        default = [self._graph_name(graph) for graph in default_graphs or ()]
+        named = [self._graph_name(graph) for graph in named_graphs or ()]
+        if any(isinstance(graph, ox.DefaultGraph) for graph in named):
+            raise ValueError("the default graph is no named graph")
+        return default, [graph for graph in named if not isinstance(graph, ox.DefaultGraph)]
 
     def _bindings(self, bindings: Mapping[str, object] | None) -> dict[str, Any]:
         if not isinstance(bindings, Mapping | None) or not all(isinstance(name, str) for name in bindings or ()):
@@ -783,8 +816,9 @@ class World:
         **Fusion**: a chunk's score is the sum over both lists of weight · value, brought to [0, 1], with "relative"
         (`normalise`: the value that gives 0 is the least found, or the least in theory), or of weight / (`k` + rank)
         with "rrf". `weights` maps "vector" and "text" to numbers, 1.0 by default; each list is `candidates` long (100,
-        or `limit` if that is more). `vector`, float32 [d], takes the place of the text's own; `min_similarity` is the
-        least cosine of a match by vector. `plan` forces a way to find the nearest vectors: "exact", "codes" or "index".
+        or `limit` if that is more). With "relative", words count beside vectors as much as the best text holds of them.
+        `vector`, float32 [d], takes the place of the text's own; `min_similarity` is the least cosine of a match by
+        vector. `plan` forces a way to find the nearest vectors: "exact", "codes" or "index".
 
         **After fusion**, in this order: `rerank` asks a cross-encoder (True, a name, a path, or what has `predict`)
         about the first `rerank_top`, for `rerank_timeout` seconds at most; `boost` multiplies scores, by
@@ -851,6 +885,16 @@ class World:
         by nothing: such a description is false.
         """
         return self._entities.describe(self._subject(iri), limit=limit)
+
+    def schema(self, *, limit: int = 50, graphs: object = None) -> Schema:
+        """What the data look like: classes, predicates, named graphs, languages, and the prefixes of these.
+
+        Of classes, predicates and graphs the `limit` commonest are given, and their number. `graphs` looks at those
+        alone ("default" is the default graph). Half a second for a million quads.
+        """
+        given = None if graphs is None else graphs if isinstance(graphs, (list, tuple, set, frozenset)) else [graphs]
+        names = None if given is None else [self._graph_name(graph) for graph in given]
+        return overview(self._connection, self._dictionary, self._chunks, self.prefixes, limit=limit, graphs=names)
 
     def _subject(self, iri: object) -> ox.NamedNode | ox.BlankNode:
         term = self._term(iri)

@@ -7,7 +7,7 @@ import sys
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from worlds.cli.table import table
+from worlds.cli.table import NUMBER, table
 from worlds.cli.terminal import clean, counted, messages
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _RESULTS = ("table", "json", "xml", "csv", "tsv")
 _BLOCK = 1000  # lines written at a time
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+_NUMBERS = {f"{_XSD}{name}" for name in ("integer", "decimal", "double", "float", "int", "long", "nonNegativeInteger")}
 
 
 class ResultFormat:
@@ -64,15 +66,23 @@ def _any(names: tuple[str, ...]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
+def _number(term: object) -> str | None:
+    """The term as a plain number, if it is one: no reader of a table misses its datatype."""
+    kind = getattr(getattr(term, "datatype", None), "value", "")
+    value = str(getattr(term, "value", ""))
+    return value if kind in _NUMBERS and NUMBER.fullmatch(value) else None
+
+
 def print_solutions(console: Console, solutions: Solutions, prefixes: Mapping[str, str]) -> None:
-    """A table of the solutions, terms as in Turtle, and on a terminal their number."""
+    """A table of the solutions, terms as in Turtle but for plain numbers, and on a terminal their number of rows."""
     from rich.text import Text
 
     from worlds.graph.terms import format_term, to_oxigraph
 
     @functools.lru_cache(maxsize=100_000)
-    def shown(term: object) -> str:
-        return clean(format_term(to_oxigraph(term), prefixes)).replace("\n", " ")
+    def shown(given: object) -> str:
+        term = to_oxigraph(given)
+        return clean(_number(term) or format_term(term, prefixes)).replace("\n", " ")
 
     head = [f"?{name}" for name in solutions.variables]
     rows = [["" if term is None else shown(term) for term in row] for row in solutions]

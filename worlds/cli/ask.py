@@ -104,7 +104,7 @@ def search(
     weight_vector: Annotated[float, _ranking("What the list by meaning counts.", "--weight-vector")] = 1.0,
     weight_text: Annotated[float, _ranking("What the list by words counts.", "--weight-text")] = 1.0,
     candidates: Annotated[
-        int | None, _ranking("How long each list is.", "--candidates", show_default="100, or the limit")
+        int | None, _ranking("How long each list is; else 100, or the limit.", "--candidates")
     ] = None,
     syntax: Annotated[
         Literal["words", "fts5"], _ranking("fts5 takes the query as an SQLite FTS5 expression.", "--syntax")
@@ -257,8 +257,7 @@ def sparql(
             "--format",
             metavar="FORMAT",
             help="SELECT and ASK: table, json, xml, csv, tsv. CONSTRUCT and DESCRIBE: turtle, nt, nq, trig, rdfxml, "
-            "jsonld.",
-            show_default="table or turtle",
+            "jsonld. Else table or turtle.",
         ),
     ] = None,
     union: Annotated[

@@ -11,9 +11,8 @@ from urllib.parse import quote
 import typer
 
 from worlds.cli.errors import Interrupted
-from worlds.cli.options import Command, EmbedderName, Json, WorldPath, examples, opened
+from worlds.cli.options import Author, Command, EmbedderName, Json, Message, WorldPath, examples, opened
 from worlds.cli.terminal import clean, counted, note, output, progress, write_json
-from worlds.cli.write import Author, Message
 from worlds.errors import EmbedderError, OpenError
 
 if TYPE_CHECKING:
@@ -33,7 +32,8 @@ def add_document(
     ] = None,
     iri: Annotated[str | None, typer.Option(metavar="IRI", help="The IRI of the one document.")] = None,
     format: Annotated[
-        str | None, typer.Option("--format", "-f", help="markdown, text or html; else by name and content.")
+        str | None,
+        typer.Option("--format", "-f", metavar="FORMAT", help="markdown, text or html; else by name and content."),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Else what the document says.")] = None,
     source: Annotated[str | None, typer.Option(metavar="IRI|TEXT", help="Where it comes from.")] = None,

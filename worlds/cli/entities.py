@@ -120,7 +120,7 @@ def _print_description(console: Console, found: Description, prefixes: Mapping[s
         line.append(f"  {iri}", style="not bold cyan")
     if found.types:
         line.append(f"  a {', '.join(_value(value, prefixes) for value in found.types)}", style="not bold green")
-    console.print(line, soft_wrap=True)
+    show.print_wrapped(console, line, 0, 2)
     for part in found.properties:
         _print_property(console, part, part.label, prefixes)
     for part in found.incoming:
@@ -130,8 +130,8 @@ def _print_description(console: Console, found: Description, prefixes: Mapping[s
 def _print_property(console: Console, part: Property, name: str, prefixes: Mapping[str, str]) -> None:
     values = ", ".join(_value(value, prefixes) for value in part.values)
     more = part.count - len(part.values)
-    line = Text(f"  {clean(name)}: ", style="dim").append(values, style="not dim")
-    console.print(line.append(f" and {more:,} more" if more else "", style="dim"), soft_wrap=True)
+    line = Text(f"{clean(name)}: ", style="dim").append(values, style="not dim")
+    show.print_wrapped(console, line.append(f" and {more:,} more" if more else "", style="dim"), 2, 6)
 
 
 def _term(term: object, prefixes: Mapping[str, str]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from worlds.cli.options import Epilog
+from worlds.cli.options import Help
 from worlds.cli.terminal import prepare_streams, say
 from worlds.errors import (
     ConflictError,
@@ -34,8 +34,8 @@ INTERNAL = 70
 
 EXIT_CODES: dict[int, tuple[str, tuple[type[BaseException], ...]]] = {
     0: ("done", ()),
-    NO: ("the answer is no: `check` found problems, an ASK is false, or a name has no match", ()),
-    2: ("wrong usage: an unknown option, an impossible value", (ValueError,)),
+    NO: ("the answer is no: `check` or `doctor` found problems, an ASK is false, or a name has no match", ()),
+    2: ("wrong usage: an unknown option, an impossible value, a wrong setting", (ValueError,)),
     3: ("not found, not a world, or it cannot be read or written", (OpenError, SchemaError, OSError)),
     4: ("the input is not the RDF that it should be", (ParseError,)),
     5: ("a query or a filter that cannot be answered", (QueryError, FilterError)),
@@ -63,7 +63,7 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C, with what became of the work that it stopped; a plain one has changed nothing."""
 
 
-class Group(Epilog, TyperGroup):
+class Group(Help, TyperGroup):
     """The commands. Whatever they raise ends here."""
 
     def main(
@@ -92,8 +92,26 @@ class Group(Epilog, TyperGroup):
         """Parse the options before the command's name."""
         try:
             return super().make_context(*args, **options)
-        except KeyboardInterrupt as interrupt:
-            raise typer.Exit(_report(interrupt)) from interrupt
+        except (KeyboardInterrupt, OSError, SystemExit) as error:
+            raise typer.Exit(_report(error)) from error
+
+    _bare = False
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the options before the command's name; where there are none, what checks them is not loaded."""
+        self._bare = bool(args) and not args[0].startswith("-")
+        try:
+            return list(super().parse_args(ctx, args))
+        finally:
+            self._bare = False
+
+    def get_params(self, ctx: Any) -> Any:
+        """The options of the command line itself."""
+        params = [] if self._bare else super().get_params(ctx)
+        for param in params:
+            if param.name in ("install_completion", "show_completion"):  # `worlds completion` is for people
+                param.hidden = True
+        return params
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the command line names."""
@@ -106,7 +124,7 @@ class Group(Epilog, TyperGroup):
             sys.stdout.flush()
         except typer.Exit:
             raise
-        except (Exception, KeyboardInterrupt) as error:
+        except (Exception, KeyboardInterrupt, SystemExit) as error:
             if _is_usage_error(error):
                 raise
             raise typer.Exit(_report(error)) from error
@@ -115,11 +133,14 @@ class Group(Epilog, TyperGroup):
 
 def _report(error: BaseException) -> int:
     """Say what is to be said of an error; gives its exit code."""
-    code = exit_code(error)
+    if isinstance(error, SystemExit):  # Rich's, which prints the help, when its reader goes away
+        error = BrokenPipeError()
+    code = INTERRUPTED if _is_interrupted(error) else exit_code(error)
     if code == BROKEN_PIPE:
         _drop_output()
     elif code == INTERRUPTED:
-        say("interrupted", str(error) or "nothing was changed", style="bold yellow")
+        told = str(error) if isinstance(error, KeyboardInterrupt) else ""
+        say("interrupted", told or "nothing was changed", style="bold yellow")
     elif code == INTERNAL:
         traceback.print_exception(error)
         say("error", f"a mistake in worlds, please report it: {type(error).__name__}: {error}", style="bold red")
@@ -131,6 +152,13 @@ def _report(error: BaseException) -> int:
         except OSError:
             _drop_output()
     return code
+
+
+def _is_interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind an error; in the import of an extension module it becomes an ImportError."""
+    if isinstance(error, ImportError):
+        return _is_interrupted(error.__cause__ or error.__context__)
+    return isinstance(error, KeyboardInterrupt)
 
 
 def _drop_output() -> None:

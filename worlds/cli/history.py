@@ -5,17 +5,17 @@ from __future__ import annotations
 import datetime
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from worlds.cli.options import Command, EmbedderName, Json, WorldPath, examples, opened
-from worlds.cli.table import table
+from worlds.cli import show
+from worlds.cli.options import Author, Command, EmbedderName, Json, Message, WorldPath, examples, opened
 from worlds.cli.terminal import clean, counted, note, output, write_json, write_utf8
-from worlds.cli.write import Author, Message, note_pending, report
+from worlds.cli.write import note_pending, report
 
 if TYPE_CHECKING:
     from worlds.gate import Change
@@ -26,7 +26,7 @@ _SHOWN = 50  # quads of a difference that are printed for people, of each kind
 
 Revision = Annotated[int, typer.Argument(metavar="REVISION", help="Its number in the log.", show_default=False)]
 From = Annotated[int, typer.Argument(metavar="A", help="A revision, or 0 for the empty world.", show_default=False)]
-To = Annotated[int | None, typer.Argument(metavar="[B]", help="Another revision.", show_default="now")]
+To = Annotated[int | None, typer.Argument(metavar="[B]", help="Another revision; else now.", show_default=False)]
 
 
 def log(
@@ -41,7 +41,7 @@ def log(
         write_json({"revisions": [asdict(entry) | {"time": entry.time.isoformat()} for entry in entries]})
         return
     head = ("revision", "time", "added", "removed", "author", "message")
-    _print_table(head, [_shown(entry) for entry in entries])
+    show.print_table(output(), head, [_shown(entry) for entry in entries])
 
 
 def _shown(entry: Entry) -> tuple[str, ...]:
@@ -50,23 +50,13 @@ def _shown(entry: Entry) -> tuple[str, ...]:
     return (str(entry.revision), when, f"{entry.added:,}", f"{entry.removed:,}", *remarks)
 
 
-def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    from rich.text import Text
-
-    console = output()
-    lines = table(head, rows, width=console.width if console.is_terminal else None)
-    console.print(Text(next(lines), style="bold"), soft_wrap=True)
-    for line in lines:
-        console.print(Text(line), soft_wrap=True)
-
-
 def diff(
     path: WorldPath,
     a: From,
     b: To = None,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", "-n", help="The most quads of each kind.", show_default=f"{_SHOWN}; all with --json"),
+        typer.Option("--limit", "-n", help=f"The most quads of each kind; else {_SHOWN}, and all with --json."),
     ] = None,
     json: Json = False,
 ) -> None:

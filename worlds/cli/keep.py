@@ -15,6 +15,8 @@ from worlds.cli.errors import NO, Interrupted
 from worlds.cli.options import Command, Json, WorldPath, examples, opened
 from worlds.cli.terminal import counted, output, waiting, write_json
 
+_STANDARD_OUTPUT = ("-", "/dev/stdout")
+
 
 def export(
     path: WorldPath,
@@ -27,8 +29,8 @@ def export(
         typer.Option(
             "--format",
             "-f",
-            help="turtle, nt, nq, trig, rdfxml or jsonld.",
-            show_default="by the target's name, else nq",
+            metavar="FORMAT",
+            help="turtle, nt, nq, trig, rdfxml or jsonld; else by the target's name, else nq.",
         ),
     ] = None,
     graph: Annotated[
@@ -40,10 +42,10 @@ def export(
 
     A file is put in place only when it is complete.
     """
-    if target == "-" and json:
+    if target in _STANDARD_OUTPUT and json:
         raise ValueError("--json needs a TARGET; JSON-LD on standard output is --format jsonld")
     with opened(path) as world:
-        if target == "-":
+        if target in _STANDARD_OUTPUT:
             sys.stdout.flush()
             world.export(sys.stdout.buffer, format=format, graph=graph)
             return

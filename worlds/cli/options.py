@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from worlds.cli.terminal import output
 
 if TYPE_CHECKING:
     from worlds.world import World
+
+_TYPES = {"<str>": "TEXT", "<int>": "N", "<float>": "NUMBER"}  # what the newer Typer shows, and what people read
+
+
+def from_settings(ctx: typer.Context, param: Any, value: Any) -> Any:
+    """The value of an option that is a setting, too: what the command line gave, else the setting."""
+    if ctx.resilient_parsing:  # to complete a command line
+        return value
+    from worlds.settings import load_settings
+
+    source = ctx.get_parameter_source(param.name)
+    given = value if source is not None and source.name == "COMMANDLINE" else None
+    return load_settings({param.name: given})[param.name]
+
 
 WorldPath = Annotated[str, typer.Argument(metavar="WORLD", help="The world's file.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
@@ -24,7 +40,15 @@ EmbedderName = Annotated[
         metavar="MODEL",
         help="A sentence-transformers model by name or folder, [bold]auto[/bold] for the default model where it is "
         "installed, or [bold]none[/bold].",
+        callback=from_settings,
     ),
+]
+Author = Annotated[
+    str | None,
+    typer.Option("--author", metavar="NAME", help="Who made this change, for the history.", callback=from_settings),
+]
+Message = Annotated[
+    str | None, typer.Option("--message", "-m", metavar="TEXT", help="Why it was made, for the history.")
 ]
 
 
@@ -34,24 +58,69 @@ def examples(*lines: str) -> str:
     return "\n".join(["[bold]Examples[/bold]", *(f"  [dim]$[/dim] {line}" for line in shown)])
 
 
-class Epilog:
-    """Prints a command's epilog line by line; Typer's releases differ in what they make of its line ends."""
+class Help:
+    """Prints a command's help alike in Typer's releases: types in words, paragraphs and epilogs as they are."""
 
     epilog: str | None
+    help: str | None
+
+    def get_params(self, ctx: Any) -> Any:
+        """The arguments and options."""
+        params = super().get_params(ctx)  # type: ignore[misc]  # Typer's
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+            elif param.param_type_name == "argument":
+                param.display_type_rich = _no_type
+            elif param.metavar is None and hasattr(param, "display_type"):
+                param.metavar = _TYPES.get(str(param.display_type(ctx)))
+            if isinstance(getattr(param, "show_default", None), str):  # Typer sets it in brackets twice
+                param.help = f"{param.help} By default: {param.show_default}."
+                param.show_default = False
+        return params
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """The parts of the line that shows the usage, arguments as they are named below it."""
+        pieces = super().collect_usage_pieces(ctx)  # type: ignore[misc]  # Typer's
+        shown = [re.sub(r"^\{(.+)\}(\.\.\.)?$", r"\1", piece) for piece in pieces]
+        return [piece.replace("[[", "[").replace("]]", "]") for piece in shown]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help."""
         epilog, self.epilog = self.epilog, None
+        self.help = re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.cleandoc(self.help or "")) or None
         try:
             super().format_help(ctx, formatter)  # type: ignore[misc]  # Typer's
         finally:
             self.epilog = epilog
         if epilog:
-            output().print(Text.from_markup(epilog), soft_wrap=True)
+            _print_epilog(Text.from_markup(epilog))
 
 
-class Command(Epilog, TyperCommand):
+def _print_epilog(text: Text) -> None:
+    """Print an epilog line by line; what is no command line fits the terminal."""
+    console = output()
+    for line in text.split("\n"):
+        hang = len(line.plain) - len(line.plain.lstrip(" 0123456789"))
+        if not console.is_terminal or line.cell_len <= console.width or line.plain.lstrip().startswith("$"):
+            console.print(line, soft_wrap=True)
+            continue
+        first, rest = line.divide([hang])
+        for number, part in enumerate(rest.wrap(console, console.width - hang)):
+            part.rstrip()
+            console.print(Text(" " * hang).append_text(part) if number else first.append_text(part), soft_wrap=True)
+
+
+def _no_type(ctx: Any) -> None:
+    """What the help says of an argument's type: its name says it."""
+
+
+class Command(Help, TyperCommand):
     """A command."""
+
+
+class Commands(Help, TyperGroup):
+    """A command that has commands, such as `worlds keys`."""
 
 
 def embedder_of(name: str) -> str | None:
@@ -64,7 +133,18 @@ def opened(path: str, *, write: bool = False, create: bool = False, embedder: st
     """The world at `path`, read-only unless `write`; without an embedder unless one is named."""
     from worlds.world import open as open_world
 
-    with open_world(path, embedder=embedder_of(embedder), read_only=not write, create=create) as world:
+    durability = "normal"
+    if write:
+        from worlds.settings import load_settings
+
+        durability = load_settings()["durability"]
+    with open_world(
+        path,
+        embedder=embedder_of(embedder),
+        read_only=not write,
+        create=create,
+        durability="full" if durability == "full" else "normal",
+    ) as world:
         yield world
 
 

@@ -58,19 +58,19 @@ def print_hits(console: Console, hits: SearchResults, prefixes: Mapping[str, str
         score = f" {hit.score:.4f}"
         line = Text.assemble(title, "  " if about else "", about, (score, "dim"))
         if line.cell_len <= min(console.width, _WIDEST) or not console.is_terminal:
-            _print(console, line, 0, indent)
+            print_wrapped(console, line, 0, indent)
         else:
-            _print(console, title.append(f" {score}", style="not bold"), 0, indent)
-            _print(console, about, indent, indent)
+            print_wrapped(console, title.append(f" {score}", style="not bold"), 0, indent)
+            print_wrapped(console, about, indent, indent)
         language = getattr(hit.literal, "language", None)
         text = Text(f"{_term(hit.predicate, prefixes)}{f'@{language}' if language else ''}: ", style="dim")
         text.append_text(_highlighted(clean(hit.snippet)))
-        _print(console, text, indent, indent)
+        print_wrapped(console, text, indent, indent)
         if others := _others(hit, prefixes):
-            _print(console, Text(others, style="dim"), indent, indent)
+            print_wrapped(console, Text(others, style="dim"), indent, indent)
 
 
-def _print(console: Console, text: Text, first: int, rest: int) -> None:
+def print_wrapped(console: Console, text: Text, first: int, rest: int) -> None:
     """Print a text with its first line and the rest indented."""
     if not console.is_terminal:
         console.print(Text(" " * first).append_text(text), soft_wrap=True)
@@ -120,11 +120,10 @@ def print_explanation(console: Console, hits: SearchResults, prefixes: Mapping[s
             ]
             for rank, hit in enumerate(hits, 1)
         ]
-        width = console.width if console.is_terminal else None
         console.print()
-        _print_lines(console, table(head, rows, width=width))
+        print_table(console, head, rows)
         console.print()
-        _print_lines(console, table(["rank", "quads"], list(_cited(hits, prefixes)), width=width))
+        print_table(console, ["rank", "quads"], list(_cited(hits, prefixes)))
     facts: dict[str, object] = {"mode": told.mode, "fusion": told.fusion}
     if told.plan is not None:
         facts["plan"] = f"{told.plan}: {told.reason}"
@@ -231,7 +230,9 @@ def size(count: int) -> str:
     return f"{value:,.1f} TB"
 
 
-def _print_lines(console: Console, lines: Iterator[str]) -> None:
+def print_table(console: Console, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table that fits the terminal."""
+    lines = table(head, rows, width=console.width if console.is_terminal else None)
     console.print(Text(next(lines), style="bold"), soft_wrap=True)
     for line in lines:
         console.print(Text(line), soft_wrap=True)

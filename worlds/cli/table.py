@@ -10,7 +10,7 @@ from rich.cells import cell_len, chop_cells
 _GAP = "  "
 _LEAST = 10  # cells of a column; where not all columns get as many, each row becomes a list
 _MOST = 200  # cells of a column where there is no terminal to fit
-_NUMBER = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?%?")
+NUMBER = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?%?")
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, width: int | None) -> Iterator[str]:
@@ -24,7 +24,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, width: int | No
     for row in rows:
         for column, cell in enumerate(row):
             widths[column] = max(widths[column], cell_len(cell))
-            numbers[column] = numbers[column] and (not cell or _NUMBER.fullmatch(cell) is not None)
+            numbers[column] = numbers[column] and (not cell or NUMBER.fullmatch(cell) is not None)
     room = _MOST * len(head) if width is None else width - len(_GAP) * (len(head) - 1)
     if width is not None and sum(min(each, _LEAST) for each in widths) > room:
         yield from _lists(head, rows, width)

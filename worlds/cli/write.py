@@ -11,7 +11,18 @@ import typer
 
 from worlds.cli.ask import Bindings, given_bindings, given_query
 from worlds.cli.errors import Interrupted
-from worlds.cli.options import INTERRUPTIBLE, Command, EmbedderName, Json, WorldPath, embedder_of, examples, opened
+from worlds.cli.options import (
+    INTERRUPTIBLE,
+    Author,
+    Command,
+    EmbedderName,
+    Json,
+    Message,
+    WorldPath,
+    embedder_of,
+    examples,
+    opened,
+)
 from worlds.cli.terminal import counted, note, output, progress, write_json
 from worlds.errors import OpenError
 
@@ -20,8 +31,6 @@ if TYPE_CHECKING:
     from worlds.world import World
 
 
-Author = Annotated[str | None, typer.Option(help="Who made this change, for the history.")]
-Message = Annotated[str | None, typer.Option("--message", "-m", help="Why, for the history.")]
 Hosts = Annotated[list[str] | None, typer.Option(metavar="HOST", help="Fetch URLs of this host; may be repeated.")]
 
 
@@ -35,7 +44,12 @@ def load(
     ],
     format: Annotated[
         str | None,
-        typer.Option("--format", "-f", help="turtle, nt, nq, trig, n3, rdfxml or jsonld; else by name and content."),
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="FORMAT",
+            help="turtle, nt, nq, trig, n3, rdfxml or jsonld; else by name and content.",
+        ),
     ] = None,
     graph: Annotated[
         str | None, typer.Option("--graph", "-g", metavar="IRI", help="Put all of it into this graph.")
@@ -105,30 +119,35 @@ def report(
     nothing: str = "nothing changed: all of it is there already",
 ) -> None:
     """Print what a write did; `nothing` for people, if it changed nothing."""
-    pending = world.stats().pending
     if as_json:
-        write_json(
-            {
-                "revision": change.revision,
-                "added": change.added,
-                "removed": change.removed,
-                "chunks": change.chunks,
-                "embedded": change.embedded,
-                "pending": pending,
-                "notes": list(change.notes),
-                "seconds": round(seconds, 3),
-            }
-        )
-    elif change.revision is None:
-        output().print(nothing)
+        write_json(outcome(change, world.stats().pending, seconds))
     else:
-        parts = [f"{counted(change.added, 'quad')} added"]
-        if change.removed:
-            parts.append(f"{change.removed:,} removed")
-        parts.append(counted(change.chunks, "text chunk"))
-        if change.embedded:
-            parts.append(f"{counted(change.embedded, 'text')} embedded")
-        output().print(f"revision {change.revision}: {', '.join(parts)} ({seconds:,.1f} s)")
+        output().print(nothing if change.revision is None else sentence(change, seconds), soft_wrap=True)
+
+
+def outcome(change: Change, pending: int, seconds: float) -> dict[str, object]:
+    """What a write did, for programs."""
+    return {
+        "revision": change.revision,
+        "added": change.added,
+        "removed": change.removed,
+        "chunks": change.chunks,
+        "embedded": change.embedded,
+        "pending": pending,
+        "notes": list(change.notes),
+        "seconds": round(seconds, 3),
+    }
+
+
+def sentence(change: Change, seconds: float) -> str:
+    """What a write did, for people."""
+    parts = [f"{counted(change.added, 'quad')} added"]
+    if change.removed:
+        parts.append(f"{change.removed:,} removed")
+    parts.append(counted(change.chunks, "text chunk"))
+    if change.embedded:
+        parts.append(f"{counted(change.embedded, 'text')} embedded")
+    return f"revision {change.revision}: {', '.join(parts)} ({seconds:,.1f} s)"
 
 
 def note_pending(world: World, change: Change) -> None:

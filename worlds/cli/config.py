@@ -1,0 +1,86 @@
+"""The command that shows the settings."""
+
+from __future__ import annotations
+
+import json as json_format
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from worlds.cli import show
+from worlds.cli.options import Command, Json, examples
+from worlds.cli.terminal import clean, note, output, write_json
+
+if TYPE_CHECKING:
+    from worlds.settings import Setting
+
+
+def config(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="One setting, whose value is printed alone, or a section, such as server.",
+            show_default=False,
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show the settings: their values, and where each came from.
+
+    The environment is stronger than ./worlds.toml (or the file that WORLDS_CONFIG names), and that is stronger than
+    the user's worlds/worlds.toml. An option of a command is stronger than all of them.
+    """
+    from worlds.settings import SETTINGS, load_settings, unknown_variables
+
+    settings = load_settings()
+    shown = [one for one in SETTINGS.values() if name in (None, one.name, one.name.partition(".")[0])]
+    if name is not None and not shown:
+        settings.source(name)  # says that there is none, and which one may be meant
+    if json:
+        told = [_document(one, settings[one.name], settings.source(one.name)) for one in shown]
+        if name in SETTINGS:
+            write_json(told[0])
+        else:
+            write_json({"files": list(map(str, settings.files)), "settings": told})
+    elif name in SETTINGS:
+        output().print(Text(clean(_value(shown[0], settings[name]))), soft_wrap=True)
+    else:
+        rows = [(one.name, clean(_value(one, settings[one.name])), settings.source(one.name)) for one in shown]
+        show.print_table(output(), ("setting", "value", "from"), rows)
+    for variable in unknown_variables():
+        note(f"{variable} is no setting, and is ignored")
+
+
+def _value(setting: Setting, value: Any) -> str:
+    """A value as TOML has it; what no value means."""
+    if value is None:
+        return f"({setting.meaning})"
+    if isinstance(value, str):
+        return value
+    return json_format.dumps(value)
+
+
+def _document(setting: Setting, value: Any, source: str) -> dict[str, object]:
+    return {
+        "name": setting.name,
+        "value": value,
+        "source": source,
+        "default": setting.default,
+        "variable": setting.variable,
+        "help": setting.help,
+    }
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        cls=Command,
+        epilog=examples(
+            "worlds config",
+            "worlds config server",
+            "WORLDS_SERVER_PORT=9000 worlds config server.port",
+            "worlds config --json | jq '.settings[] | select(.source != \"default\")'",
+        ),
+    )(config)

@@ -1,0 +1,281 @@
+"""The command that looks whether all is well: with the installation, and with a world."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from rich.text import Text
+
+from worlds.cli.errors import NO
+from worlds.cli.options import Command, EmbedderName, Json, embedder_of, examples
+from worlds.cli.terminal import clean, counted, output, waiting, write_json
+from worlds.errors import EmbedderError, ReadOnlyError, WorldsError
+
+if TYPE_CHECKING:
+    from worlds.world import World
+
+_NOT_FEATURES = ("all", "dev", "docs")  # extras that bring nothing of their own
+_QUICK = 200_000  # quads: what is checked within about a second
+_STYLES = {"ok": "green", "note": "yellow", "problem": "bold red"}
+
+State = Literal["ok", "note", "problem"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at. A "note" may be as you want it, a "problem" is not; both have a remedy."""
+
+    topic: str
+    state: State
+    message: str
+    remedy: str | None = None
+
+
+def doctor(
+    path: Annotated[
+        str | None,
+        typer.Argument(metavar="[WORLD]", help="A world to look at, too; it is not changed.", show_default=False),
+    ] = None,
+    embedder: EmbedderName = "auto",
+    json: Json = False,
+) -> None:
+    """Look whether all is well: versions, extras, the model, the settings, and a world. Exits with 1 if not.
+
+    What is not well is said with what to do about it.
+    """
+    with waiting("looking"):
+        findings = list(_installation(embedder))
+        if path is not None:
+            try:
+                findings += _world(path, embedder)
+            except WorldsError as error:
+                message, _, remedy = str(error).partition("; ")
+                findings.append(Finding("world", "problem", message, remedy or "see docs/cli.md, Exit codes"))
+    well = not any(finding.state == "problem" for finding in findings)
+    if json:
+        write_json({"ok": well, "findings": [asdict(finding) for finding in findings]})
+    else:
+        _print(findings)
+    if not well:
+        raise typer.Exit(NO)
+
+
+def _print(findings: list[Finding]) -> None:
+    console = output()
+    width = max(len(finding.topic) for finding in findings)
+    for finding in findings:
+        line = Text.assemble((f"{finding.state:7}  ", _STYLES[finding.state]), (finding.topic.ljust(width), "bold"))
+        console.print(line.append(f"  {clean(finding.message)}", style="not bold"), soft_wrap=True)
+        if finding.remedy is not None:
+            console.print(Text(f"{'':{width + 9}}  → {clean(finding.remedy)}"), soft_wrap=True)
+
+
+# --- what is installed ------------------------------------------------------------------------------------------------
+
+
+def _installation(embedder: str) -> Iterator[Finding]:
+    yield Finding("worlds", "ok", f"{_version('worlds-kg')} in {Path(__file__).resolve().parents[1]}")
+    python = f"{platform.python_version()} ({sys.executable}) on {platform.system()} {platform.machine()}"
+    yield Finding("python", "ok", python)
+    packages = ("pyoxigraph", "rdflib", "numpy", "typer", "rich")
+    yield Finding("packages", "ok", ", ".join(f"{name} {_version(name)}" for name in packages))
+    yield _driver()
+    yield from _extras()
+    yield _page()
+    yield from _model(embedder)
+    yield from _settings()
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "(not installed)"
+
+
+def _driver() -> Finding:
+    """Whether libSQL works, with its full-text index; a world in memory tells."""
+    import worlds
+
+    names = [f"{name} {_version(name)}" for name in ("libsql-experimental", "libsql") if _version(name)[0] != "("]
+    try:
+        with worlds.open(embedder=None) as world:
+            world.add([("urn:a", "urn:b", '"a red kite"')])
+            found = world.search("kite", mode="text")
+            problem = "" if found else "its full-text index finds nothing"
+    except (WorldsError, ImportError) as error:
+        problem = str(error)
+    if problem:
+        remedy = "pip install --force-reinstall worlds-kg, or report it with this output"
+        return Finding("database", "problem", f"{', '.join(names) or 'no driver of libSQL'}: {problem}", remedy)
+    return Finding("database", "ok", f"{', '.join(names)}, with full-text search")
+
+
+def _extras() -> Iterator[Finding]:
+    """Which of the optional parts are installed."""
+    try:
+        lines = metadata.requires("worlds-kg") or []
+    except metadata.PackageNotFoundError:
+        yield Finding("extras", "note", "worlds is run from a source tree that is not installed", "pip install -e .")
+        return
+    extras: dict[str, list[str]] = {}
+    for line in lines:
+        if match := re.match(r"([\w.-]+).*\bextra == ['\"](\w+)['\"]", line):
+            extras.setdefault(match[2], []).append(match[1])
+    for extra, packages in extras.items():
+        missing = [name for name in packages if _version(name)[0] == "("]
+        if extra in _NOT_FEATURES:
+            continue
+        if missing:
+            remedy = f"if you want it: pip install 'worlds-kg[{extra}]'"
+            yield Finding(f"[{extra}]", "note", f"not installed: {', '.join(missing)}", remedy)
+        else:
+            yield Finding(f"[{extra}]", "ok", ", ".join(f"{name} {_version(name)}" for name in packages))
+
+
+def _page() -> Finding:
+    """Whether the build of the package could fetch the query editor of the web page."""
+    from worlds.server.bundle import FILES, FOLDER
+
+    if all((FOLDER / "vendor" / name).is_file() for name in FILES):
+        return Finding("web page", "ok", "with the full query editor")
+    remedy = "if you want the full one, and have Node.js: python -m worlds.server.bundle"
+    return Finding("web page", "note", "with a plain query editor", remedy)
+
+
+def _model(embedder: str) -> Iterator[Finding]:
+    """Which model makes the vectors, where it lies, and how it is run."""
+    from worlds.embedders import DEFAULT_MODEL, exported, reason_without
+    from worlds.embedders.models import find_local
+
+    if embedder == "none":
+        yield Finding("model", "note", "the setting is none: texts are found by words only", "set embedder to auto")
+        return
+    if embedder == "auto" and (reason := reason_without()):
+        message, _, remedy = reason.removeprefix("there is no embedder: ").partition("; ")
+        yield Finding("model", "note", f"{message}: texts are found by words only", remedy)
+        return
+    try:
+        name, folder = find_local(DEFAULT_MODEL if embedder == "auto" else embedder)
+        ready = exported.find_exported(name, folder)
+        cache = exported.cache_folder()
+    except (EmbedderError, OSError) as error:
+        yield Finding("model", "problem", str(error), "name another model by --embedder, or set embedder to auto")
+        return
+    if folder is None and ready is None:
+        yield Finding("model", "note", f"{name} is not on this machine", "its first use downloads it, if it can")
+        return
+    yield Finding("model", "ok", f"{name} in {folder or ready}")
+    if ready is not None:
+        yield Finding("runtime", "ok", f"onnxruntime, from {ready}")
+    elif exported.can_export():
+        yield Finding("runtime", "ok", f"torch; after the first use onnxruntime, by a form of the model in {cache}")
+    else:
+        remedy = "to start sooner: pip install 'worlds-kg[semantic]'"
+        yield Finding("runtime", "note", "torch, which takes seconds to start", remedy)
+    writable = _nearest(cache)
+    if not os.access(writable, os.W_OK):
+        remedy = "let WORLDS_CACHE name a folder that can be written to"
+        yield Finding("cache", "note", f"{cache} cannot be written to", remedy)
+
+
+def _nearest(path: Path) -> Path:
+    """The path, or the nearest folder above it that is there."""
+    return next(place for place in (path, *path.parents) if place.exists())
+
+
+def _settings() -> Iterator[Finding]:
+    from worlds.settings import load_settings, unknown_variables
+
+    settings = load_settings()
+    files = ", ".join(map(str, settings.files)) or "no file"
+    given = sum(settings.source(name) != "default" for name in settings)
+    yield Finding("settings", "ok", f"{files}; {given} of {len(settings)} set")
+    for variable in unknown_variables():
+        yield Finding(
+            "settings", "note", f"{variable} is no setting, and is ignored", "`worlds config --json` names all"
+        )
+
+
+# --- a world ----------------------------------------------------------------------------------------------------------
+
+
+def _world(path: str, embedder: str) -> Iterator[Finding]:
+    """What a world is like. A WorldsError for what cannot be opened or read."""
+    import worlds
+
+    with worlds.open(path, embedder=None, read_only=True, create=False) as world:
+        stats = world.stats()
+        told = f"{path}: {counted(stats.quads, 'quad')}, {counted(stats.chunks, 'text chunk')}"
+        yield Finding("world", "ok", f"{told}, {counted(stats.revisions, 'revision')}")
+        yield _access(Path(path))
+        quoted = shlex.quote(path)
+        if stats.pending:
+            message = (
+                f"{stats.pending:,} of {counted(stats.chunks, 'chunk')} have no vector, and are found by words only"
+            )
+            yield Finding("vectors", "note", message, f"worlds embed {quoted}")
+        elif stats.chunks:
+            yield Finding("vectors", "ok", f"{stats.vectors:,} of {stats.dimension} dimensions, by {stats.embedder}")
+        if stats.retired_vectors > stats.vectors:
+            message = f"{stats.retired_vectors:,} vectors of texts that are gone are kept"
+            yield Finding("space", "note", message, f"worlds compact {quoted}")
+        if stats.embedder is not None:
+            yield _fit(path, embedder, stats.embedder)
+            kept = "the native one is part of the file" if stats.vector_index else "vectors are compared one by one"
+            yield Finding("index", "ok", kept)
+        yield _check(world, stats.quads, quoted)
+
+
+def _access(path: Path) -> Finding:
+    for place in (path, path.resolve().parent):
+        if not os.access(place, os.W_OK):
+            return Finding(
+                "access", "note", f"{place} cannot be written to: the world is read-only", "chmod u+w, or copy it"
+            )
+    return Finding("access", "ok", "can be read and written")
+
+
+def _fit(path: str, embedder: str, name: str) -> Finding:
+    """Whether the embedder that commands would use is the one that made the world's vectors."""
+    import worlds
+    from worlds.embedders import DEFAULT_MODEL, reason_without
+
+    if embedder == "none" or (embedder == "auto" and reason_without()):
+        return Finding("embedder", "note", f"the vectors are by {name}, and there is no embedder", "see model, above")
+    try:
+        chosen = embedder_of(DEFAULT_MODEL if embedder == "auto" else embedder)
+        with worlds.open(path, embedder=chosen, read_only=True, create=False):
+            return Finding("embedder", "ok", f"{chosen} made the vectors")
+    except (EmbedderError, ReadOnlyError) as error:
+        quoted = shlex.quote(path)
+        remedy = f"give --embedder {shlex.quote(name)}, or make all vectors anew: worlds embed {quoted} --rebuild"
+        return Finding("embedder", "problem", str(error), remedy)
+
+
+def _check(world: World, quads: int, quoted: str) -> Finding:
+    if quads > _QUICK:
+        return Finding("check", "note", "not checked, for its size", f"worlds check {quoted}")
+    report = world.check()
+    if report.ok:
+        return Finding("check", "ok", "quads, chunks, full-text and vectors agree")
+    kinds = ", ".join(problem.kind for problem in report.problems)
+    return Finding("check", "problem", f"{counted(len(report.problems), 'problem')}: {kinds}", f"worlds check {quoted}")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        cls=Command,
+        epilog=examples("worlds doctor", "worlds doctor kb.db", "worlds doctor kb.db --json | jq '.findings[].remedy'"),
+    )(doctor)

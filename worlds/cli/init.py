@@ -1,0 +1,124 @@
+"""The command that begins: a world, and a file for the settings."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from worlds.cli.errors import Interrupted
+from worlds.cli.options import Author, Command, EmbedderName, Json, examples, opened
+from worlds.cli.terminal import output, progress, write_json
+from worlds.cli.write import note_pending, outcome, sentence
+from worlds.errors import OpenError
+
+if TYPE_CHECKING:
+    from worlds.gate import Change
+
+
+def init(
+    path: Annotated[str, typer.Argument(metavar="WORLD", help="The file to make, such as kb.db.", show_default=False)],
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SOURCE...]", help="RDF to load: files, folders, globs.", show_default=False),
+    ] = None,
+    settings: Annotated[
+        bool, typer.Option("--settings", help="Also write ./worlds.toml, with every setting and what it does.")
+    ] = False,
+    no_embed: Annotated[bool, typer.Option("--no-embed", help="Leave the texts to `worlds embed`.")] = False,
+    embedder: EmbedderName = "auto",
+    author: Author = None,
+    json: Json = False,
+) -> None:
+    """Make a world, load files into it if some are given, and say what can be done next.
+
+    Nothing is ever overwritten. After an error or Ctrl-C, nothing was made.
+    """
+    from worlds.settings import FILE, template
+
+    target, file = Path(path), Path(FILE)
+    if target.exists() or target.is_symlink():
+        raise OpenError(f"{path} exists already; `worlds load {shlex.quote(path)} FILE` adds to it")
+    if settings and file.exists():
+        raise OpenError(f"{FILE} exists already, and is not overwritten")
+    change = None
+    began = time.perf_counter()
+    try:
+        with opened(path, write=True, create=True, embedder="none" if no_embed else embedder) as world:
+            if sources:
+                with progress() as bar:
+                    change = world.load(sources, author=author, embed=not no_embed, progress=bar)
+            pending = world.stats().pending
+            if change is not None and embedder != "none" and not no_embed:
+                note_pending(world, change)
+    except BaseException as error:
+        kept = isinstance(error, KeyboardInterrupt) and _holds_something(path)
+        if not kept:
+            _remove(target)
+        if isinstance(error, KeyboardInterrupt):
+            told = f"{path} is made and loaded, `worlds embed {shlex.quote(path)}` goes on" if kept else ""
+            raise Interrupted(told or "nothing was made") from error
+        raise
+    if settings:
+        with file.open("x", encoding="utf-8") as out:
+            out.write(template())
+    if json:
+        told_settings = {"settings": str(file)} if settings else {}
+        loaded = {} if change is None else outcome(change, pending, time.perf_counter() - began)
+        write_json({"world": path, **told_settings, **loaded})
+    else:
+        _report(path, change, time.perf_counter() - began, settings=settings)
+
+
+def _holds_something(path: str) -> bool:
+    """Whether the load was finished before it was interrupted."""
+    if not Path(path).exists():
+        return False
+    with opened(path) as world:
+        return bool(world.stats().last_revision)
+
+
+def _remove(path: Path) -> None:
+    for file in (path, *path.parent.glob(f"{path.name}-*")):
+        if file.is_dir():
+            for inner in file.iterdir():
+                inner.unlink()
+            file.rmdir()
+        else:
+            file.unlink(missing_ok=True)
+
+
+def _report(path: str, change: Change | None, seconds: float, *, settings: bool) -> None:
+    from worlds.settings import FILE
+
+    console = output()
+    console.print(f"{path}: {'an empty world' if change is None else sentence(change, seconds)}", soft_wrap=True)
+    if settings:
+        console.print(f"{FILE}: all settings, each commented out", soft_wrap=True)
+    world = shlex.quote(path)
+    steps = {
+        f"worlds load {world} FILE": "load RDF",
+        f"worlds add-document {world} FOLDER --base IRI": "load Markdown, text and HTML",
+    }
+    if change is not None:
+        steps = {
+            f"worlds stats {world}": "what is in it",
+            f"worlds search {world} WORDS": "find texts",
+            f"worlds sparql {world} 'SELECT * {{ ?s ?p ?o }} LIMIT 10'": "ask",
+        }
+    steps["worlds doctor"] = "what is installed, and what is missing"
+    console.print("\nNext:", style="bold")
+    width = max(map(len, steps))
+    for command, text in steps.items():
+        console.print(f"  {command.ljust(width)}  {text}", soft_wrap=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        cls=Command,
+        epilog=examples("worlds init kb.db", "worlds init kb.db papers.ttl people.nq.gz --settings"),
+    )(init)

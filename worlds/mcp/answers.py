@@ -1,0 +1,157 @@
+"""The structured form of each tool's answer; the text says the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+
+class Citation(BaseModel):
+    """A passage that was found, to be cited by its number."""
+
+    n: int = Field(description="The number to cite it by: [1], [2], …")
+    subject: str = Field(description="The entity that the text is about, as a prefixed name or <IRI>.")
+    label: str | None
+    types: list[str]
+    score: float = Field(description="Higher is better; comparable within one answer only.")
+    text: str = Field(description="A snippet, matches as **word**, or the whole passage if that was asked for.")
+    quad: str = Field(description="The quad that holds the text, the text cut; a named graph is in the fourth place.")
+    quads: int = Field(description="How many quads hold this text.")
+
+
+class Found(BaseModel):
+    """What a search found."""
+
+    citations: list[Citation]
+    cut: int = Field(description="Results that were found, but left out to stay within the token budget.")
+    cursor: str | None = Field(description="Give it with the same arguments to get the results that follow.")
+    notes: list[str]
+
+
+class Solutions(BaseModel):
+    """What a query gave: rows of a SELECT, the truth of an ASK, or triples of a CONSTRUCT or DESCRIBE."""
+
+    form: str = Field(description="select, ask or construct")
+    variables: list[str]
+    rows: list[list[str | None]] = Field(description="Terms as in Turtle; null where unbound.")
+    truth: bool | None
+    total: int = Field(description="How many rows or triples there are in all.")
+    notes: list[str]
+
+
+class PropertyShown(BaseModel):
+    """What an entity has under one predicate."""
+
+    predicate: str
+    label: str
+    values: list[str]
+    count: int
+
+
+class Described(BaseModel):
+    """What the world says of an entity."""
+
+    iri: str
+    label: str | None
+    types: list[str]
+    description: str | None
+    properties: list[PropertyShown]
+    incoming: list[PropertyShown] = Field(description="The triples that point to it, by predicate.")
+    notes: list[str]
+
+
+class ClassShown(BaseModel):
+    """A class."""
+
+    iri: str
+    label: str | None
+    instances: int
+    examples: list[str]
+
+
+class PredicateShown(BaseModel):
+    """A predicate."""
+
+    iri: str
+    label: str
+    quads: int
+    subjects: int
+    of: list[str] = Field(description="Classes that its subjects have.")
+    objects: list[str] = Field(description="What its objects are: classes, IRI, datatypes, @languages.")
+    examples: list[str]
+
+
+class Overview(BaseModel):
+    """What the data look like."""
+
+    revision: int
+    quads: int
+    prefixes: dict[str, str]
+    classes: list[ClassShown]
+    class_count: int
+    predicates: list[PredicateShown]
+    predicate_count: int
+    graphs: dict[str, int]
+    languages: dict[str, int]
+    notes: list[str]
+
+
+class CandidateShown(BaseModel):
+    """An entity that a name may mean."""
+
+    iri: str
+    label: str | None
+    types: list[str]
+    confidence: float = Field(description="The chance that it is meant, from 0 to 1.")
+    matched: str
+    kind: str = Field(description="How the name fits: exact, alias, prefix, fuzzy or semantic.")
+
+
+class ResolutionShown(BaseModel):
+    """Whom one name means."""
+
+    name: str
+    outcome: str = Field(description="match, ambiguous or no match")
+    candidates: list[CandidateShown]
+
+
+class Resolved(BaseModel):
+    """Whom names mean."""
+
+    names: list[ResolutionShown]
+    notes: list[str]
+
+
+class EntryShown(BaseModel):
+    """One revision."""
+
+    revision: int
+    time: str
+    author: str | None
+    message: str | None
+    added: int
+    removed: int
+
+
+class Changes(BaseModel):
+    """Revisions, newest first, or what one of them did."""
+
+    revisions: list[EntryShown]
+    added: list[str]
+    removed: list[str]
+    notes: list[str]
+
+
+class Written(BaseModel):
+    """What a write did."""
+
+    revision: int | None = Field(description="The revision that holds the change; null when nothing changed.")
+    added: int
+    removed: int
+    notes: list[str]
+
+
+def plain(answer: BaseModel) -> dict[str, Any]:
+    """The answer as JSON-ready values."""
+    return answer.model_dump(mode="json")

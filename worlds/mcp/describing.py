@@ -1,0 +1,332 @@
+"""The tools that tell what there is: schema, describe, history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import Annotated, Any
+
+from mcp.server import MCPServer
+from mcp.types import CallToolResult
+from pydantic import Field
+
+from worlds.mcp.answers import (
+    Changes,
+    ClassShown,
+    Described,
+    EntryShown,
+    Overview,
+    PredicateShown,
+    PropertyShown,
+    plain,
+)
+from worlds.mcp.arguments import Graphs, Iri, Tokens
+from worlds.mcp.hints import either, expand
+from worlds.mcp.rendering import Budget, Terms, clip
+from worlds.mcp.searching import READS
+from worlds.mcp.service import Service, answer, listed
+from worlds.resolving import Property, Value
+from worlds.schema import ClassSummary, PredicateSummary
+
+_MATCHED = 3000  # classes and predicates that `matching` looks through
+
+
+def register(server: MCPServer[Any], service: Service) -> None:
+    """Add the tools."""
+
+    async def schema(
+        limit: Annotated[int, Field(ge=1, le=500, description="The most classes, and predicates.")] = 40,
+        matching: Annotated[
+            str | None, Field(description="Only classes and predicates whose name or label has this, e.g. 'launch'.")
+        ] = None,
+        graphs: Graphs = None,
+        token_budget: Tokens = None,
+    ) -> Annotated[CallToolResult, Overview]:
+        """Tell what the data look like: classes, predicates, counts, examples, graphs, languages, prefixes.
+
+        Call it before writing a query or a filter.
+        """
+
+        def work() -> CallToolResult:
+            with service.explained():
+                return overview(service, limit, matching=matching, graphs=listed(graphs), tokens=token_budget)
+
+        return await service.run(work)
+
+    async def describe(
+        iri: Iri,
+        limit: Annotated[int, Field(ge=1, le=200, description="The most values of a predicate.")] = 10,
+        token_budget: Tokens = None,
+    ) -> Annotated[CallToolResult, Described]:
+        """Tell what the world says of an entity: label, types, description, its triples and those that point to it."""
+
+        def work() -> CallToolResult:
+            with service.explained():
+                return described(service, iri, limit, token_budget)
+
+        return await service.run(work)
+
+    async def history(
+        limit: Annotated[int, Field(ge=1, le=200, description="The most revisions, or quads of each kind.")] = 20,
+        revision: Annotated[int | None, Field(ge=1, description="Tell what this revision added and removed.")] = None,
+        token_budget: Tokens = None,
+    ) -> Annotated[CallToolResult, Changes]:
+        """List the revisions, newest first, with author and message; or show what one of them did."""
+
+        def work() -> CallToolResult:
+            with service.explained():
+                if revision is None:
+                    return _revisions(service, limit, token_budget)
+                return _revision(service, revision, limit, token_budget)
+
+        return await service.run(work)
+
+    for tool, title in ((schema, "Schema"), (describe, "Describe an entity"), (history, "History")):
+        server.add_tool(tool, title=title, annotations=READS)
+
+
+# -- schema -----------------------------------------------------------------------------------------------------------
+
+
+def overview(
+    service: Service, limit: int, *, matching: str | None, graphs: list[str] | None, tokens: int | None
+) -> CallToolResult:
+    """The schema, as much as the budget allows: of it, classes get two fifths at most."""
+    found = service.world.schema(limit=_MATCHED if matching else limit, graphs=graphs)
+    terms = service.terms()
+    classes = [_class(one, terms) for one in found.classes]
+    predicates = [_predicate(one, terms) for one in found.predicates]
+    notes: list[str] = []
+    if matching:
+        sought = matching.casefold()
+        classes = [one for one in classes if sought in f"{one.iri} {one.label or ''}".casefold()][:limit]
+        predicates = [one for one in predicates if sought in f"{one.iri} {one.label}".casefold()][:limit]
+        if not classes and not predicates and (nearest := service.hints.vocabulary().nearest(matching)):
+            notes.append(f"Nothing has {matching!r} in its name; near it: {', '.join(nearest)}.")
+    if graphs:
+        notes += service.hints.unknown("graphs", graphs)
+    counted = {"default" if one.name is None else terms.show(one.name): one.quads for one in found.graphs}
+    languages = {language or "none": texts for language, texts in found.languages.items()}
+
+    budget = service.budget(tokens)
+    head = _head(found.quads, found.revision, found.prefixes, counted, found.graph_count, languages)
+    budget.take(head, [found.prefixes, counted, languages])
+    part = service.budget(max(budget.left * 2 // 5, 1))
+    shown_classes = part.fill(classes, lambda one: (_class_line(one), plain(one)))
+    budget.left -= part.spent
+    shown = budget.fill(predicates, lambda one: (_predicate_line(one), plain(one)))
+    whole = len(classes) if matching else found.class_count, len(predicates) if matching else found.predicate_count
+    for kind, total, given in (("classes", whole[0], shown_classes), ("predicates", whole[1], shown)):
+        if total > len(given):
+            notes.append(f"{total - len(given):,} of {total:,} {kind} are not shown: use `matching`, or `limit`.")
+    lines = [
+        head,
+        "classes (instances; examples):",
+        *map(_class_line, shown_classes),
+        "predicates (quads/subjects; of → objects; examples):",
+        *map(_predicate_line, shown),
+        *notes,
+    ]
+    structured = Overview(
+        revision=found.revision,
+        quads=found.quads,
+        prefixes=dict(found.prefixes),
+        classes=shown_classes,
+        class_count=found.class_count,
+        predicates=shown,
+        predicate_count=found.predicate_count,
+        graphs=counted,
+        languages=languages,
+        notes=notes,
+    )
+    return answer("\n".join(lines), structured)
+
+
+def _head(
+    quads: int,
+    revision: int,
+    prefixes: Mapping[str, str],
+    graphs: Mapping[str, int],
+    graph_count: int,
+    languages: Mapping[str, int],
+) -> str:
+    lines = [f"{quads:,} quads, revision {revision}"]
+    lines += [f"PREFIX {prefix}: <{iri}>" for prefix, iri in prefixes.items()]
+    if graph_count:
+        lines.append("graphs: " + ", ".join(f"{name} {count:,}" for name, count in graphs.items()))
+    if languages:
+        lines.append("texts by language: " + ", ".join(f"{name} {count:,}" for name, count in languages.items()))
+    return "\n".join(lines)
+
+
+def _class(one: ClassSummary, terms: Terms) -> ClassShown:
+    return ClassShown(
+        iri=terms.show(one.iri),
+        label=None if one.label is None else clip(one.label, 80),
+        instances=one.instances,
+        examples=[terms.show(value.term) for value in one.examples[:2]],
+    )
+
+
+def _predicate(one: PredicateSummary, terms: Terms) -> PredicateShown:
+    objects = [terms.show(iri) for iri in one.object_classes]
+    for kind in one.kinds[:6]:
+        if kind.kind == "literal":
+            objects.append(f"@{kind.language}" if kind.language else terms.show(kind.datatype))
+        elif not one.object_classes or kind.kind != "IRI":
+            objects.append(kind.kind)
+    return PredicateShown(
+        iri=terms.show(one.iri),
+        label=clip(one.label, 80),
+        quads=one.quads,
+        subjects=one.subjects,
+        of=[terms.show(iri) for iri in one.subject_classes],
+        objects=list(dict.fromkeys(objects)),
+        examples=[terms.show(value.term, 50) for value in one.examples[:2]],
+    )
+
+
+def _class_line(one: ClassShown) -> str:
+    label = f" {one.label}" if one.label else ""
+    return f"  {one.iri}{label} ({one.instances:,}; {', '.join(one.examples)})"
+
+
+def _predicate_line(one: PredicateShown) -> str:
+    of, objects = ", ".join(one.of) or "any", ", ".join(one.objects)
+    return f"  {one.iri} ({one.quads:,}/{one.subjects:,}; {of} → {objects}; {', '.join(one.examples)})"
+
+
+# -- describe ---------------------------------------------------------------------------------------------------------
+
+
+def described(service: Service, iri: str, limit: int, tokens: int | None) -> CallToolResult:
+    """What the world says of an entity; ValueError for one that it does not know."""
+    world, terms = service.world, service.terms()
+    found = world.describe(iri, limit=limit)
+    if not found:
+        raise ValueError(f"the world says nothing of {terms.show(found.iri)}.{_alike(service, iri)}")
+    budget = service.budget(tokens)
+    description = None if found.description is None else clip(found.description, 1500)
+    types = [_value(value, terms) for value in found.types]
+    head = f"{terms.show(found.iri)} {found.label or ''}"
+    if types:
+        head += f"\na {', '.join(types)}"
+    if description:
+        head += f"\n{description}"
+    budget.take(head, [head])
+    part = service.budget(max(budget.left * 2 // 3, 1))
+    own = _fitting(part, [_property(one, terms) for one in found.properties])
+    budget.left -= part.spent
+    incoming = _fitting(budget, [_property(one, terms) for one in found.incoming])
+    cut = len(found.properties) + len(found.incoming) - len(own) - len(incoming)
+    notes = (
+        [f"{cut} predicates were left out to stay within the token budget: ask for them by `sparql`."] if cut else []
+    )
+    lines = [
+        head,
+        *(_property_line(one, "") for one in own),
+        *(_property_line(one, "^") for one in incoming),
+        *notes,
+    ]
+    structured = Described(
+        iri=terms.show(found.iri),
+        label=found.label,
+        types=types,
+        description=description,
+        properties=own,
+        incoming=incoming,
+        notes=notes,
+    )
+    return answer("\n".join(lines), structured)
+
+
+def _alike(service: Service, iri: str) -> str:
+    """The entities whose names are like the last part of an IRI."""
+    full = expand(iri, service.world.prefixes) or iri
+    words = full.rstrip("/#").replace("#", "/").rpartition("/")[2].replace("_", " ")
+    candidates = service.hints.named(words)
+    return f" Did you mean {either(candidates)}?" if candidates else " Call `resolve` with its name, or `search`."
+
+
+def _fitting(budget: Budget, properties: list[PropertyShown]) -> list[PropertyShown]:
+    """The properties that fit, with fewer values where not all do."""
+    shown = []
+    for one in properties:
+        for most in (len(one.values), 3, 1):
+            part = one.model_copy(update={"values": one.values[:most]})
+            if budget.take(_property_line(part, "^"), plain(part)):
+                shown.append(part)
+                break
+    return shown
+
+
+def _value(value: Value, terms: Terms) -> str:
+    shown = terms.show(value.term, 300)
+    return f"{shown} {clip(value.label, 80)}" if value.label else shown
+
+
+def _property(one: Property, terms: Terms) -> PropertyShown:
+    return PropertyShown(
+        predicate=terms.show(one.predicate),
+        label=clip(one.label, 80),
+        values=[_value(value, terms) for value in one.values],
+        count=one.count,
+    )
+
+
+def _property_line(one: PropertyShown, mark: str) -> str:
+    more = one.count - len(one.values)
+    return f"  {mark}{one.predicate}: {' ; '.join(one.values)}{f' … and {more:,} more' if more else ''}"
+
+
+# -- history ----------------------------------------------------------------------------------------------------------
+
+
+def _entry(one: Any) -> EntryShown:
+    return EntryShown(
+        revision=one.revision,
+        time=one.time.isoformat(timespec="seconds"),
+        author=None if one.author is None else clip(one.author, 100),
+        message=None if one.message is None else clip(one.message, 200),
+        added=one.added,
+        removed=one.removed,
+    )
+
+
+def _entry_line(one: EntryShown) -> str:
+    said = " ".join(part for part in (one.author and f"by {one.author}", one.message) if part)
+    return f"{one.revision}  {one.time}  +{one.added:,} -{one.removed:,}  {said}".rstrip()
+
+
+def _revisions(service: Service, limit: int, tokens: int | None) -> CallToolResult:
+    entries = [_entry(one) for one in service.world.history(limit)]
+    shown = service.budget(tokens).fill(entries, lambda one: (_entry_line(one), plain(one)))
+    notes = [] if entries else ["The world has no revisions: nothing was ever written."]
+    if len(shown) < len(entries):
+        notes.append("Older ones were left out to stay within the token budget.")
+    text = "\n".join([*map(_entry_line, shown), *notes])
+    return answer(text, Changes(revisions=shown, added=[], removed=[], notes=notes))
+
+
+def _revision(service: Service, revision: int, limit: int, tokens: int | None) -> CallToolResult:
+    world, terms, budget = service.world, service.terms(), service.budget(tokens)
+    newest = world.history(1)
+    last = newest[0].revision if newest else 0
+    if revision > last:
+        raise ValueError(f"there is no revision {revision}: the last one is {last}")
+    diff = world.diff(revision - 1, revision)
+    entries = [_entry(one) for one in world.history(last - revision + 1)[-1:]]
+    lines = [_entry_line(one) for one in entries]
+    budget.take("\n".join(lines), [plain(one) for one in entries])
+    kinds: list[list[str]] = []
+    notes: list[str] = []
+    for mark, quads, word in (("+", diff.added, "added"), ("-", diff.removed, "removed")):
+        shown = budget.fill([terms.quad(quad, 200) for quad in islice(quads, limit)], lambda line: (line, line))
+        kinds.append(shown)
+        lines += [f"{mark} {line}" for line in shown]
+        if len(quads) > len(shown):
+            notes.append(f"{len(quads) - len(shown):,} of {len(quads):,} {word} quads are not shown: raise `limit`.")
+    notes += [f"The graph {terms.show(graph)} was created." for graph in diff.created]
+    notes += [f"The graph {terms.show(graph)} was dropped." for graph in diff.dropped]
+    text = "\n".join([*lines, *notes])
+    return answer(text, Changes(revisions=entries, added=kinds[0], removed=kinds[1], notes=notes))

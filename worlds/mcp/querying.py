@@ -1,0 +1,164 @@
+"""The tool that asks: sparql."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+import time
+from typing import Annotated, Any, Literal
+
+import anyio.from_thread
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+from mcp.types import CallToolResult
+from pydantic import Field
+
+from worlds.errors import QueryError
+from worlds.graph.results import Solutions as Rows
+from worlds.graph.results import Triples
+from worlds.graph.tokens import scan
+from worlds.mcp.answers import Solutions
+from worlds.mcp.arguments import Tokens
+from worlds.mcp.rendering import Terms
+from worlds.mcp.searching import READS
+from worlds.mcp.service import MEMORY, MOST_ROWS, Service, answer
+from worlds.world import Progress
+
+_TIMEOUT = 20.0  # seconds
+_LONGEST = 120.0
+_QUICK = 1.0  # seconds: what took less may be asked again to explain an empty result
+_PAUSE = 0.5  # seconds between reports of progress
+_CELL = 500  # characters of one value
+_UPDATES = ("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH")
+_PROLOGUE = re.compile(r"PREFIX|BASE|VERSION", re.IGNORECASE)
+
+
+def register(server: MCPServer[Any], service: Service) -> None:
+    """Add the tool."""
+
+    async def sparql(
+        query: Annotated[str, Field(description="SELECT, ASK, CONSTRUCT or DESCRIBE; the world's prefixes are known.")],
+        context: Context[Any, Any],
+        limit: Annotated[int, Field(ge=1, le=1000, description="The most rows or triples that are shown.")] = 100,
+        union: Annotated[
+            bool, Field(description="Let the default graph be all graphs together, instead of the default one alone.")
+        ] = False,
+        format: Annotated[Literal["table", "json"], Field(description="How the text shows rows.")] = "table",
+        timeout: Annotated[float, Field(gt=0, le=_LONGEST, description="Seconds.")] = _TIMEOUT,
+        token_budget: Tokens = None,
+    ) -> Annotated[CallToolResult, Solutions]:
+        """Answer a SPARQL 1.1 query. Call `schema` first for classes and predicates, `resolve` for entities.
+
+        Terms come as in Turtle. A query may search by meaning and words: SERVICE w:search { ?hit w:query "words" ;
+        w:subject ?s ; w:score ?score }; see the resource world://guide. The network cannot be reached.
+        """
+
+        def work() -> CallToolResult:
+            with service.explained(query):
+                _refuse_updates(query, writes=service.allow_writes)
+                with service.turn:
+                    began = time.monotonic()
+                    found = service.world.query(
+                        query,
+                        union=union,
+                        timeout=timeout,
+                        max_results=MOST_ROWS,
+                        max_memory=MEMORY if sys.platform == "linux" else None,
+                        progress=_reporting(context),
+                    )
+                quick = time.monotonic() - began < _QUICK
+                answered = _Answer(service, query, union=union, quick=quick)
+                if isinstance(found, bool):
+                    return answered.truth(found)
+                if isinstance(found, Triples):
+                    return answered.triples(found, limit, token_budget)
+                return answered.rows(found, limit, token_budget, json=format == "json")
+
+        return await service.run(work)
+
+    server.add_tool(sparql, title="SPARQL query", annotations=READS)
+
+
+def _reporting(context: Context[Any, Any]) -> Progress:
+    """Tells a client that asked for it how far the SPARQL index is, which the first query of a large world makes."""
+    last = -_PAUSE
+
+    def report(step: str, done: int, total: int | None) -> None:
+        nonlocal last
+        if time.monotonic() - last < _PAUSE:
+            return
+        last = time.monotonic()
+        with contextlib.suppress(Exception):  # nobody waits any more; the index is made all the same
+            anyio.from_thread.run(context.report_progress, done, total, step)
+
+    return report
+
+
+def _refuse_updates(query: str, *, writes: bool) -> None:
+    """QueryError for an update, which would fail with a parser's complaint."""
+    for token in scan(query):
+        if token.kind == "word" and not _PROLOGUE.fullmatch(token.text):
+            if token.text.upper() in _UPDATES:
+                where = "call `update` for this" if writes else "this server was started without --allow-writes"
+                raise QueryError(f"{token.text.upper()} is an update, and `sparql` answers queries only: {where}")
+            return
+
+
+class _Answer:
+    """Shows what one query gave."""
+
+    def __init__(self, service: Service, query: str, *, union: bool, quick: bool) -> None:
+        self._service = service
+        self._query = query
+        self._union = union
+        self._quick = quick
+        self._terms: Terms = service.terms()
+
+    def truth(self, found: bool) -> CallToolResult:
+        notes = [] if found else self._service.hints.strangers(self._query)
+        solutions = Solutions(form="ask", variables=[], rows=[], truth=found, total=1, notes=notes)
+        return answer("\n".join([str(found).lower(), *notes]), solutions)
+
+    def rows(self, found: Rows, limit: int, tokens: int | None, *, json: bool) -> CallToolResult:
+        names = list(found.variables)
+        shown = [[None if term is None else self._terms.show(term, _CELL) for term in row] for row in found[:limit]]
+        head = "\t".join(f"?{name}" for name in names)
+        return self._table("select", names, shown, len(found), tokens, head=head, json=json)
+
+    def triples(self, found: Triples, limit: int, tokens: int | None) -> CallToolResult:
+        every = list(found)
+        shown = [[self._terms.show(term, _CELL) for term in triple] for triple in every[:limit]]
+        return self._table("construct", [], shown, len(every), tokens, head="", json=False)
+
+    def _table(
+        self, form: str, names: list[str], rows: Any, total: int, tokens: int | None, *, head: str, json: bool
+    ) -> CallToolResult:
+        from json import dumps
+
+        def line(row: list[str | None]) -> str:
+            if json:
+                return dumps(dict(zip(names, row, strict=True)), ensure_ascii=False)
+            cells = ("" if cell is None else cell.replace("\t", " ") for cell in row)
+            return "\t".join(cells) if form == "select" else " ".join(cells) + " ."
+
+        budget = self._service.budget(tokens)
+        notes = [] if total else self._nothing()
+        budget.take("\n".join([head, *notes]))
+        kept = budget.fill(rows, lambda row: (line(row), row))
+        if len(kept) < total:
+            why = "the token budget" if len(kept) < len(rows) else "`limit`"
+            notes.append(
+                f"{total - len(kept):,} of {total:,} {'rows' if form == 'select' else 'triples'} are not shown: "
+                f"{why} is reached. Select less, aggregate, or page: ORDER BY … LIMIT {len(kept)} OFFSET {len(kept)}."
+            )
+        lines = [line(row) for row in kept]
+        if json:
+            text = "[" + ",\n".join(lines) + "]"
+        else:
+            text = "\n".join([*([head] if head else []), *lines]) if total else "No results."
+        solutions = Solutions(form=form, variables=names, rows=kept, truth=None, total=total, notes=notes)
+        return answer("\n".join([text, *notes]), solutions)
+
+    def _nothing(self) -> list[str]:
+        return self._service.hints.no_results(self._query, union=self._union, quick=self._quick)

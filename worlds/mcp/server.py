@@ -1,0 +1,97 @@
+"""The server: its tools, and what it says of arguments that do not fit."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from importlib import metadata
+from typing import Any
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.shared.exceptions import MCPError
+from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult
+from pydantic import ValidationError
+
+from worlds.mcp import describing, guide, querying, resources, searching, writing
+from worlds.mcp.service import Service
+
+_WRITES = ("update", "add", "undo")
+
+
+class WorldServer(MCPServer[Any]):
+    """An MCP server whose errors tell an agent what to do next."""
+
+    def __init__(self, service: Service) -> None:
+        super().__init__(
+            "worlds", title="Worlds", instructions=guide.INSTRUCTIONS, version=_version(), log_level="WARNING"
+        )
+        describing.register(self, service)
+        searching.register(self, service)
+        querying.register(self, service)
+        if service.allow_writes:
+            writing.register(self, service)
+        resources.register(self, service)
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Call a tool; ToolError, whose text is for the agent, for whatever the call got wrong."""
+        tools = {tool.name: tool for tool in await self.list_tools()}
+        if name not in tools:
+            raise ToolError(_unknown_tool(name, list(tools)))
+        known = list(tools[name].input_schema.get("properties", {}))
+        if strange := [argument for argument in arguments if argument not in known]:
+            raise ToolError(_unknown_argument(name, strange[0], known))
+        try:
+            return await super().call_tool(name, arguments, context)
+        except UnexpectedToolError as error:
+            raise UnexpectedToolError(
+                f"a mistake in the server, not in the call, stopped `{name}`; its log tells more"
+            ) from (error.__cause__ or error)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(_wrong_arguments(name, error.__cause__)) from error.__cause__
+            raise (error.__cause__ if isinstance(error.__cause__, ToolError) else error) from None
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
+    ) -> GetPromptResult | InputRequiredResult:
+        """A prompt, filled in; MCPError for one that there is not, or that lacks an argument."""
+        try:
+            return await super().get_prompt(name, arguments, context)
+        except ValueError as error:
+            known = ", ".join(prompt.name for prompt in await self.list_prompts())
+            raise MCPError(code=INVALID_PARAMS, message=f"{error}. Prompts: {known}") from None
+
+
+def _unknown_tool(name: str, tools: list[str]) -> str:
+    if name in _WRITES:
+        return (
+            f"this server does not write: it was started without --allow-writes. Tools: {', '.join(tools)}. "
+            "Tell the user to start it with --allow-writes if the world is to be changed."
+        )
+    close = get_close_matches(name, tools, n=1)
+    return f"there is no tool {name!r}.{f' Did you mean {close[0]}?' if close else ''} Tools: {', '.join(tools)}"
+
+
+def _unknown_argument(tool: str, name: str, known: list[str]) -> str:
+    close = get_close_matches(name, known, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return f"`{tool}` has no argument {name!r}.{hint} It takes: {', '.join(known)}"
+
+
+def _wrong_arguments(tool: str, error: ValidationError) -> str:
+    told: dict[str, list[str]] = {}
+    for one in error.errors(include_url=False, include_input=False):
+        place = [str(part) for part in one["loc"]]
+        told.setdefault(place[0] if place else "", []).append(one["msg"])
+    lines = [f"{name or 'the arguments'}: {'; or '.join(dict.fromkeys(said))}" for name, said in told.items()]
+    return f"`{tool}` cannot take these arguments. " + " ".join(f"{line}." for line in lines)
+
+
+def _version() -> str:
+    try:
+        return metadata.version("worlds-kg")
+    except metadata.PackageNotFoundError:
+        return ""

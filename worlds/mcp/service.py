@@ -1,0 +1,128 @@
+"""What the tools share: the world, its limits, and how a call to it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from traceback import clear_frames
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio
+import anyio.to_thread
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import CallToolResult, TextContent
+from pydantic import BaseModel
+
+from worlds.errors import ReadOnlyError, WorldsError
+from worlds.mcp.answers import plain
+from worlds.mcp.calls import Call, Turn
+from worlds.mcp.hints import Hints
+from worlds.mcp.rendering import Budget, Terms
+
+if TYPE_CHECKING:
+    from worlds.world import World
+
+T = TypeVar("T")
+MOST_CALLS = 8  # at a time; more wait
+MEMORY = 1 << 30  # bytes that a query may take
+MOST_ROWS = 10_000  # that a query may have before it is refused
+EXPECTED = (WorldsError, ValueError, TypeError, OverflowError, RecursionError)
+"""What a call raises for what it was given; anything else is a mistake in worlds."""
+
+
+class Service:
+    """One world, and what agents may do with it."""
+
+    def __init__(
+        self, world: World, *, token_budget: int = 4000, author: str | None = None, allow_writes: bool = False
+    ) -> None:
+        self.world = world
+        self.token_budget = token_budget
+        self.allow_writes = allow_writes
+        self.hints = Hints(world)
+        self.turn = Turn()
+        self._author = author
+        self._limiter: anyio.CapacityLimiter | None = None
+
+    def budget(self, tokens: int | None = None) -> Budget:
+        """The tokens that an answer may have."""
+        return Budget(self.token_budget if tokens is None else min(tokens, 10 * self.token_budget))
+
+    def terms(self) -> Terms:
+        """Shows terms by the prefixes that the world has now."""
+        return Terms({"w": "urn:worlds:", **self.world.prefixes})
+
+    def author(self, context: Context[Any, Any]) -> str | None:
+        """Who writes: the key's name, the author that the server was given, or the client's name."""
+        scope = getattr(context.request_context.request, "scope", {})
+        if (key := scope.get("worlds.key")) is not None:
+            return str(key.name)
+        if self._author is not None:
+            return self._author
+        client = context.request_context.session.client_params
+        return None if client is None else client.client_info.name
+
+    def require_write(self, context: Context[Any, Any]) -> None:
+        """ReadOnlyError where the client's key does not allow to write."""
+        scope = getattr(context.request_context.request, "scope", {})
+        if scope.get("worlds.key") is not None and not scope.get("worlds.may_write"):
+            raise ReadOnlyError(f"the key {scope['worlds.key'].name!r} does not allow to write")
+
+    async def run(self, work: Callable[[], T], *, writes: bool = False) -> T:
+        """Do work with the world in a thread, so that other messages are answered meanwhile.
+
+        A cancelled query is stopped; other reads, which are short, are left to end, and a write is always waited for.
+        """
+        if self._limiter is None:
+            self._limiter = anyio.CapacityLimiter(MOST_CALLS)
+        call = Call()
+        done: list[T] = []
+        try:
+            with anyio.CancelScope(shield=writes):
+                done.append(
+                    await anyio.to_thread.run_sync(
+                        lambda: call.run(work), abandon_on_cancel=not writes, limiter=self._limiter
+                    )
+                )
+        except anyio.get_cancelled_exc_class():
+            call.cancel()
+            raise
+        return done[0]
+
+    @contextmanager
+    def explained(self, source: str | None = None) -> Iterator[None]:
+        """Turn what the block raises into an error that tells the agent what to do next; `source` is its query."""
+        try:
+            yield
+        except EXPECTED as error:
+            try:
+                text = self.hints.error(error, source=source)
+            except EXPECTED:  # a damaged file has no schema to look into
+                text = str(error)
+            _clear(error)
+            raise ToolError(text) from None
+
+
+def _clear(error: BaseException | None) -> None:
+    """Drop what the frames of an error and its causes hold: pyoxigraph's solutions may not be dropped elsewhere."""
+    while error is not None:
+        clear_frames(error.__traceback__)
+        error = error.__cause__ or error.__context__
+
+
+def answer(text: str, structured: BaseModel) -> CallToolResult:
+    """A tool's answer, as text and as its structured form."""
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=plain(structured))
+
+
+def listed(value: str | Sequence[str] | None) -> list[str] | None:
+    """A filter's values; None for no filter."""
+    if value is None or isinstance(value, str):
+        return [value] if value else None
+    return list(value) or None
+
+
+def given(options: Mapping[str, object]) -> dict[str, Any]:
+    """The options that are not None."""
+    return {name: value for name, value in options.items() if value is not None}

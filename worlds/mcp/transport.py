@@ -1,0 +1,113 @@
+"""Serves a world over stdio or streamable HTTP until the client, or Ctrl-C, ends it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import anyio
+
+from worlds.errors import OpenError, WorldsError
+from worlds.mcp.calls import stop_all
+from worlds.mcp.server import WorldServer
+from worlds.mcp.service import Service
+
+if TYPE_CHECKING:
+    from worlds.world import World
+
+PATH = "/mcp"
+_GRACE = 1.5  # seconds that a call which is running at the end gets
+
+
+def serve_stdio(service: Service) -> None:
+    """Serve over standard input and output, which hold nothing but the protocol, until the input ends."""
+    _log_to_stderr()
+
+    def leave(*_: object) -> None:
+        _end(service.world)
+
+    # The thread that waits for input cannot be woken, so a signal ends the process itself.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, leave)
+    try:
+        anyio.run(WorldServer(service).run_stdio_async)
+    except* (BrokenPipeError, ConnectionError):
+        pass  # the client went away
+    _end(service.world)
+
+
+def _end(world: World) -> NoReturn:
+    """Stop what is still running, close the world, and leave.
+
+    What was acknowledged is kept, and a write that was not is as if it had never been.
+    """
+    stop_all()
+    closing = threading.Thread(target=world.close, daemon=True)
+    closing.start()
+    closing.join(_GRACE)
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def serve_http(service: Service, *, host: str, port: int, names: Sequence[str] = (), keys: Path | None = None) -> None:
+    """Serve over streamable HTTP at /mcp until SIGINT or SIGTERM. `names` are further Host names that are accepted.
+
+    WorldsError off loopback where there is no valid key; OpenError for an address that cannot be had.
+    """
+    import uvicorn  # not needed over stdio, as what reads keys is not
+
+    from worlds.mcp.access import KeyCheck, is_loopback, security
+    from worlds.server.keys import KeyStore, key_file
+
+    world = Path(service.world.path)
+    store = KeyStore(key_file(world) if keys is None else keys)
+    needed = not is_loopback(host)
+    if needed and not any(key.state() == "valid" for key in store.all()):
+        raise WorldsError(
+            f"{host} can be reached from other machines, so keys are needed, and there is no valid one in "
+            f"{store.path}: make one by `worlds keys add`, or serve on 127.0.0.1"
+        )
+    _log_to_stderr()
+    listening = _listen(host, port)
+    with listening:
+        app = WorldServer(service).streamable_http_app(
+            streamable_http_path=PATH, transport_security=security(host, names), host=host
+        )
+        checked = KeyCheck(app, keys=store, world=world.stem, needed=needed)
+        config = uvicorn.Config(
+            checked, log_level="warning", access_log=False, timeout_graceful_shutdown=1, server_header=False
+        )
+        own = f"[{host}]" if ":" in host else host
+        print(f"worlds mcp: http://{own}:{listening.getsockname()[1]}{PATH}", file=sys.stderr, flush=True)
+        # uvicorn raises the signal that ended it once more; by then all is done.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: None)
+        uvicorn.Server(config).run([listening])
+    _end(service.world)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            listening.listen(128)
+        except BaseException:
+            listening.close()
+            raise
+    except OSError as error:
+        raise OpenError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
+    return listening
+
+
+def _log_to_stderr() -> None:
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")

@@ -1,0 +1,176 @@
+"""The application: its routes, what surrounds each request, and what lives as long as it does."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Match, Route
+from starlette.types import Receive, Scope, Send
+
+from worlds.server import api, graphstore, page, protocol
+from worlds.server.access import Access, HostCheck
+from worlds.server.base import Server, ServerSettings
+from worlds.server.errors import ErrorAnswers, MethodNotAllowed, NotFound
+from worlds.server.hosting import Hosting
+from worlds.server.keys import KeyStore, key_file
+from worlds.server.limits import BodyLimit, Limits, RateLimit
+from worlds.server.logs import REQUEST_ID, Observed
+from worlds.server.metrics import Metrics
+from worlds.server.openapi import document
+from worlds.server.operations import Operation, operations
+from worlds.server.pool import Pool
+
+_METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
+_REQUEST_HEADERS = ("Authorization", "Content-Type", "If-Match", "If-None-Match", REQUEST_ID)
+_RESPONSE_HEADERS = ("ETag", "Location", "Retry-After", REQUEST_ID)
+
+
+def create_app(target: Path, settings: ServerSettings) -> Starlette:
+    """The application that serves a world's file, or a folder of them.
+
+    Its workers run from its lifespan's begin to its end. OpenError for what cannot be served, and for a file of keys
+    that cannot be read.
+    """
+    hosting = Hosting(target)
+    keys = KeyStore(Path(settings.keys) if settings.keys is not None else key_file(target))
+    access = Access(settings, keys)
+    metrics = Metrics()
+    limits = Limits(settings, metrics)
+    pool = Pool(
+        readers=settings.readers,
+        most=settings.most_workers,
+        embedder=settings.embedder,
+        durability=settings.durability,
+        first=hosting.single,
+    )
+    metrics.watch(lambda: pool.state)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        await pool.start()
+        try:
+            yield
+        finally:
+            await pool.stop(settings.grace)
+
+    app = Starlette(
+        routes=routes(single=hosting.single is not None),
+        middleware=[
+            Middleware(Observed, metrics=metrics),
+            *_cors(settings.cors),
+            Middleware(ErrorAnswers),
+            Middleware(HostCheck, settings=settings),
+            Middleware(RateLimit, limits=limits, access=access),
+            Middleware(BodyLimit, settings=settings),
+        ],
+        exception_handlers=_RAISED,
+        lifespan=lifespan,
+    )
+    app.router.redirect_slashes = False
+    app.state.server = Server(
+        settings, hosting=hosting, pool=pool, keys=keys, access=access, limits=limits, metrics=metrics
+    )
+    app.state.openapi = document(None if hosting.single is None else hosting.single.stem)
+    return app
+
+
+async def _not_found(request: Request, error: Exception) -> Response:
+    raise NotFound(f"there is nothing at {request.url.path}; /openapi.json tells what there is")
+
+
+async def _not_allowed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    allowed = {name: ", ".join(sorted(value.split(", "))) for name, value in (error.headers or {}).items()}
+    raise MethodNotAllowed(f"{request.method} is not for this address", headers=allowed)
+
+
+_RAISED: Mapping[Any, Any] = {404: _not_found, 405: _not_allowed}  # `ErrorAnswers` answers all errors alike
+
+
+def _cors(origins: Sequence[str]) -> list[Middleware]:
+    if not origins:
+        return []
+    return [
+        Middleware(
+            CORSMiddleware,
+            allow_origins=list(origins),
+            allow_methods=list(_METHODS),
+            allow_headers=list(_REQUEST_HEADERS),
+            expose_headers=list(_RESPONSE_HEADERS),
+        )
+    ]
+
+
+# --- routes -----------------------------------------------------------------------------------------------------------
+
+
+class _ByMethod:
+    """Answers by the route for the request's method."""
+
+    def __init__(self, routes: Sequence[Route]) -> None:
+        self._routes = {method: route for route in routes for method in route.methods or ()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._routes[scope["method"]].app(scope, receive, send)
+
+    @property
+    def methods(self) -> list[str]:
+        return list(self._routes)
+
+
+class _Noted(Route):
+    """A route whose path the metrics count by."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Whether it is this one."""
+        match, child = super().matches(scope)
+        if match is not Match.NONE:
+            scope.setdefault("state", {})["route"] = self.path
+        return match, child
+
+
+def routes(*, single: bool) -> list[Route]:
+    """All routes; those of a world are at its address, and those of a single world also at `/`."""
+    of_world = [*_answered(of_world=True), *protocol.routes(), *graphstore.routes()]
+    paths: dict[str, list[Route]] = {}
+    for route in (*_answered(of_world=False), *page.routes()):
+        paths.setdefault(route.path, []).append(route)
+    for prefix in ("/worlds/{world}", "") if single else ("/worlds/{world}",):
+        for route in of_world:
+            path = (prefix + route.path).removesuffix("/")
+            if path:  # else it is `/`, which the server has
+                paths.setdefault(path, []).append(route)
+    found: list[Route] = []
+    for path, same in paths.items():
+        answers = _ByMethod(same)
+        found.append(_Noted(path, answers, methods=answers.methods))
+    return found
+
+
+def _answered(*, of_world: bool) -> list[Route]:
+    """The routes that `api` answers."""
+    return [
+        Route(
+            operation.path.replace("{iri}", "{iri:path}") or "/",
+            _endpoint(operation, api.HANDLERS[operation.name]),
+            methods=[operation.method],
+        )
+        for operation in operations()
+        if operation.of_world == of_world and operation.name in api.HANDLERS
+    ]
+
+
+def _endpoint(operation: Operation, handler: api.Handler) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        return await api.run(operation, handler, request)
+
+    return endpoint

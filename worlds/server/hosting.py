@@ -1,0 +1,159 @@
+"""The worlds that a server has: one file, or a folder of them, and nothing outside of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from starlette.requests import Request
+
+import worlds
+from worlds.errors import ConflictError, OpenError
+from worlds.server.base import WorldRef
+from worlds.server.errors import Forbidden, NotFound
+
+SUFFIX = ".db"
+"""What the file of a world that is made over HTTP ends in."""
+SUFFIXES = (SUFFIX, ".world", ".sqlite", ".sqlite3")
+"""What a file in the folder must end in to be a world."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_MAGIC = b"SQLite format 3\0"
+_COMPANIONS = ("", "-wal", "-shm", "-journal", "-sparql")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A world in a list; `bytes` are those of its file and its log, `modified` is in seconds since 1970."""
+
+    name: str
+    bytes: int
+    modified: float
+
+
+class Hosting:
+    """One file, or the worlds of a folder by their names. A single file is at `/`, too."""
+
+    def __init__(self, target: Path) -> None:
+        self.folder = target if target.is_dir() else None
+        self.single = None if self.folder is not None else target
+        if self.single is not None and not is_name(self.single.stem):
+            raise OpenError(
+                f"the world at {target} has no name for its address: {self.single.stem!r} is not made of letters, "
+                "digits, '.', '_' and '-'"
+            )
+
+    # -- finding --------------------------------------------------------------------------------------------------
+
+    def world(self, request: Request) -> WorldRef:
+        """The world that a request's path names; NotFound where there is none."""
+        origin = str(request.base_url).rstrip("/")
+        name = request.path_params.get("world")
+        if name is None:
+            if self.single is None:
+                raise NotFound("there are several worlds here: their addresses begin with /worlds/")
+            return WorldRef(self.single.stem, self.find(self.single.stem), origin)
+        return WorldRef(name, self.find(name), f"{origin}/worlds/{name}")
+
+    def find(self, name: str) -> Path:
+        """The file of a world; NotFound where there is none."""
+        if is_name(name):
+            if self.single is not None:
+                if name == self.single.stem:
+                    return self.single
+            else:
+                for suffix in SUFFIXES:
+                    if self._holds(path := self.path(name, suffix)):
+                        return path
+        raise NotFound(f"there is no world {name!r} here; /worlds lists those that there are")
+
+    def list(self) -> list[Listed]:
+        """The worlds, by name."""
+        if self.single is not None:
+            return [_listed(self.single)]
+        assert self.folder is not None
+        names = {path.stem for path in self.folder.iterdir() if path.suffix in SUFFIXES and is_name(path.stem)}
+        found = []
+        for name in sorted(names):
+            with contextlib.suppress(NotFound, OSError):  # deleted meanwhile
+                found.append(_listed(self.find(name)))
+        return found
+
+    def path(self, name: str, suffix: str = SUFFIX) -> Path:
+        """Where a world of this name lies in the folder, or would."""
+        assert self.folder is not None
+        return self.folder / (name + suffix)
+
+    def _holds(self, path: Path) -> bool:
+        """Whether it is a file in the folder, as SQLite makes them; a link must not lead out."""
+        assert self.folder is not None
+        try:
+            if not path.is_file() or path.resolve().parent != self.folder.resolve():
+                return False
+            with path.open("rb") as stream:
+                start = stream.read(len(_MAGIC))
+        except OSError:
+            return False
+        return start in (_MAGIC, b"")
+
+    # -- making and deleting --------------------------------------------------------------------------------------
+
+    def create(self, name: str) -> Listed:
+        """Make an empty world. ConflictError where there is one, Forbidden where none can be made."""
+        path = self._new(name)
+        try:
+            path.touch(exist_ok=False)
+        except FileExistsError as error:
+            raise ConflictError(f"there is a world {name!r} already") from error
+        except OSError as error:
+            raise OpenError(f"{name!r} cannot be made: {error.strerror}") from error
+        try:
+            worlds.open(path, embedder=None).close()
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        return _listed(path)
+
+    def _new(self, name: str) -> Path:
+        self.require_folder()
+        if not is_name(name):
+            raise Forbidden(
+                f"{name!r} cannot name a world: up to 64 letters, digits, '.', '_' and '-', the first of them a letter "
+                "or a digit"
+            )
+        for suffix in SUFFIXES:
+            if os.path.lexists(self.path(name, suffix)):
+                raise ConflictError(f"there is a world {name!r} already")
+        return self.path(name)
+
+    def delete(self, name: str) -> None:
+        """Delete a world, with its log and its cache. NotFound where there is none."""
+        self.require_folder()
+        path = self.find(name)
+        for companion in _COMPANIONS:
+            part = path.with_name(path.name + companion)
+            if part.is_dir() and not part.is_symlink():
+                shutil.rmtree(part, ignore_errors=True)
+            else:
+                part.unlink(missing_ok=True)
+
+    def require_folder(self) -> None:
+        """Forbidden where worlds cannot be made and deleted."""
+        if self.folder is None:
+            raise Forbidden("this server has one world: those of a folder can be made and deleted")
+
+
+def is_name(name: str) -> bool:
+    """Whether a world can have this name in an address."""
+    return _NAME.fullmatch(name) is not None and ".." not in name
+
+
+def _listed(path: Path) -> Listed:
+    status = path.stat()
+    log = path.with_name(path.name + "-wal")
+    size = status.st_size + (log.stat().st_size if log.exists() else 0)
+    return Listed(path.stem, size, status.st_mtime)

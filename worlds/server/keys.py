@@ -1,0 +1,245 @@
+"""API keys: who may do what, on which world, until when.
+
+A key is `wk_<id>_<secret>`. The file holds the SHA-256 of the secret, never the secret: as that is 256 random bits and
+no password that a person chose, there is nothing to guess, and a slow hash would only slow the server down. The id
+finds the key, the hashes are compared in constant time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from worlds.errors import OpenError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+SCOPES = ("read", "write", "admin")
+"""What a key allows; each includes those before it."""
+FILE = "worlds.keys.json"
+"""The name of the file in a folder of worlds; the keys of `kb.db` alone lie in `kb.db.keys.json`."""
+ANY = "*"  # every world
+
+_KEY = re.compile(r"wk_([0-9a-z]{8})_([A-Za-z0-9-]{43})")
+_NAME = re.compile(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,98}[^\s\x00-\x1f\x7f])?")
+_WORLD = re.compile(r"\*|[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_AGE = re.compile(r"([1-9][0-9]{0,5})([smhdwy])")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400, "y": 365 * 86_400}
+_ID_CHARACTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key as it is stored. `scopes` maps worlds, or "*", to "read", "write" or "admin"; times are in UTC."""
+
+    id: str
+    name: str
+    scopes: Mapping[str, str]
+    hash: str  # SHA-256 of the secret, hexadecimal
+    created: datetime
+    expires: datetime | None = None
+    revoked: datetime | None = None
+
+    def state(self, now: datetime | None = None) -> str:
+        """ "valid", "expired" or "revoked"."""
+        if self.revoked is not None:
+            return "revoked"
+        expired = self.expires is not None and self.expires <= (now or datetime.now(UTC))
+        return "expired" if expired else "valid"
+
+    def to_dict(self) -> dict[str, Any]:
+        """What may be shown of it, as JSON-ready values; not its hash."""
+        told = {name: _written(value) for name, value in asdict(self).items() if name != "hash"}
+        return {**told, "state": self.state()}
+
+
+class KeyStore:
+    """The keys of a file, which need not be there yet. Reads it again when it was changed; safe between processes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._seen: tuple[int, int, int] | None = None
+        self._keys: dict[str, Key] = {}
+
+    def all(self) -> list[Key]:
+        """All of them, oldest first; OpenError for a file that cannot be read, or is none of keys."""
+        return list(self._current().values())
+
+    def find(self, text: str) -> Key | None:
+        """The key that a client sent, whatever its state; None where there is none like it."""
+        match = _KEY.fullmatch(text)
+        if match is None:
+            return None
+        key = self._current().get(match[1])
+        given = _hash(match[2])
+        if key is None:  # takes as long as with a key
+            hmac.compare_digest(given, _hash(""))
+            return None
+        return key if hmac.compare_digest(given, key.hash) else None
+
+    def add(self, name: str, scopes: Mapping[str, str], *, expires: datetime | None = None) -> tuple[Key, str]:
+        """Make a key; gives it, and its text, which nobody can tell again. ValueError for what cannot be one."""
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"a key's name is 1 to 100 characters, without line ends, not {name!r}")
+        if not scopes:
+            raise ValueError("a key without a scope is of no use")
+        for world, scope in scopes.items():
+            if scope not in SCOPES:
+                raise ValueError(f"a scope is one of {', '.join(SCOPES)}, not {scope!r}")
+            if not _WORLD.fullmatch(world):
+                raise ValueError(f"{world!r} is not the name of a world, or '*' for all")
+        now = _now()
+        if expires is not None and expires <= now:
+            raise ValueError(f"the key would have expired already, {expires.isoformat(timespec='seconds')}")
+        secret = secrets.token_urlsafe(32).replace("_", "-")
+        with self._writing() as keys:
+            if any(key.name == name and key.state(now) == "valid" for key in keys.values()):
+                raise ValueError(f"there is a valid key named {name!r} already; its name is who the history names")
+            number = ""
+            while not number or number in keys:
+                number = "".join(secrets.choice(_ID_CHARACTERS) for _ in range(8))
+            until = None if expires is None else expires.replace(microsecond=0)
+            key = Key(number, name, dict(scopes), _hash(secret), now, until)
+            keys[number] = key
+        return key, f"wk_{number}_{secret}"
+
+    def revoke(self, which: str) -> list[Key]:
+        """Make the keys of this id or name useless; gives those that were valid. ValueError where there is none."""
+        now = _now()
+        with self._writing() as keys:
+            named = [key for key in keys.values() if which in (key.id, key.name)]
+            if not named:
+                known = ", ".join(sorted({key.name for key in keys.values()})) or "there are none"
+                raise ValueError(f"there is no key {which!r}; known: {known}")
+            valid = [key for key in named if key.revoked is None]
+            for key in valid:
+                keys[key.id] = Key(key.id, key.name, key.scopes, key.hash, key.created, key.expires, now)
+        return [keys[key.id] for key in valid]
+
+    # -- the file -------------------------------------------------------------------------------------------------
+
+    def _current(self) -> dict[str, Key]:
+        with self._lock:
+            try:
+                status = self.path.stat()
+                seen = (status.st_mtime_ns, status.st_ino, status.st_size)
+                if seen != self._seen:
+                    self._keys, self._seen = _read(self.path), seen
+            except FileNotFoundError:
+                self._keys, self._seen = {}, None
+            except OSError as error:
+                raise OpenError(f"the keys in {self.path} cannot be read: {error.strerror}") from error
+            return self._keys
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[dict[str, Key]]:
+        """The keys of the file, which are written back if the block does not raise; others wait meanwhile."""
+        lock = self.path.with_name(self.path.name + ".lock")
+        try:
+            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        except OSError as error:
+            raise OpenError(f"the keys in {self.path} cannot be changed: {error.strerror}") from error
+        try:
+            if fcntl is not None:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            try:
+                keys = _read(self.path)
+            except FileNotFoundError:
+                keys = {}
+            yield keys
+            try:
+                _write(self.path, keys)
+            except OSError as error:
+                raise OpenError(f"the keys in {self.path} cannot be changed: {error.strerror}") from error
+        finally:
+            os.close(descriptor)
+
+
+def key_file(target: Path) -> Path:
+    """Where the keys of a world's file, or of a folder of worlds, lie unless a setting says otherwise."""
+    return target / FILE if target.is_dir() else target.with_name(target.name + ".keys.json")
+
+
+def expiry(text: str) -> datetime | None:
+    """The time that `--expires` names: "90d" (s, m, h, d, w, y) from now, an ISO 8601 date or time, or "never"."""
+    if text == "never":
+        return None
+    if match := _AGE.fullmatch(text):
+        try:
+            return datetime.now(UTC) + timedelta(seconds=int(match[1]) * _SECONDS[match[2]])
+        except OverflowError as error:
+            raise ValueError(f"{text!r} is too far away") from error
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError(f"{text!r} is not a time such as 90d, 12h, 2027-01-31, or never") from error
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).replace(microsecond=0)  # as the file has it
+
+
+def _written(value: Any) -> Any:
+    return value.isoformat(timespec="seconds") if isinstance(value, datetime) else value
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def _read(path: Path) -> dict[str, Key]:
+    text = path.read_bytes()
+    try:
+        found = [
+            Key(
+                id=str(item["id"]),
+                name=str(item["name"]),
+                scopes={str(world): str(scope) for world, scope in item["scopes"].items()},
+                hash=str(item["hash"]),
+                created=datetime.fromisoformat(item["created"]),
+                expires=_time(item["expires"]),
+                revoked=_time(item["revoked"]),
+            )
+            for item in json.loads(text)["keys"]
+        ]
+        if not all(scope in SCOPES for key in found for scope in key.scopes.values()):
+            raise ValueError("an unknown scope")
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise OpenError(f"{path} is not a file of API keys: {type(error).__name__}: {error}") from error
+    return {key.id: key for key in found}
+
+
+def _write(path: Path, keys: Mapping[str, Key]) -> None:
+    """Put the file in place whole, readable by its owner alone."""
+    listed = [{name: _written(value) for name, value in asdict(key).items()} for key in keys.values()]
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # made with mode 0600
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            json.dump({"keys": listed}, stream, ensure_ascii=False, indent=1)
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

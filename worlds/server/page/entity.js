@@ -1,0 +1,173 @@
+// What the world says of one entity.
+
+import { get } from "./api.js";
+import { count, empty, h, loading, many, put } from "./dom.js";
+import { graphPicture } from "./graph.js";
+import { shortList } from "./hits.js";
+import { revisionLine } from "./revisions.js";
+import { failure } from "./keys.js";
+import { address } from "./router.js";
+import { entityLink, identity, learn, parseTerm, prefixed, short, show, webAddress } from "./terms.js";
+
+const FEW = 20; // values of a property that are asked for at first
+const ALL = 1000;
+const NEIGHBOURS = 18;
+
+const at = (iri) => `entities/${encodeURIComponent(iri)}`;
+
+export function entityView(asked, entitle) {
+  const iri = asked.get("entity");
+  const node = h("article", { class: "entity" }, loading("Reading"));
+  const read = async () => {
+    try {
+      const told = await get(at(iri), { limit: FEW });
+      entitle(told.label ?? short(iri));
+      put(node, page(iri, told));
+    } catch (error) {
+      put(node, error.status === 404 ? nothing(iri) : failure(error, read));
+    }
+  };
+  read();
+  return { node, title: short(iri) };
+}
+
+const nothing = (iri) => [
+  h("h1", { dir: "auto" }, short(iri)),
+  iriLine(iri),
+  empty("Nothing is said about it", "The world has no quad with this as its subject or object."),
+];
+
+function iriLine(iri) {
+  const web = webAddress(iri);
+  const copied = h("span", { role: "status", class: "unit" });
+  return h("p", { class: "iri" }, h("code", { dir: "ltr" }, iri),
+    h("button", { type: "button", class: "quiet", onclick: async () => {
+      try {
+        await navigator.clipboard.writeText(iri);
+        copied.textContent = "copied";
+      } catch {
+        copied.textContent = "this browser does not allow it";
+      }
+      setTimeout(() => { copied.textContent = ""; }, 2000);
+    } }, "Copy"),
+    web && h("a", { href: web, rel: "noreferrer noopener", target: "_blank", class: "quiet" }, "Open ↗"),
+    copied);
+}
+
+function page(iri, told) {
+  if (!told.properties.length && !told.incoming.length && !told.types.length) return nothing(iri);
+  for (const part of [...told.properties, ...told.incoming]) {
+    learn(part.predicate, part.label);
+    for (const value of part.values) {
+      const term = parseTerm(value.term);
+      if (term.type === "iri") learn(term.value, value.label);
+    }
+  }
+  const aside = h("aside", { "aria-label": "Around it" }, neighbourhood(iri, told), similar(iri), changes(iri));
+  return [
+    h("header", { class: "entity-head" },
+      told.types.length > 0 && h("p", { class: "types" }, told.types.map((type) => show(parseTerm(type.term), { label: type.label }))),
+      h("h1", { dir: "auto" }, told.label ?? short(iri)),
+      iriLine(iri),
+      told.description && h("p", { class: "lead", dir: "auto" }, told.description)),
+    h("div", { class: "entity-body" },
+      h("div", { class: "entity-main" },
+        properties("Properties", told.properties, iri, "properties", told.description),
+        properties("What points here", told.incoming, iri, "incoming"),
+        !iri.startsWith("_:") && h("p", { class: "meta" }, h("a", { href: address({ query: about(iri) }) }, "Ask about it in SPARQL"))),
+      aside),
+  ];
+}
+
+const about = (iri) => `SELECT ?property ?value WHERE {\n  ${prefixed(iri) ?? `<${iri}>`} ?property ?value\n}`;
+
+function properties(title, parts, iri, side) {
+  if (!parts.length) return null;
+  return h("section", { class: "properties" }, h("h2", null, title),
+    h("dl", null, parts.map((part) => {
+      const values = h("dd", null, valueList(part.values));
+      if (part.count > part.values.length) values.append(rest(part, iri, side, values));
+      return [h("dt", null, side === "incoming" && h("span", { class: "unit", title: "from there to here" }, "← "), entityLink({ type: "iri", value: part.predicate }, part.label), part.count > 1 && h("span", { class: "count" }, count(part.count))), values];
+    })));
+}
+
+/** Values one below the other; names of entities, which are short, side by side. */
+function valueList(values) {
+  const terms = values.map((value) => parseTerm(value.term));
+  return h("ul", { class: terms.length > 2 && terms.every((term) => term.type === "iri") ? "flow" : null },
+    values.map((value, at) => h("li", null, show(terms[at], { label: value.label }))));
+}
+
+function rest(part, iri, side, place) {
+  const button = h("button", { type: "button", class: "quiet", onclick: async () => {
+    button.disabled = true;
+    try {
+      const all = await get(at(iri), { limit: ALL });
+      const same = all[side].find((one) => one.predicate === part.predicate);
+      put(place, valueList(same.values), same.count > same.values.length && h("p", { class: "unit" }, `The first ${count(same.values.length)} of ${count(same.count)}.`));
+    } catch (error) {
+      put(place, failure(error, () => button.click()));
+    }
+  } }, `${count(part.count - part.values.length)} more`);
+  return button;
+}
+
+/** The picture of what is one step away: properties and incoming links in turn, so that neither crowds the other out. */
+function neighbourhood(iri, told) {
+  const centre = { term: iri.startsWith("_:") ? { type: "bnode", value: iri.slice(2) } : { type: "iri", value: iri }, label: told.label ?? short(iri) };
+  const nodes = [centre];
+  const places = new Map([[identity(centre.term), 0]]);
+  const edges = [];
+  const columns = [...told.properties, ...told.incoming].map((part) => ({
+    part,
+    incoming: told.incoming.includes(part),
+    left: part.values.map((value) => ({ value, term: parseTerm(value.term) })).filter(({ term }) => term.type === "iri" || term.type === "bnode"),
+  })).filter(({ left, part }) => left.length && !part.predicate.endsWith("#type"));
+  for (let round = 0; nodes.length <= NEIGHBOURS && columns.some(({ left }) => left.length > round); round += 1) {
+    for (const { part, incoming, left } of columns) {
+      if (round >= left.length) continue;
+      const { value, term } = left[round];
+      const id = identity(term);
+      if (!places.has(id)) {
+        if (nodes.length > NEIGHBOURS) continue;
+        places.set(id, nodes.length);
+        nodes.push({ term, label: value.label ?? (term.type === "bnode" ? id : short(term.value)) });
+      }
+      const other = places.get(id);
+      edges.push(incoming ? { source: other, target: 0, label: part.label } : { source: 0, target: other, label: part.label });
+    }
+  }
+  if (nodes.length < 2) return null;
+  const all = columns.reduce((sum, { part }) => sum + part.count, 0);
+  const picture = graphPicture(nodes, edges, { width: 440, height: 410, middle: 0, name: `Neighbours of ${centre.label}` });
+  if (all > edges.length) picture.append(h("figcaption", null, `${count(edges.length)} of ${many(all, "link")}`));
+  return h("section", null, h("h2", null, "Neighbourhood"), picture);
+}
+
+/** A section whose content comes later; it goes away where there is none. */
+function later(title, fetchIt) {
+  const body = h("div", null, loading());
+  const section = h("section", null, h("h2", null, title), body);
+  const read = async () => {
+    try {
+      const content = await fetchIt();
+      if (content) put(body, content);
+      else section.remove();
+    } catch (error) {
+      if (error.status === 404) section.remove();
+      else put(body, failure(error, read));
+    }
+  };
+  read();
+  return section;
+}
+
+const similar = (iri) => later("Similar", async () => {
+  const { hits } = await get("similar", { iri, limit: 6 });
+  return hits.length ? shortList(hits) : null;
+});
+
+const changes = (iri) => later("Changes", async () => {
+  const found = await get("history", { iri, limit: 8 });
+  return found.revisions.length ? h("ol", { class: "revision-list short" }, found.revisions.map((entry) => h("li", null, revisionLine(entry)))) : null;
+});

@@ -1,0 +1,135 @@
+// Curation: the revisions, what one of them did, and taking it back.
+
+import { get, post } from "./api.js";
+import { count, empty, h, loading, many, put } from "./dom.js";
+import { askForKey, confirm, failure } from "./keys.js";
+import { amounts, revisionLine, timeNode } from "./revisions.js";
+import { address, forget } from "./router.js";
+import { identity, parseTerm, show } from "./terms.js";
+
+const PAGE = 50; // revisions
+const QUADS = 200; // of each side of a difference, at first
+const MOST_QUADS = 5000;
+
+export function historyView(asked) {
+  const chosen = asked.get("history");
+  const list = h("div", { class: "history-list" }, loading("Reading the history"));
+  const detail = h("div", { class: "history-detail" });
+  const node = h("section", { class: "history-view" },
+    h("h1", null, "History"),
+    h("div", { class: chosen ? "history-body open" : "history-body" }, list, detail));
+
+  async function readList() {
+    const lines = h("ol", { class: "revision-list", "aria-label": "Revisions, newest first" });
+    const more = h("p", { class: "more" });
+    const read = async (before) => {
+      try {
+        const { revisions } = await get("history", before === undefined ? { limit: PAGE + 1 } : { limit: PAGE + 1, before });
+        if (before === undefined) {
+          put(list, revisions.length ? [lines, more] : empty("No revisions yet", "Every write that changes something appears here."));
+        }
+        lines.append(...revisions.slice(0, PAGE).map((entry) => h("li", null,
+          revisionLine(entry, String(entry.revision) === chosen ? { "aria-current": "true" } : {}))));
+        put(more, revisions.length > PAGE && h("button", { type: "button", onclick: () => read(revisions[PAGE - 1].revision) }, "Earlier revisions"));
+      } catch (error) {
+        put(before === undefined ? list : more, failure(error, () => (before === undefined ? readList() : read(before))));
+      }
+    };
+    await read();
+  }
+
+  async function readDetail(most = QUADS, outcome = null) {
+    if (!chosen) {
+      put(detail, empty("Choose a revision", "Here you see what it added and removed, and you can take it back."));
+      return;
+    }
+    put(detail, outcome, loading(`Reading revision ${chosen}`));
+    try {
+      const told = await get(`history/${encodeURIComponent(chosen)}`, { limit: most });
+      put(detail, outcome, difference(told, most, readDetail, undo));
+    } catch (error) {
+      put(detail, outcome, failure(error, () => readDetail(most)));
+    }
+  }
+
+  async function undo(entry, place) {
+    const sure = await confirm(`Undo revision ${entry.revision}?`,
+      `A new revision will ${deeds(entry)}. Nothing is lost: it can be undone, too.`, "Undo it");
+    if (sure) await takeBack(entry, place, {});
+  }
+
+  async function takeBack(entry, place, options) {
+    put(place, loading("Undoing"));
+    try {
+      const change = await post(`history/${entry.revision}/undo`, options);
+      forget();
+      readList();
+      readDetail(QUADS, outcome(entry, change));
+    } catch (error) {
+      const again = () => takeBack(entry, place, options);
+      put(place, failure(error, again, again),
+        error.status === 409 && !options.force && h("p", { class: "actions" },
+          h("button", { type: "button", onclick: () => takeBack(entry, place, { force: true }) }, "Undo the rest of it"),
+          h("span", { class: "unit" }, "What changed since stays as it is.")));
+      if (error.needsKey && await askForKey(error.message)) await again();
+    }
+  }
+
+  readList();
+  readDetail();
+  return { node, title: chosen ? `Revision ${chosen}` : "History" };
+}
+
+/** What undoing a revision does, in words. */
+function deeds({ added, removed }) {
+  const parts = [
+    added > 0 && `remove the ${many(added, "quad")} that it added`,
+    removed > 0 && `add the ${many(removed, "quad")} that it removed`,
+  ].filter(Boolean);
+  return parts.join(", and ") || "take back what it did";
+}
+
+function outcome(entry, change) {
+  const said = change.revision === null
+    ? `Nothing was left of revision ${entry.revision} to undo.`
+    : [`Revision ${entry.revision} is undone by `, h("a", { href: address({ history: change.revision }) }, `revision ${change.revision}`),
+      `: ${many(change.added, "quad")} added, ${many(change.removed, "quad")} removed.`];
+  return h("div", { class: "outcome", role: "status" }, h("p", null, said), (change.notes ?? []).map((text) => h("p", null, text)));
+}
+
+function difference(told, most, read, undo) {
+  const place = h("div", { class: "undoing" });
+  const graphs = [...told.graphs_created.map((iri) => ["created", iri]), ...told.graphs_dropped.map((iri) => ["dropped", iri])];
+  return [
+    h("header", { class: "detail-head" },
+      h("div", null,
+        h("h2", { dir: "auto" }, told.message ?? `Revision ${told.revision}`),
+        h("p", { class: "meta" }, h("span", null, `#${told.revision}`), told.author && h("span", { dir: "auto" }, told.author),
+          h("span", null, timeNode(told.time)), h("span", null, amounts(told.added, told.removed)))),
+      h("button", { type: "button", onclick: () => undo(told, place) }, "Undo this revision")),
+    place,
+    side("Removed", "removed", told.quads_removed, told.removed),
+    side("Added", "added", told.quads_added, told.added),
+    graphs.length > 0 && h("ul", { class: "unit" }, graphs.map(([what, term]) => h("li", null, `Graph ${what}: `, show(parseTerm(term))))),
+    told.truncated && most < MOST_QUADS && h("p", { class: "more" },
+      h("button", { type: "button", onclick: () => read(MOST_QUADS) }, `Show up to ${count(MOST_QUADS)} of each`)),
+  ];
+}
+
+/** Quads of one side; those of one subject stand together under it, in the order in which they came. */
+function side(title, kind, quads, total) {
+  if (!quads.length) return null;
+  const groups = new Map();
+  for (const quad of quads) {
+    const [subject, predicate, object, graph] = quad.map((term) => term && parseTerm(term));
+    const id = `${identity(subject)} ${graph ? identity(graph) : ""}`;
+    if (!groups.has(id)) groups.set(id, { subject, graph, rows: [] });
+    groups.get(id).rows.push([predicate, object]);
+  }
+  return h("section", { class: `diff ${kind}` },
+    h("h3", null, title, " ", h("span", { class: "count" }, total > quads.length ? `${count(quads.length)} of ${count(total)}` : count(total))),
+    [...groups.values()].map(({ subject, graph, rows }) => h("div", { class: "diff-group" },
+      h("p", { class: "diff-subject" }, show(subject), graph && h("span", { class: "unit" }, " in ", show(graph))),
+      h("ul", null, rows.map(([predicate, object]) => h("li", null,
+        h("span", { class: "sign", "aria-hidden": "true" }, kind === "added" ? "+" : "−"), show(predicate), " ", show(object, { most: 300 })))))));
+}

@@ -1,0 +1,99 @@
+// The SPARQL view: examples, the editor, and the results.
+
+import { get, sparql } from "./api.js";
+import { duration, h, loading, put } from "./dom.js";
+import { makeEditor } from "./editor.js";
+import { examples, withPrefixes } from "./examples.js";
+import { failure } from "./keys.js";
+import { readResults, resultsView } from "./results.js";
+import { address, parameters, record } from "./router.js";
+
+const LONGEST = 30_000; // characters of a query that an address can bear
+const FIRST = "SELECT ?subject ?property ?value WHERE {\n  ?subject ?property ?value\n} LIMIT 20";
+
+export function queryView(asked) {
+  let running = null;
+  let editor = null;
+  let given = [];
+  const place = h("div", { class: "editor" }, loading("Fetching the editor"));
+  const output = h("div", { class: "output" });
+  const button = h("button", { type: "button", class: "primary run", onclick: () => (running ? running.abort() : run()) }, "Run");
+  const hint = h("span", { class: "unit", id: "editor-hint" });
+  const chooser = h("select", { "aria-label": "Examples", onchange: () => {
+    const example = given[chooser.selectedIndex - 1];
+    if (!example) return;
+    editor.value = example.query;
+    chooser.selectedIndex = 0;
+    run({ view: example.view });
+  } }, h("option", { value: "" }, "Examples"));
+  const node = h("section", { class: "query-view" },
+    h("h1", { class: "unseen" }, "SPARQL"),
+    place,
+    h("div", { class: "query-tools" }, button, chooser,
+      h("button", { type: "button", class: "quiet", onclick: () => {
+        editor.value = withPrefixes(editor.value);
+      } }, "Insert prefixes"),
+      hint),
+    output);
+
+  async function run({ view, push = true } = {}) {
+    running?.abort();
+    const controller = new AbortController();
+    running = controller;
+    const query = editor.value;
+    const chosen = view ?? "table";
+    if (push) record(query.length > LONGEST ? address({ query: "" }) : address(chosen === "table" ? { query } : { query, as: chosen }), { replace: parameters().get("query") === query });
+    editor.clear();
+    button.textContent = "Stop";
+    put(output, loading("Running"));
+    const began = performance.now();
+    try {
+      const response = await sparql(query, { signal: controller.signal });
+      const results = await readResults(response);
+      if (running !== controller) return;
+      const taken = performance.now() - began;
+      put(output, resultsView(results, { query, view: chosen, taken: duration(taken), onview: (name) => {
+        if (query.length <= LONGEST) record(address(name === "table" ? { query } : { query, as: name }));
+      } }));
+    } catch (error) {
+      if (running !== controller) return;
+      if (error.name === "AbortError") put(output, h("p", { class: "unit" }, "Stopped."));
+      else {
+        put(output, failure(error, run));
+        if (error.line) editor.mark(error.line, error.column);
+      }
+    } finally {
+      if (running === controller) {
+        running = null;
+        button.textContent = "Run";
+      }
+    }
+  }
+
+  async function begin() {
+    const stats = await get("stats").catch(() => ({}));
+    given = examples(stats, asked.get("about"));
+    chooser.append(...given.map(({ title }) => h("option", null, title)));
+    const text = asked.get("query");
+    editor = await makeEditor({ value: text ? withPrefixes(text) : (given[0]?.query ?? FIRST), run: () => run(), edited: () => {}, label: "SPARQL query" });
+    put(place, editor.node);
+    hint.textContent = editor.hint;
+    if (text) run({ view: asked.get("as") ?? undefined, push: false });
+    else {
+      put(output, h("div", { class: "empty" }, h("p", { class: "empty-title" }, "No results yet"), h("p", null, "Run the query above, or choose an example.")));
+      editor.focus();
+    }
+  }
+
+  begin();
+  return {
+    node,
+    title: "SPARQL",
+    follow: (now) => {
+      const text = now.get("query");
+      if (!editor || !text) return;
+      editor.value = text;
+      run({ view: now.get("as") ?? undefined, push: false });
+    },
+  };
+}

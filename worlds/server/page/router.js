@@ -1,0 +1,100 @@
+// The state is in the URL's fragment, which never leaves the browser: what is sought stands in no server's log. A view
+// is made for it, or, if it can, follows it.
+
+const cached = new Map(); // URL → {node, scroll}: what "back" shows again at once
+const KEPT = 8;
+
+let make = null;
+let current = null; // {key, kind, node, scroll}
+
+/** `build(parameters)` gives {kind, node, follow?, title} for what the URL asks. */
+export function start(build) {
+  make = build;
+  history.scrollRestoration = "manual";
+  addEventListener("popstate", () => show(true));
+  document.addEventListener("click", follow);
+  show(false);
+}
+
+const here = () => location.hash || "#";
+
+export const parameters = () => new URLSearchParams(location.hash.slice(1));
+
+/** The address of these parameters on this page. */
+export function address(values) {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== null && one !== undefined) query.append(name, one);
+    }
+  }
+  return `#${query}`;
+}
+
+/** Go to an address; the view that shows is asked to follow, or is replaced. */
+export function go(url, { replace = false } = {}) {
+  if (replace) history.replaceState(null, "", url);
+  else if (url !== here()) history.pushState(null, "", url);
+  show(false);
+}
+
+/** Change the URL only: the view shows this state already. */
+export function record(url, { replace = true } = {}) {
+  if (url === here()) return;
+  history[replace ? "replaceState" : "pushState"](null, "", url);
+  if (current) current.key = here();
+}
+
+/** Forget what was kept: the world has changed. */
+export function forget() {
+  cached.clear();
+}
+
+function follow(event) {
+  const link = event.target.closest?.("a[href]");
+  if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  const target = link.getAttribute("href");
+  if (link.target || !target.startsWith("#")) return;
+  event.preventDefault();
+  if (link.classList.contains("skip")) document.getElementById("main").focus();
+  else go(target);
+}
+
+function keep() {
+  if (!current) return;
+  cached.delete(current.key);
+  cached.set(current.key, { ...current, scroll: scrollY });
+  if (cached.size > KEPT) cached.delete(cached.keys().next().value);
+}
+
+function show(back) {
+  const asked = parameters();
+  const key = here();
+  const main = document.getElementById("main");
+  const kept = back ? cached.get(key) : null;
+  const kind = kindOf(asked);
+  if (current && current.kind === kind && current.follow && !(kept && kept.node !== current.node)) {
+    current.key = key;
+    current.follow(asked);
+    return;
+  }
+  keep();
+  current = kept ?? make(kind, asked);
+  current.key = key;
+  current.kind = kind;
+  main.replaceChildren(current.node);
+  document.title = current.title;
+  current.arrive?.();
+  scrollTo(0, kept ? kept.scroll : 0);
+  for (const link of document.querySelectorAll("#views a")) {
+    if (link.dataset.view === kind) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+function kindOf(asked) {
+  if (asked.has("entity")) return "entity";
+  if (asked.has("query")) return "query";
+  if (asked.has("history")) return "history";
+  return "search";
+}

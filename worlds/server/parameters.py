@@ -1,0 +1,290 @@
+"""What a request may say: the parameters of an operation, read from its address or its JSON body, and checked.
+
+The parameters of a search come from the signature of `World.search`, so that there are neither more nor fewer.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal, TypeAlias
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+
+from worlds.server.errors import Problem, TooLarge, UnsupportedType
+from worlds.world import World
+
+Kind: TypeAlias = Literal["text", "integer", "number", "boolean", "texts", "json", "numbers"]
+
+_MOST_JSON = 16 * 2**20  # bytes of a JSON body: it is parsed whole, while nothing else runs
+_MOST_FIELDS = 10_000  # parameters of an address
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+_EXPECTED: Mapping[Kind, str] = {
+    "text": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "texts": "a text, or a list of texts",
+    "json": "a JSON object",
+    "numbers": "a list of numbers",
+}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One thing that a request may say. `least` and `most` bound a number, or the length of a text or a list."""
+
+    name: str
+    kind: Kind
+    help: str
+    required: bool = False
+    default: Any = None
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    where: Literal["query", "path", "header"] = "query"
+    example: Any = None
+    schema: Mapping[str, Any] | None = None  # of a value of the kind "json"
+
+    def expects(self) -> str:
+        """What a value must be, in words."""
+        if self.schema is not None:
+            return f"what its description says ({self.help})"
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        bounds = ""
+        if self.kind in ("integer", "number") and self.least is not None:
+            bounds = f" from {self.least:,}" + (" on" if self.most is None else f" to {self.most:,}")
+        return _EXPECTED[self.kind] + bounds
+
+    def check(self, value: Any) -> Any:
+        """The value; Problem if it is not of the kind."""
+        if self.kind == "number" and _is_number(value):
+            value = float(value)
+        fits = {
+            "text": isinstance(value, str),
+            "integer": isinstance(value, int) and not isinstance(value, bool),
+            "number": isinstance(value, float) and math.isfinite(value),
+            "boolean": isinstance(value, bool),
+            "texts": isinstance(value, str) or (isinstance(value, list) and all(isinstance(x, str) for x in value)),
+            "json": isinstance(value, dict) or (isinstance(value, (str, list)) and self.schema is not None),
+            "numbers": isinstance(value, list) and all(map(_is_number, value)),
+        }[self.kind]
+        if fits and self.choices:
+            fits = value in self.choices
+        if fits and self.kind in ("integer", "number"):
+            fits = (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
+        if not fits:
+            raise Problem(f"{self.name} is {self.expects()}, not {_shown(value)}")
+        if isinstance(value, (str, list)) and self.most is not None and len(value) > self.most:
+            raise Problem(f"{self.name} is longer than {self.most:,}")
+        return value
+
+    def parse(self, texts: Sequence[str]) -> Any:
+        """The value that an address's parameter has; Problem if it is not of the kind."""
+        if self.kind == "texts":
+            return self.check(list(texts))
+        if len(texts) > 1:
+            raise Problem(f"{self.name} is given {len(texts)} times; it takes one value")
+        text = texts[0]
+        value: Any = text
+        try:
+            if self.kind == "integer":
+                value = int(text) if len(text) < 20 else text
+            elif self.kind == "number":
+                value = float(text)
+            elif self.kind == "boolean":
+                value = _BOOLEANS[text.lower()]
+            elif self.kind in ("json", "numbers"):
+                value = _loads(text)
+        except (ValueError, KeyError, RecursionError):
+            if self.kind != "json" or self.schema is None:  # else it may be a plain text
+                raise Problem(f"{self.name} is {self.expects()}, not {_shown(text)}") from None
+        return self.check(value)
+
+
+def read_query(request: Request, parameters: Iterable[Parameter]) -> dict[str, Any]:
+    """What the address says; Problem for an unknown parameter, one that lacks, or has a wrong value."""
+    known = {parameter.name: parameter for parameter in parameters if parameter.where == "query"}
+    try:
+        pairs = parse_qsl(
+            request.scope["query_string"].decode("latin-1"), keep_blank_values=True, max_num_fields=_MOST_FIELDS
+        )
+    except ValueError as error:
+        raise Problem(f"more than {_MOST_FIELDS:,} parameters") from error
+    given: dict[str, list[str]] = {}
+    for name, value in pairs:
+        given.setdefault(name, []).append(value)
+    _refuse_unknown(given, known)
+    values = {name: known[name].parse(texts) for name, texts in given.items()}
+    _require(values, known)
+    return values
+
+
+async def read_json(request: Request, parameters: Iterable[Parameter], *, optional: bool = False) -> dict[str, Any]:
+    """What the JSON body says; errors as `read_query`, UnsupportedType for another body, TooLarge."""
+    known = {parameter.name: parameter for parameter in parameters}
+    body = await _body(request)
+    if not body and optional:
+        return {}
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json" and not media_type.endswith("+json"):
+        raise UnsupportedType(f"the body is JSON, with the Content-Type application/json, not {media_type or 'none'!r}")
+    try:
+        document = _loads(body.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise Problem(f"the body is not UTF-8: {error.reason} at byte {error.start}") from error
+    except json.JSONDecodeError as error:
+        raise Problem(f"the body is not JSON: {error}") from error
+    except RecursionError as error:
+        raise Problem("the body is nested too deeply") from error
+    except ValueError as error:
+        raise Problem(f"the body is not JSON as it is read here: {error}") from error
+    if not isinstance(document, dict):
+        raise Problem(f"the body is a JSON object, not {_shown(document)}")
+    given = {name: value for name, value in document.items() if value is not None}
+    _refuse_unknown(given, known)
+    values = {name: known[name].check(value) for name, value in given.items()}
+    _require(values, known)
+    return values
+
+
+async def _body(request: Request) -> bytes:
+    pieces, size = [], 0
+    async for piece in request.stream():
+        pieces.append(piece)
+        size += len(piece)
+        if size > _MOST_JSON:
+            raise TooLarge(f"a JSON body may have {_MOST_JSON:,} bytes; graphs take more", headers=_CLOSE)
+    return b"".join(pieces)
+
+
+_CLOSE = {"Connection": "close"}
+
+
+def _loads(text: str) -> Any:
+    def refuse(name: str) -> Any:
+        raise ValueError(f"{name} is not a number in JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def _refuse_unknown(given: Iterable[str], known: Mapping[str, Parameter]) -> None:
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name[:100], known, 1, 0.5)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(known) or 'none'}"
+            raise Problem(f"there is no parameter {_shown(name)}{hint}")
+
+
+def _require(values: Mapping[str, Any], known: Mapping[str, Parameter]) -> None:
+    for name, parameter in known.items():
+        if parameter.required and name not in values:
+            raise Problem(f"the parameter {name!r} is missing: {parameter.help}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:80]}…"
+
+
+# --- the parameters of a search -------------------------------------------------------------------------------------
+
+_KINDS: Mapping[str, Kind] = {
+    "int": "integer",
+    "int | None": "integer",
+    "float": "number",
+    "float | None": "number",
+    "bool": "boolean",
+    "str | None": "text",
+    "object": "texts",
+    "Mapping[str, object] | None": "json",
+    "Mapping[str, float] | None": "json",
+    "Sequence[float] | np.ndarray[Any, Any] | None": "numbers",
+}
+_OBJECT = {"type": "object"}
+_NAMED: Mapping[str, Kind] = {
+    "boost": "json",  # a text, an object, or a list of these
+    "rerank": "boolean",  # a model's name or path would let a client load files of the server
+}
+_BOOST = {"oneOf": [{"type": "string"}, _OBJECT, {"type": "array", "items": {"oneOf": [{"type": "string"}, _OBJECT]}}]}
+_CURSOR = 65_536  # characters; a cursor is compressed, so a long one could be very large
+
+HELP: Mapping[str, str] = {
+    "limit": "The most hits.",
+    "mode": "By vectors, by words, or by both.",
+    "subjects": "Only texts of these subjects: IRIs or prefixed names.",
+    "predicates": "Only texts under these predicates.",
+    "types": "Only texts of subjects of these types.",
+    "subclasses": "Whether `types` includes those below them.",
+    "graphs": 'Only texts in these graphs; "default" is the default graph.',
+    "languages": 'Only texts in these languages; "en" includes en-GB, "" is no language.',
+    "where": "Only texts of subjects that match: a SPARQL group pattern over ?subject.",
+    "exclude": "What must not hold: an object with the names of the filters above.",
+    "fusion": "How the two lists become one.",
+    "normalise": "Which value is 0 in relative fusion: the least found, or the least in theory.",
+    "k": "The constant of reciprocal rank fusion.",
+    "weights": 'The weight of each list: an object with "vector" and "text".',
+    "candidates": "How long each list is, 100 by default.",
+    "syntax": "Words with phrases, -without and prefix*; or an FTS5 expression.",
+    "vector": "The vector to search with, in the place of the text's own.",
+    "plan": "How the nearest vectors are found.",
+    "min_similarity": "The least cosine of a match by vector.",
+    "rerank": "Whether a cross-encoder looks at the best hits.",
+    "rerank_top": "How many hits it looks at.",
+    "rerank_timeout": "For how many seconds at most.",
+    "boost": 'What multiplies scores: {"where", "factor"}, {"predicate", "weight"}, a text such as "2 ?subject a '
+    'ex:Report", or a list of these.',
+    "decay": 'What halves scores with age: {"predicate", "half_life" (days)}, and maybe "now", "evergreen_types", '
+    '"evergreen_predicates", "evergreen_flags".',
+    "diversity": "The lambda of maximal marginal relevance; 1 is relevance alone.",
+    "group_by": "Give hits by subject.",
+    "per_subject": "The most hits of one subject, with `group_by`.",
+    "cursor": "The cursor of an earlier answer, for the hits that follow.",
+    "explain": "Whether each hit says what each list and stage did.",
+}
+_BOUNDS: Mapping[str, tuple[float, float | None]] = {
+    "limit": (1, 10_000),
+    "candidates": (1, 10_000),
+    "rerank_top": (1, 10_000),
+    "per_subject": (1, 10_000),
+    "k": (0, None),
+    "min_similarity": (-1, 1),
+    "diversity": (0, 1),
+    "rerank_timeout": (0, None),
+}
+
+
+@cache
+def search_options() -> tuple[Parameter, ...]:
+    """The options of `World.search`, in their order; LookupError for one whose kind is not known here."""
+    signature = inspect.signature(World.search)
+    return tuple(_option(item) for item in signature.parameters.values() if item.kind is item.KEYWORD_ONLY)
+
+
+def _option(item: inspect.Parameter) -> Parameter:
+    annotation = str(item.annotation)
+    choices = tuple(re.findall(r"'(\w+)'", annotation)) if annotation.startswith("Literal[") else ()
+    kind = _NAMED.get(item.name) or ("text" if choices else _KINDS[annotation])
+    least, most = _BOUNDS.get(item.name, (None, None))
+    return Parameter(
+        item.name,
+        kind,
+        HELP[item.name],
+        default=item.default,
+        choices=choices,
+        least=least,
+        most=_CURSOR if item.name == "cursor" else most,
+        schema=_BOOST if item.name == "boost" else None,
+    )

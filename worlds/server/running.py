@@ -1,0 +1,146 @@
+"""Running the application: a socket, uvicorn around it, and a way to stop that lets running requests finish."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from prometheus_client import disable_created_metrics
+from starlette.applications import Starlette
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from worlds.errors import OpenError, WorldsError
+from worlds.server.access import check_settings
+from worlds.server.app import create_app
+from worlds.server.base import Server, ServerSettings
+from worlds.server.logs import configure_logs
+
+_KEPT = 15  # seconds that an idle connection is kept
+_HEAD = 20.0  # seconds in which the head of a request must come, or sooner where the time limit is shorter
+
+
+def serve(target: Path, settings: ServerSettings, announce: Callable[[str, Server], None]) -> None:
+    """Serve until SIGINT or SIGTERM; `announce` is told the address, and the server, when it is ready.
+
+    WorldsError for settings that are not safe, OpenError for what cannot be served, or an address that cannot be had.
+    """
+    configure_logs(settings.log)
+    disable_created_metrics()  # type: ignore[no-untyped-call]
+    app = create_app(target, settings)
+    server: Server = app.state.server
+    check_settings(settings, server.keys)
+    with _bound(settings) as listening:
+        asyncio.run(_serve(app, settings, listening, lambda: announce(_address(settings, listening), server)))
+
+
+async def _serve(app: Starlette, settings: ServerSettings, listening: socket.socket, ready: Callable[[], None]) -> None:
+    class Protocol(_Protocol):
+        patience = min(_HEAD, settings.timeout)
+
+    config = uvicorn.Config(
+        app,
+        http=Protocol,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # what anybody can write into X-Forwarded-For is no address
+        timeout_keep_alive=_KEPT,
+        timeout_graceful_shutdown=max(1, round(settings.grace)),
+    )
+    running = _Running(config, ready)
+    await running.serve([listening])
+    if not running.announced:
+        raise WorldsError("the server could not start; the log says why")
+
+
+class _Running(uvicorn.Server):
+    """Says when it is ready, and ends at a signal without passing it on."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+        self.announced = False
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen."""
+        await super().startup(sockets)
+        if not self.should_exit:
+            self.announced = True
+            self._ready()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Let SIGINT and SIGTERM stop the server; the second SIGINT does not wait for requests."""
+        loop = asyncio.get_running_loop()
+        stopping = (signal.SIGINT, signal.SIGTERM)
+        for number in stopping:
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in stopping:
+                loop.remove_signal_handler(number)
+
+
+class _Protocol(H11Protocol):
+    """Closes connections whose request's head does not come in time."""
+
+    patience = _HEAD  # seconds
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._late = self.loop.call_later(self.patience, self._close_late)
+
+    def handle_events(self) -> None:
+        """Take what has come."""
+        super().handle_events()
+        if self._late is not None and self.cycle is not None and not self.cycle.response_complete:
+            self._late.cancel()
+            self._late = None
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        if not self.transport.is_closing() and self._late is None:
+            self._late = self.loop.call_later(_KEPT + self.patience, self._close_late)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        if self._late is not None:
+            self._late.cancel()
+        super().connection_lost(exc)
+
+    def _close_late(self) -> None:
+        self._late = None
+        if not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete):
+            self.transport.close()
+
+
+def _bound(settings: ServerSettings) -> socket.socket:
+    try:
+        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, _, _, _, address = found[0]
+        listening = socket.create_server(address[:2], family=family, backlog=2048)
+        # What is accepted inherits it. Without it an answer in two pieces waits 40 ms for the client's delayed ACK.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listening
+    except OSError as error:
+        raise OpenError(
+            f"{settings.host}:{settings.port} cannot be listened on: {error.strerror or error}; "
+            "--port 0 takes a free port"
+        ) from error
+
+
+def _address(settings: ServerSettings, listening: socket.socket) -> str:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{listening.getsockname()[1]}"

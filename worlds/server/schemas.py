@@ -1,0 +1,179 @@
+"""The JSON schemas of what the API gives, by name; the OpenAPI document has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_TEXT = {"type": "string"}
+_MAYBE_TEXT = {"type": ["string", "null"]}
+_COUNT = {"type": "integer", "minimum": 0}
+_REVISION = {"type": "integer", "minimum": 1}
+_NUMBER = {"type": "number"}
+
+
+def _list(items: object) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+def _ref(name: str) -> dict[str, Any]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _object(required: dict[str, Any], optional: dict[str, Any] | None = None, help: str | None = None) -> Any:
+    shown: dict[str, Any] = {
+        "type": "object",
+        "properties": {**required, **(optional or {})},
+        "required": list(required),
+    }
+    return shown if help is None else {**shown, "description": help}
+
+
+_QUAD = {
+    "type": "array",
+    "items": _MAYBE_TEXT,
+    "minItems": 4,
+    "maxItems": 4,
+    "description": "Subject, predicate, object and graph as in N-Triples; null is the default graph.",
+}
+_LEG = _object({"rank": {"type": ["integer", "null"]}, "value": _NUMBER, "weight": _NUMBER, "contribution": _NUMBER})
+_FACET = _list(_object({"value": _TEXT, "label": _TEXT, "count": _COUNT}))
+_ENTRY = {
+    "revision": _REVISION,
+    "time": {"type": "string", "format": "date-time"},
+    "author": _MAYBE_TEXT,
+    "message": _MAYBE_TEXT,
+    "added": _COUNT,
+    "removed": _COUNT,
+}
+
+SCHEMAS: dict[str, Any] = {
+    "Problem": _object(
+        {"type": _TEXT, "title": _TEXT, "status": {"type": "integer"}, "detail": _TEXT},
+        {
+            "line": {"type": "integer"},
+            "column": {"type": "integer"},
+            "kind": {"type": "string", "description": "Why an embedder failed."},
+            "request": {"type": "string", "description": "The request's id, as in the server's log."},
+        },
+        "An error, as RFC 9457 has it.",
+    ),
+    "SearchResults": _object(
+        {"hits": _list(_ref("Hit")), "cursor": _MAYBE_TEXT, "explain": _ref("Explanation")},
+        {
+            "facets": _object({"types": _FACET, "predicates": _FACET, "graphs": _FACET, "languages": _FACET}),
+        },
+    ),
+    "Hit": _object(
+        {
+            "rank": {"type": "integer", "minimum": 1},
+            "score": {"type": "number", "description": "Higher is better."},
+            "subject": _TEXT,
+            "label": _MAYBE_TEXT,
+            "types": _list(_TEXT),
+            "predicate": _TEXT,
+            "graph": _MAYBE_TEXT,
+            "text": _TEXT,
+            "snippet": {"type": "string", "description": "Where most of the query's words are, each as **word**."},
+            "language": _MAYBE_TEXT,
+            "start": _COUNT,
+            "end": _COUNT,
+            "quads": _list(_QUAD),
+            "explain": {"anyOf": [{"type": "null"}, _object({}, {"vector": _LEG, "text": _LEG})]},
+            "steps": {"anyOf": [{"type": "null"}, _list({"type": "object"})]},
+        }
+    ),
+    "Explanation": _object(
+        {"query": _TEXT, "mode": _TEXT, "plan": _MAYBE_TEXT, "reason": _TEXT, "notes": _list(_TEXT)},
+        help="How a search was answered.",
+    ),
+    "Value": _object({"term": _TEXT, "label": _MAYBE_TEXT}),
+    "Property": _object({"predicate": _TEXT, "label": _TEXT, "count": _COUNT, "values": _list(_ref("Value"))}),
+    "Description": _object(
+        {
+            "iri": _TEXT,
+            "label": _MAYBE_TEXT,
+            "types": _list(_ref("Value")),
+            "description": _MAYBE_TEXT,
+            "properties": _list(_ref("Property")),
+            "incoming": _list(_ref("Property")),
+        }
+    ),
+    "Candidate": _object(
+        {
+            "iri": _TEXT,
+            "label": _MAYBE_TEXT,
+            "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+            "kind": _TEXT,
+            "matched": _TEXT,
+            "score": _NUMBER,
+            "similarity": {"type": ["number", "null"]},
+            "context": _NUMBER,
+            "types": _list(_TEXT),
+        }
+    ),
+    "Resolution": _object(
+        {
+            "name": _TEXT,
+            "outcome": {"type": "string", "enum": ["match", "ambiguous", "no match"]},
+            "candidates": _list(_ref("Candidate")),
+        }
+    ),
+    "Resolutions": _list(_ref("Resolution")),
+    "Entry": _object(_ENTRY),
+    "History": _object({"revisions": _list(_ref("Entry"))}),
+    "Revision": _object(
+        {
+            **_ENTRY,
+            "quads_added": _list(_QUAD),
+            "quads_removed": _list(_QUAD),
+            "graphs_created": _list(_TEXT),
+            "graphs_dropped": _list(_TEXT),
+            "truncated": {"type": "boolean", "description": "Whether there are more quads than are listed."},
+        }
+    ),
+    "Change": _object(
+        {
+            "revision": {"type": ["integer", "null"], "description": "null where nothing changed."},
+            "added": _COUNT,
+            "removed": _COUNT,
+            "chunks": _COUNT,
+            "embedded": _COUNT,
+            "notes": _list(_TEXT),
+        }
+    ),
+    "Stats": _object(
+        {
+            "bytes": _COUNT,
+            "created": _TEXT,
+            "quads": _COUNT,
+            "graphs": _COUNT,
+            "terms": _COUNT,
+            "revisions": _COUNT,
+            "last_revision": _COUNT,
+            "texts": _COUNT,
+            "chunks": _COUNT,
+            "pending": _COUNT,
+            "vectors": _COUNT,
+            "embedder": _MAYBE_TEXT,
+            "dimension": {"type": ["integer", "null"]},
+            "predicates": {"type": "object", "additionalProperties": _COUNT},
+            "types": {"type": "object", "additionalProperties": _COUNT},
+        }
+    ),
+    "Schema": _object(
+        {"classes": _list({"type": "object"}), "predicates": _list({"type": "object"})},
+        help="Classes, predicates, graphs and languages, the commonest first.",
+    ),
+    "Prefixes": {"type": "object", "additionalProperties": _TEXT},
+    "WorldSummary": _object({"name": _TEXT, "bytes": _COUNT, "modified": _NUMBER, "address": _TEXT}),
+    "Worlds": _object({"worlds": _list(_ref("WorldSummary"))}),
+    "Health": _object({"status": {"const": "ok"}}),
+    "Object": {"type": "object"},
+    "SparqlForm": {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "description": "A query; or else"},
+            "update": {"type": "string", "description": "an update."},
+        },
+    },
+}

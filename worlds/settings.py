@@ -1,0 +1,346 @@
+"""The settings: what they are, and where their values come from.
+
+A value is taken from the first of these that gives one: the command line; the environment (`WORLDS_SERVER_PORT` for
+`server.port`); `worlds.toml` in the current folder, or the file that `WORLDS_CONFIG` names; `worlds/worlds.toml` in the
+user's folder for configuration (`$XDG_CONFIG_HOME` or `~/.config`); the default.
+
+The verbs of `worlds.World` read none of them: they are for the programs that people start.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import textwrap
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from worlds.errors import OpenError
+
+CONFIG = "WORLDS_CONFIG"
+FILE = "worlds.toml"
+COMMAND_LINE = "command line"
+DEFAULT = "default"
+
+Kind: TypeAlias = Literal["text", "integer", "number", "boolean", "list", "path"]
+
+_KINDS: dict[Kind, str] = {
+    "text": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "list": "a list of texts",
+    "path": "a path",
+}
+_WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting: its name ("server.port"), the kind of its values, its default, and what it does.
+
+    `least` and `most` bound a number, `choices` are the only texts allowed, `meaning` says what a default means that
+    does not speak for itself.
+    """
+
+    name: str
+    kind: Kind
+    default: Any
+    help: str
+    least: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+    meaning: str | None = None
+
+    @property
+    def variable(self) -> str:
+        """The environment variable: WORLDS_SERVER_PORT."""
+        return "WORLDS_" + self.name.replace(".", "_").upper()
+
+    def expects(self) -> str:
+        """What a value must be, in words."""
+        if self.choices:
+            return f"one of {', '.join(map(repr, self.choices))}"
+        kind = _KINDS[self.kind]
+        if self.least is not None and self.most is not None:
+            return f"{kind} from {self.least:g} to {self.most:g}"
+        if self.least is not None:
+            return f"{kind}, {self.least:g} or more"
+        return kind
+
+    def parse(self, text: str) -> Any:
+        """The value that a text stands for, as environment variables hold it; ValueError if it is none."""
+        value: Any = text
+        try:
+            if self.kind == "integer":
+                value = int(text)
+            elif self.kind == "number":
+                value = float(text)
+            elif self.kind == "boolean":
+                value = _WORDS[text.strip().lower()]
+            elif self.kind == "list":
+                value = [part.strip() for part in text.split(",") if part.strip()]
+        except (ValueError, KeyError):
+            raise ValueError(f"{text!r} is not {self.expects()}") from None
+        return self.check(value)
+
+    def check(self, value: Any) -> Any:
+        """The value as this setting has it, a list as a tuple, a path as a str; ValueError if it cannot be one."""
+        fits = {
+            "text": isinstance(value, str),
+            "integer": isinstance(value, int) and not isinstance(value, bool),
+            "number": isinstance(value, int | float) and not isinstance(value, bool),
+            "boolean": isinstance(value, bool),
+            "list": isinstance(value, list | tuple) and all(isinstance(item, str) for item in value),
+            "path": isinstance(value, str | Path),
+        }[self.kind]
+        if fits and isinstance(value, int | float) and self.kind != "boolean":
+            # What is no number compares false.
+            fits = (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
+        if not fits or (self.choices and value not in self.choices):
+            raise ValueError(f"{value!r} is not {self.expects()}")
+        if self.kind == "list":
+            return tuple(value)
+        if self.kind == "number":
+            return float(value)
+        return str(value) if self.kind == "path" else value
+
+
+_LONGEST = 30 * 86_400.0  # seconds
+
+_ALL = (
+    Setting(
+        "embedder",
+        "text",
+        "auto",
+        "The model that makes vectors of texts: a sentence-transformers model by name or folder, auto for the default "
+        "model where it is installed, or none.",
+    ),
+    Setting(
+        "durability",
+        "text",
+        "normal",
+        "What an acknowledged write survives: the death of the process (normal), or a power loss too (full; slower).",
+        choices=("normal", "full"),
+    ),
+    Setting(
+        "author", "text", None, "Who the history names for the changes made from the command line.", meaning="nobody"
+    ),
+    Setting("server.host", "text", "127.0.0.1", "The address that the server listens on."),
+    Setting(
+        "server.port", "integer", 8080, "The port that the server listens on; 0 takes a free one.", least=0, most=65535
+    ),
+    Setting(
+        "server.readers",
+        "integer",
+        max(2, min(8, os.cpu_count() or 2)),
+        "How many processes answer queries and searches.",
+        least=1,
+        most=256,
+        meaning="the number of processors, but 2 to 8",
+    ),
+    Setting(
+        "server.most_workers",
+        "integer",
+        8,
+        "How many processes there may be in all, when long queries hold the others.",
+        least=2,
+        most=256,
+    ),
+    Setting(
+        "server.timeout",
+        "number",
+        30.0,
+        "Seconds that one query, search or update may take.",
+        least=0.001,
+        most=_LONGEST,
+    ),
+    Setting("server.max_body", "integer", 104_857_600, "Bytes that the body of one request may have.", least=1),
+    Setting("server.max_results", "integer", 1_000_000, "Rows or triples that one answer may have.", least=1),
+    Setting(
+        "server.max_queries", "integer", 64, "Requests that may run or wait at a time; more are turned away.", least=1
+    ),
+    Setting("server.rate", "integer", 0, "Requests a minute for each client; 0 for no limit.", least=0),
+    Setting(
+        "server.cors",
+        "list",
+        (),
+        "Origins of web pages that may call the server, such as https://example.org; * for all.",
+    ),
+    Setting(
+        "server.keys",
+        "path",
+        None,
+        "The file with the API keys.",
+        meaning="beside the world's file, or in the folder of the worlds",
+    ),
+    Setting(
+        "server.public_reads",
+        "boolean",
+        None,
+        "Whether one may read without a key.",
+        meaning="on a loopback address only",
+    ),
+    Setting(
+        "server.allow_writes",
+        "boolean",
+        False,
+        "Whether one may write without a key; on a loopback address only.",
+    ),
+    Setting("server.hosts", "list", (), "Further host names that requests may name, such as those of a reverse proxy."),
+    Setting("server.log", "text", "text", "The form of the log: lines for people, or JSON.", choices=("text", "json")),
+    Setting(
+        "server.grace",
+        "number",
+        10.0,
+        "Seconds that running requests have to finish when the server is stopped.",
+        least=0,
+        most=_LONGEST,
+    ),
+    Setting("mcp.allow_writes", "boolean", False, "Whether agents may change the world."),
+    Setting("mcp.host", "text", "127.0.0.1", "The address that the MCP server listens on, over HTTP."),
+    Setting("mcp.port", "integer", 8090, "The port that the MCP server listens on, over HTTP.", least=0, most=65535),
+    Setting("mcp.token_budget", "integer", 4000, "About how many tokens one answer to an agent may have.", least=100),
+)
+
+SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _ALL}
+"""Every setting by its name."""
+
+
+class Settings(Mapping[str, Any]):
+    """The settings and their values; `source` tells where a value came from, `files` which files were read."""
+
+    def __init__(self, given: Mapping[str, tuple[Any, str]], files: tuple[Path, ...] = ()) -> None:
+        self._given = dict(given)
+        self.files = files
+
+    def __getitem__(self, name: str) -> Any:
+        return self._given[name][0] if name in self._given else _setting(name).default
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(SETTINGS)
+
+    def __len__(self) -> int:
+        return len(SETTINGS)
+
+    def source(self, name: str) -> str:
+        """Where the value came from: "command line", the variable's name, the file's path, or "default"."""
+        return self._given.get(_setting(name).name, (None, DEFAULT))[1]
+
+    def section(self, name: str) -> dict[str, Any]:
+        """The values of a section: "server" gives {"host": …, "port": …, …}."""
+        return {key.removeprefix(f"{name}."): self[key] for key in self if key.startswith(f"{name}.")}
+
+
+def load_settings(overrides: Mapping[str, object] | None = None) -> Settings:
+    """Read the settings; `overrides` are the values that the command line gave, None for those that it did not give.
+
+    ValueError, naming the file and the key, for a setting that there is not, and for a value that it cannot have;
+    OpenError for a file that cannot be read.
+    """
+    given: dict[str, tuple[Any, str]] = {}
+    files = tuple(_files())
+    for path in reversed(files):
+        given |= {name: (value, str(path)) for name, value in _read(path).items()}
+    for setting in _ALL:
+        if text := os.environ.get(setting.variable):
+            try:
+                given[setting.name] = setting.parse(text), setting.variable
+            except ValueError as error:
+                raise ValueError(f"{setting.variable}: {error}") from None
+    for name, value in (overrides or {}).items():
+        if value is not None:
+            try:
+                given[name] = _setting(name).check(value), COMMAND_LINE
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from None
+    return Settings(given, files)
+
+
+def template() -> str:
+    """A `worlds.toml` with every setting, its default and what it does, all commented out."""
+    lines = ["# Settings of Worlds: https://toml.io; `worlds config` shows what holds, and why.", ""]
+    section = ""
+    for setting in _ALL:
+        place, _, key = setting.name.rpartition(".")
+        if place != section:
+            lines += [f"[{place}]", ""]
+            section = place
+        lines += [f"# {line}" for line in textwrap.wrap(setting.help, 100)]
+        if setting.meaning is not None:
+            lines.append(f"# By default: {setting.meaning}.")
+        value = {"text": '""', "path": '""', "boolean": "true"}[setting.kind] if setting.default is None else None
+        lines += [f"# {key} = {value or json.dumps(setting.default)}", ""]
+    return "\n".join(lines)
+
+
+def unknown_variables() -> list[str]:
+    """Environment variables that look like settings and are none."""
+    known = {CONFIG, "WORLDS_CACHE", "WORLDS_WITHOUT_NODE", *(setting.variable for setting in _ALL)}
+    return sorted(name for name in os.environ if name.startswith("WORLDS_") and name not in known)
+
+
+def user_file() -> Path:
+    """Where the user's own file is, or would be."""
+    folder = os.environ.get("XDG_CONFIG_HOME", "")
+    base = Path(folder) if Path(folder).is_absolute() else Path(os.path.expanduser("~/.config"))  # noqa: PTH111  # no error
+    return base / "worlds" / FILE
+
+
+def _files() -> Iterator[Path]:
+    """The files that there are, the stronger first."""
+    if named := os.environ.get(CONFIG):
+        if not Path(named).exists():
+            raise OpenError(f"{CONFIG} names {named}, which is not there")
+        yield Path(named).absolute()
+    elif Path(FILE).is_file():
+        yield Path(FILE).absolute()
+    if (path := user_file()).is_file():
+        yield path
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        document = tomllib.loads(path.read_bytes().decode())
+    except OSError as error:
+        raise OpenError(f"the settings in {path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: not UTF-8, as TOML must be") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path}: not TOML: {error}") from error
+    values: dict[str, Any] = {}
+    for name, value in _flat(document, path):
+        try:
+            setting = _setting(name)
+            values[name] = setting.check(value)
+        except ValueError as error:
+            raise ValueError(f"{path}: {name}: {error}") from None
+        if setting.kind == "path":
+            values[name] = str(path.parent / Path(values[name]).expanduser())
+    return values
+
+
+def _flat(document: Mapping[str, Any], path: Path) -> Iterator[tuple[str, Any]]:
+    sections = {name.split(".")[0] for name in SETTINGS if "." in name}
+    for key, value in document.items():
+        if key in sections:
+            if not isinstance(value, dict):
+                raise ValueError(f"{path}: {key} is a section: write [{key}] above its settings")
+            yield from ((f"{key}.{inner}", item) for inner, item in value.items())
+        else:
+            yield key, value
+
+
+def _setting(name: str) -> Setting:
+    """The setting of this name; ValueError, with the nearest, if there is none."""
+    if name in SETTINGS:
+        return SETTINGS[name]
+    keys = {other.rpartition(".")[2]: other for other in reversed(SETTINGS)}  # of two, the first one
+    near = difflib.get_close_matches(name, SETTINGS, 1, 0.8)
+    near = near or [keys[key] for key in difflib.get_close_matches(name.rpartition(".")[2], keys, 1, 0.7)]
+    hint = f": did you mean {near[0]}?" if near else "; `worlds config` lists them"
+    raise ValueError(f"there is no setting {name!r}{hint}")
