@@ -65,7 +65,7 @@ def main() -> None:
         call(python, "-m", "ruff", "format", "--check", ".")
         call(python, "-m", "ruff", "check", ".")
         call(python, "-m", "mypy")
-        call(python, "-m", "pytest", "-n", "2")
+        call(python, "-m", "pytest", "-n", "2", "--dist", "worksteal")
 
 
 if __name__ == "__main__":

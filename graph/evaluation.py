@@ -16,11 +16,14 @@ from worlds.graph.limits import CAN_FORK, Child, Writer, deadline_of, in_time, r
 from worlds.graph.repairs import checked, concerned, repaired
 from worlds.graph.results import Solutions, Triples, projected_variables
 from worlds.graph.terms import format_term
-from worlds.graph.tokens import scan
+from worlds.graph.tokens import Token, error_at, scan
 
-__all__ = ["DEEPEST", "Selected", "evaluate", "run", "syntax_error"]
+__all__ = ["DEEPEST", "Selected", "evaluate", "first_keyword", "run", "syntax_error"]
 
 _PLACE = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
+_QUERIES = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
+_UPDATES = ("INSERT", "DELETE", "WITH", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY")
+_KEYWORDS = re.compile(r"(one of )?(\w+|\"[^\"]+\")(, (\w+|\"[^\"]+\"))*")
 _BEGUN = b"!"  # what the child writes when it could touch the store
 _BEGINNING = 1.0  # seconds to wait for that
 _FORKS = 3  # children that may fail to begin
@@ -260,8 +263,41 @@ def _written_in(query: str, bindings: Mapping[str, Any]) -> tuple[str, dict[str,
     return "".join(pieces), {name: term for name, term in bindings.items() if name not in hidden}
 
 
-def syntax_error(error: SyntaxError, query: str) -> QueryError:
-    """The parser's complaint without its long list of what it would have taken."""
+def first_keyword(text: str) -> tuple[Token, bool | None] | None:
+    """What a query or an update begins with after its prologue, and whether that is of an update, None if of neither.
+
+    None where the prologue does not end.
+    """
+    before: Token | None = None
+    with contextlib.suppress(QueryError):
+        for token in scan(text):
+            if token.is_word("PREFIX", "BASE", "VERSION"):
+                before = token
+            elif before is None:
+                is_update = token.is_word(*_UPDATES)
+                return token, is_update if is_update or token.is_word(*_QUERIES) else None
+            elif token.kind == "name" and before.is_word("PREFIX"):
+                continue
+            elif token.kind in ("iri", "string"):
+                before = None
+            else:
+                return None
+    return None
+
+
+def syntax_error(error: SyntaxError, query: str, *, update: bool = False) -> QueryError:
+    """The parser's complaint without its long list of what it would have taken.
+
+    What is no query at all, or an update where a query is wanted, is told apart; `update` is where one is wanted.
+    """
+    if not update and (begin := first_keyword(query)) is not None:
+        token, is_update = begin
+        if is_update:
+            told = f"{token.text.upper()} begins an update, not a query: `worlds update` and World.update run it"
+            return error_at(told, query, token.start)
+        if is_update is None:
+            told = f"a query begins with SELECT, ASK, CONSTRUCT or DESCRIBE, not with {token.text[:40]!r}"
+            return error_at(told, query, token.start)
     found = _PLACE.match(str(error))
     if not found:
         return QueryError(str(error))
@@ -272,6 +308,6 @@ def syntax_error(error: SyntaxError, query: str) -> QueryError:
     if "Prefix not found" in expected:
         prefix = re.search(r"([\w.-]*):[^\s:]*$", lines[line - 1][: column - 1])
         message = f"the prefix {prefix[1] + ':' if prefix else ''!r} is not declared, and the world does not know it"
-    elif len(expected) < 80:
-        message += f"; expected {expected.removeprefix('expected ')}"
+    elif len(expected) < 80 and _KEYWORDS.fullmatch(wanted := expected.removeprefix("expected ")):
+        message += f"; expected {wanted}"
     return QueryError(message, line=line, column=column)

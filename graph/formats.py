@@ -97,7 +97,8 @@ def parsing(source: Source, *, on_bytes: Callable[[int], object] | None = None) 
     """
     format = FORMATS[source.format]
     with source.open(on_bytes) as stream:
-        reader = _Reader(stream, source.name, _Entities(source.name) if format.name == "rdfxml" else None)
+        guard = _Entities(source.name) if format.name == "rdfxml" else Nesting(source.name)
+        reader = _Reader(stream, source.name, guard)
         parser = ox.parse(
             reader,  # type: ignore[arg-type]  # read() is all that it needs
             format.rdf,
@@ -119,8 +120,8 @@ class _Reader:
     Only what `read` raises is translated: an OSError of the caller's loop stays the caller's.
     """
 
-    def __init__(self, stream: BinaryIO, name: str, entities: _Entities | None = None) -> None:
-        self._read, self._name, self._entities = stream.read, name, entities
+    def __init__(self, stream: BinaryIO, name: str, guard: _Entities | Nesting | None = None) -> None:
+        self._read, self._name, self._guard = stream.read, name, guard
         self.taken = self.last = 0
 
     def read(self, size: int = -1) -> bytes:
@@ -128,11 +129,37 @@ class _Reader:
             data = self._read(size)
         except (OSError, EOFError, UnicodeError) as error:
             raise ParseError(f"the input cannot be read to its end: {error}", source=self._name) from error
-        if self._entities is not None:
-            self._entities.check(data)
+        if self._guard is not None:
+            self._guard.check(data)
         self.taken += len(data)
         self.last = len(data)
         return data
+
+
+class Nesting:
+    """Refuses triple terms that are nested so deep that the parser, which is recursive, would end the process."""
+
+    def __init__(self, name: str | None = None) -> None:
+        self._name = name
+        self._depth = 0
+        self._rest = b""  # half a mark, at the end of a piece
+
+    def check(self, data: bytes) -> None:
+        """Look at the next piece of the document, before the parser does; ParseError for what is too deep."""
+        data = self._rest + data
+        self._rest = data[-1:] if data[-1:] in (b"<", b">") and data[-2:-1] != data[-1:] else b""
+        if not self._depth and b"<<" not in data:
+            return
+        for found in _MARKS(data):
+            mark = found[0]
+            # On the way in there are no literals, and no IRI has this character.
+            self._depth = 0 if mark == b'"' else max(self._depth + (1 if mark == b"<<" else -1), 0)
+            if self._depth > _DEEPEST_MARKS:
+                raise ParseError("triple terms are nested deeper than 100", source=self._name)
+
+
+_MARKS = re.compile(rb'"|<<|>>').finditer
+_DEEPEST_MARKS = 1000  # more than what a world takes, for a text may hold some of these marks
 
 
 class _Entities:

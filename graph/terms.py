@@ -150,6 +150,8 @@ def to_object(value: object, *, prefixes: Mapping[str, str] | None = None) -> Te
         return ox.Literal(value.isoformat(), datatype=_xsd("dateTime"))
     if isinstance(value, date):
         return ox.Literal(value.isoformat(), datatype=_xsd("date"))
+    if type(value) is str:
+        return _from_text(value, prefixes, or_literal=True)
     return to_oxigraph(value, prefixes=prefixes)
 
 
@@ -158,7 +160,8 @@ def _xsd(name: str) -> ox.NamedNode:
     return ox.NamedNode(XSD + name)
 
 
-def _from_text(text: str, prefixes: Mapping[str, str] | None) -> Term:
+def _from_text(text: str, prefixes: Mapping[str, str] | None, *, or_literal: bool = False) -> Term:
+    """The term of a string. Where a literal may stand, the error for an unknown name says how one is written."""
     if text.startswith("<") and text.endswith(">"):
         return _iri(_unescape(text[1:-1]))
     if text.startswith("_:"):
@@ -180,10 +183,10 @@ def _from_text(text: str, prefixes: Mapping[str, str] | None) -> Term:
                 f"{text!r}: the prefix '{prefix}:' is not known (`bind` makes it so); "
                 f"an IRI of that scheme is written in angle brackets: <{text}>"
             )
-    raise ValueError(
-        f"{text!r} is neither an IRI nor a name with a known prefix; "
-        f"a text is written rdflib.Literal({text!r}) or in quotes: '\"…\"'"
-    )
+    remedy = "`worlds resolve` finds the IRI that a name stands for"
+    if or_literal:
+        remedy = f"a text is written rdflib.Literal({text!r}) or in quotes: '\"…\"'"
+    raise ValueError(f"{text!r} is neither an IRI nor a name with a known prefix, such as rdfs:label; {remedy}")
 
 
 def _from_rdflib(term: str, prefixes: Mapping[str, str] | None) -> Term:

@@ -218,6 +218,9 @@ class _Request:
                 return self._data(first, second)
         if first.text == ";":
             raise self.unexpected(first)
+        if first.is_word("SELECT", "ASK", "CONSTRUCT", "DESCRIBE"):
+            told = f"{first.text.upper()} begins a query, not an update: `worlds sparql` and World.query answer it"
+            raise error_at(told, self.text, first.start)
         statement = self._statement(first)
         if first.is_word("WITH", "INSERT", "DELETE"):
             return self._modification(statement), statement.end
@@ -265,7 +268,7 @@ class _Request:
             last = error_at("", self.text, end - 1)
             if last.line is not None and last.column is not None:
                 line, column = min((line, column), (last.line, last.column))
-        return syntax_error(SyntaxError(f"error at {line}:{column}{place[3]}"), self.text)
+        return syntax_error(SyntaxError(f"error at {line}:{column}{place[3]}"), self.text, update=True)
 
     def _moved(self, error: QueryError, start: int, *, exact: bool) -> QueryError:
         """An error of a query whose second line began at an offset of the request, with its place in the request."""

@@ -32,6 +32,16 @@ def sleep(world: World, *, seconds: float, mark: str | None = None) -> str:
     return "slept"
 
 
+@job("take")
+def take(world: World, *, size: int, wrapped: bool = False) -> int:
+    try:
+        return len(bytearray(size))
+    except MemoryError as error:
+        if wrapped:
+            raise QueryError("the query cannot be answered") from error
+        raise
+
+
 @job("fail")
 def fail(world: World, *, how: str) -> None:
     if how == "query":

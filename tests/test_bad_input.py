@@ -497,7 +497,12 @@ def test_wrong_full_text_expressions(kept: Any, expression: str) -> None:
         ("SELECT", "line 1, column 7: unexpected end of the query"),
         ("SELECT * {\n ?s ?p ?o", "line 2, column 10: unexpected end"),
         ("SELECT * {\n ?s nowhere:p ?o }", r"line 2, column \d+: the prefix 'nowhere:' is not declared"),
-        ("INSERT DATA { <a:a> <a:a> 1 }", "line 1"),
+        ("INSERT DATA { <a:a> <a:a> 1 }", "line 1, column 1: INSERT begins an update, not a query"),
+        ("PREFIX a: <a:> # b\nBASE <b:> clear ALL", "line 2, column 11: CLEAR begins an update"),
+        ("{ ?s ?p ?o }", "line 1, column 1: a query begins with SELECT, ASK, CONSTRUCT or DESCRIBE, not with '{'"),
+        ("PREFIX a <a:> SELECT * {}", "line 1, column 10: unexpected"),
+        ("SELECT * { ?s ?p ?o } LIMIT x", r"line 1, column 29: unexpected 'x'$"),
+        ("SELECT ?s { ?s ?p ?o } ORDER ?s", "expected BY$"),
         ("DESCRIBE <a b>", "line 1"),
         ("SELECT * { SERVICE <http://localhost/> { ?s ?p ?o } }", "SERVICE is not allowed"),
         ("SELECT * { " + "{" * 2000 + "}" * 2000 + " }", "nested deeper than 256"),
@@ -594,3 +599,20 @@ def test_a_transaction_that_raises(kept: Any) -> None:
 def test_wrong_remarks_are_refused_when_the_transaction_begins(kept: Any, remark: dict[str, Any]) -> None:
     with pytest.raises((TypeError, ValueError)), kept.transaction(**remark):
         pytest.fail("the block was entered")
+
+
+@pytest.mark.parametrize("format", ["nt", "nq", "ttl", "trig"])
+@pytest.mark.parametrize("opening", ["<<( <urn:s> <urn:p> ", "<<(<urn:s><urn:p>"])
+def test_triple_terms_too_deep_for_the_parser_are_an_error(format: str, opening: str) -> None:
+    deep = "<urn:a> <urn:p> " + opening * 30_000 + "<urn:o>" + " )>>" * 30_000 + " .\n"
+    with worlds.open() as world, pytest.raises(ParseError, match="nested deeper than"):
+        world.load(deep.encode(), format=format)
+    with worlds.open() as world, pytest.raises(ParseError, match="nested deeper than"):
+        world.apply_patch(f"TX .\nA {deep}TC .\n".encode())
+
+
+def test_texts_that_hold_the_marks_of_triple_terms_are_loaded() -> None:
+    texts = [f"cat <<EOF {number} << <<" for number in range(5000)]
+    data = "".join(f'<urn:{number}> <urn:p> "{text}" .\n' for number, text in enumerate(texts))
+    with worlds.open(embedder=None) as world:
+        assert world.load(data.encode(), format="nt").added == 5000

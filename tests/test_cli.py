@@ -475,7 +475,7 @@ def test_filters(made: Path, options: list[str], found: set[str]) -> None:
     ("options", "said"),
     [
         (["--type", "nope:Bird"], "nope:Bird"),
-        (["--type", "Bird"], "'Bird' is neither an IRI nor a name with a known prefix"),
+        (["--type", "Bird"], "'Bird' is neither an IRI nor a name with a known prefix, such as rdfs:label; `worlds"),
         (["--lang", "not a tag"], "languages"),
         (["--where", "?subject nope:p ?o"], "nope:"),
         (["--where", "?subject"], "where takes a SPARQL group pattern"),
@@ -525,6 +525,7 @@ def test_explain_shows_legs_plan_and_time(made: Path) -> None:
         (["--decay", "ex:year", "--half-life", "30"], "box", 5),
         (["--decay", "ex:year", "--evergreen-type", "ex:Raptor"], "kite", 5),
         (["--diversity", "0.5", "--fusion", "rrf", "--k", "5"], "kite", 5),
+        (["--group-by", "subject", "--per-subject", "2"], "kite", 6),
         (["--group", "--per-subject", "2"], "kite", 6),
         (["--reranker", "no such folder", "--rerank-timeout", "60"], "kite", 5),
     ],
@@ -641,7 +642,8 @@ def test_the_union_of_all_graphs_on_request(made: Path) -> None:
         ("SELECT ?s\nWHERE { ?s a nope:Bird }", "line 2, column 23: the prefix 'nope:' is not declared"),
         ("", "unexpected end"),
         ("SELECT * { SERVICE <http://x/> { ?s ?p ?o } }", "SERVICE is not allowed"),
-        ("INSERT DATA { ex:a ex:b ex:c }", "line 1"),
+        ("DELETE WHERE { ?s a ex:Bird }", "line 1, column 1: DELETE begins an update, not a query: `worlds update`"),
+        ("SELEC ?s { ?s a ex:Bird }", "line 1, column 1: a query begins with SELECT, ASK, CONSTRUCT or DESCRIBE, not"),
         ("SELECT * {" + "{" * 10_000 + "}" * 10_000 + "}", "nested deeper"),
     ],
 )

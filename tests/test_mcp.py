@@ -478,6 +478,8 @@ def test_writes_are_refused_by_default(world: worlds.World) -> None:
         ("describe", {"iri": "sp:Mars"}, "Prefixes that this world uses"),
         ("describe", {"iri": "Mars"}, "call `schema` to see them, or `resolve`"),
         ("resolve", {"names": []}, "names are 1 to 50 at a time, not 0"),
+        ("resolve", {"names": ["a", "b" * 1001]}, "a name has up to 1,000 characters, not 1,001"),
+        ("resolve", {"names": "a", "context": "b " * 50_001}, "a context has up to 100,000 characters, not 100,002"),
         ("history", {"revision": 99}, "Call `history`"),
         ("search", {"query": "x", "type": "s:Lander"}, "has no argument 'type'. Did you mean 'types'? It takes: query"),
         ("search", {}, "`search` cannot take these arguments. query: Field required."),

@@ -208,7 +208,7 @@ def test_facets_filter_and_the_address_keeps_it(tab: Tab) -> None:
 
 
 def test_a_score_is_explained_when_asked(tab: Tab) -> None:
-    page = tab.open(q="red planet")
+    page = tab.open(q="red planet", group_by="none")
     hit = page.locator(".hit").first
     assert hit.locator(".legs").count() == 0
     button = hit.get_by_role("button")
@@ -224,10 +224,13 @@ def test_a_score_is_explained_when_asked(tab: Tab) -> None:
     how = page.locator(".how")
     expect(how).to_contain_text("hybrid")
     expect(how.locator(".timings tr").first).to_be_visible()
+    tab.open(q="red planet")  # where one result stands for the others of its subject, that is a stage
+    hit.get_by_role("button").click()
+    expect(hit.locator(".stages")).to_contain_text("Grouping")
 
 
 def test_more_results_follow(tab: Tab) -> None:
-    page = tab.open(q="the moon and its craters")
+    page = tab.open(q="the moon and its craters", group_by="none")
     expect(page.locator(".hit")).to_have_count(10)
     page.get_by_role("button", name="More results").click()
     expect(page.locator(".hit")).to_have_count(20)
@@ -247,15 +250,22 @@ def test_options_change_the_search(tab: Tab) -> None:
     expect(page.locator(".busy")).to_have_count(0)
     page.get_by_role("button", name="How this was answered").click()
     expect(page.locator(".facts")).to_contain_text("text")
-    page.get_by_label("One result for each subject").check()
+    grouped = page.get_by_label("One result for each subject")
+    expect(grouped).to_be_checked()
     expect(page.locator(".hit")).to_have_count(10)
     links = page.locator(".hit h3 a").evaluate_all("links => links.map(link => link.href)")
     assert len(set(links)) == 10
+    assert "group_by" not in page.url
+    grouped.uncheck()
+    expect(page.locator(".options summary")).to_have_text("Options (2 set)")
+    expect(page.locator(".busy")).to_have_count(0)
+    links = page.locator(".hit h3 a").evaluate_all("links => links.map(link => link.href)")
+    assert len(set(links)) < len(links) == 10
     page.get_by_label("Only subjects with this SPARQL pattern").fill("?subject a s:Rover")
     page.get_by_label("Only subjects with this SPARQL pattern").press("Control+Enter")
     expect(page.locator(".hit", has_not=page.locator(".type", has_text="Rover"))).to_have_count(0)
     expect(page.locator(".hit").first).to_be_visible()
-    assert {"mode=text", "group_by=subject"} <= set(urlsplit(page.url).fragment.split("&"))
+    assert {"mode=text", "group_by=none"} <= set(urlsplit(page.url).fragment.split("&"))
     expect(page.locator(".options summary")).to_have_text("Options (3 set)")
     tab.expected.append("400")
     page.get_by_label("Only subjects with this SPARQL pattern").fill("?subject a")
@@ -480,6 +490,13 @@ def test_each_example_works(tab: Tab) -> None:
         assert page.locator(".output .empty").count() == 0, number
 
 
+def test_there_is_no_example_about_graphs_without_graphs(new_tab: Callable[..., Tab], server: Served) -> None:
+    page = new_tab(f"{server.url}/worlds/empty").open(query="")
+    examples = page.get_by_role("combobox", name="Examples")
+    expect(examples.locator("option", has_text="The types and their numbers")).to_have_count(1)
+    expect(examples.locator("option", has_text="What is in which graph")).to_have_count(0)
+
+
 def test_triples_are_a_graph(tab: Tab) -> None:
     query = "CONSTRUCT { ?rover s:target ?body } WHERE { ?rover a s:Rover ; s:target ?body }"
     page = tab.open(query=query, **{"as": "graph"})
@@ -585,6 +602,8 @@ def test_an_undo_asks_for_a_key(new_tab: Callable[..., Tab], tmp_path: Path) -> 
         page.get_by_role("button", name="Undo this revision").click()
         page.get_by_role("button", name="Undo it").click()
         dialog = page.get_by_role("dialog", name="Key")
+        expect(dialog).to_be_visible()
+        assert page.get_by_role("alert").count() == 0, "what is missing is said once"
         dialog.get_by_label("Your key").fill("wk_wrong")
         dialog.get_by_role("button", name="Use this key").click()
         dialog.get_by_label("Your key").fill(secret)

@@ -24,7 +24,11 @@ from worlds.server import bundle, page
 FOLDER = ROOT / "worlds" / "server" / "page"
 SOURCES = {path.name: path.read_text("utf-8") for path in sorted(FOLDER.glob("*.*"))}
 MODULES = {name: text for name, text in SOURCES.items() if name.endswith(".js")}
-NAMESPACES = {"http://www.w3.org/2000/svg", "http://www.w3.org/2001/XMLSchema#"}
+NAMESPACES = {
+    "http://www.w3.org/2000/01/rdf-schema#label",
+    "http://www.w3.org/2000/svg",
+    "http://www.w3.org/2001/XMLSchema#",
+}
 
 
 @pytest.fixture(scope="module")

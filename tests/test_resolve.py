@@ -187,6 +187,9 @@ def path(tmp_path: Path) -> str:
         (["describe", "ex:france", "-n", "1"], 0, ["  in of: Paris and 2 more"]),
         (["describe", "ex:nowhere"], 1, []),
         (["similar", "ex:paris", "--type", "ex:City", "--words"], 0, ["ex:texan"]),
+        (["similar", "ex:paris", "--mode", "text", "--predicate", "skos:prefLabel", "--lang", "en"], 0, ["ex:hilton"]),
+        (["similar", "ex:paris", "--mode", "text", "--lang", "de"], 0, ["nothing is like it"]),
+        (["similar", "ex:nowhere"], 1, ["the world says nothing of it"]),
     ],
     ids=str,
 )
@@ -199,3 +202,11 @@ def test_the_commands(path: str, arguments: list[str], code: int, expected: list
     document = CliRunner().invoke(app, [verb, path, *rest, "--json"])
     assert document.exit_code == code
     assert json.loads(document.stdout)
+
+
+def test_candidates_that_are_hardly_meant_are_not_printed(path: str) -> None:
+    resolve = ["resolve", path, "paris hilton", "--embedder", "none"]
+    shown = CliRunner().invoke(app, resolve)
+    document = json.loads(CliRunner().invoke(app, [*resolve, "--json"]).stdout)
+    assert [line.split()[0] for line in shown.stdout.splitlines()] == ["paris", "0.99"]
+    assert len(document[0]["candidates"]) == 3

@@ -321,6 +321,7 @@ def test_every_piece_of_the_search_is_in_a_statement(world: worlds.World) -> Non
         world.search_sql("kite", plan="index")[0],
         world.search_sql("kite", fusion="rrf")[0],
         world.search_sql("kite", subjects="<urn:a>")[0],
+        world.search_sql("kite", mode="text")[0],
     ]
     for name, piece in texts("search.sql").items():
         # Parameters are numbered in each statement from 1, so they are left out of the comparison.

@@ -254,12 +254,20 @@ def test_entities_that_there_are_not(client: httpx.Client) -> None:
     problem(client.get("/entities/ex:solar", params={"limit": "-1"}), 400)
 
 
+def test_an_entity_that_is_not_known_is_like_none(client: httpx.Client) -> None:
+    assert "ex:nobody" in problem(client.get("/similar", params={"iri": "ex:nobody"}), 404)
+
+
+def test_types_have_one_name(client: httpx.Client) -> None:
+    assert "types" in problem(client.get("/resolve", params={"name": "red kite", "type": "ex:Bird"}), 400)
+
+
 def test_similar_and_resolve(client: httpx.Client) -> None:
     similar = client.get("/similar", params={"iri": "ex:solar", "limit": 1, "types": "ex:Report"}).json()
     assert similar["hits"][0]["subject"] == EX + "wind"
-    one = client.get("/resolve", params={"name": "red kite", "type": "ex:Bird"}).json()
+    one = client.get("/resolve", params={"name": "red kite", "types": "ex:Bird"}).json()
     assert (one["outcome"], one["candidates"][0]["iri"]) == ("match", EX + "kite")
-    assert client.get("/resolve", params={"name": "red kite", "type": "ex:Report"}).json()["outcome"] != "match"
+    assert client.get("/resolve", params={"name": "red kite", "types": "ex:Report"}).json()["outcome"] != "match"
     many = client.post("/resolve", json={"names": ["Red kite", {"name": "Solar cells", "context": "moist air"}]})
     assert [found["candidates"][0]["iri"] for found in many.json()] == [EX + "kite", EX + "solar"]
     strange: tuple[Any, ...] = ("Red kite", [1], [{"nam": "x"}], [{"name": "x", "context": 1}], {})

@@ -186,6 +186,29 @@ def test_strange_addresses(server: Served, path: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "path",
+    [
+        "/worlds%2Fkb/graphs/x",
+        "/worlds/kb%2Fgraphs/x",
+        "/worlds/kb/graphs%2Fx",
+        "/worlds/kb%2fstats",
+        "/page%2Fpage.css",
+    ],
+)
+def test_an_encoded_slash_parts_nothing(server: Served, path: str) -> None:
+    answer = exchange(server, f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+    assert answer.split(b" ", 2)[1] == b"404", answer
+
+
+def test_an_encoded_slash_is_one_of_a_graphs_name(server: Served, client: httpx.Client) -> None:
+    turtle = {"Content-Type": "text/turtle"}
+    for base in ("/graphs/", "/worlds/kb/graphs/"):
+        assert client.put(f"{base}a%2Fb", content="<a:a> <a:a> <a:a> .", headers=turtle).status_code == 201
+        assert client.get("/graphs", params={"graph": f"{server.url}{base}a%2Fb"}).status_code == 200
+        assert client.delete(f"{base}a%2Fb").status_code == 204
+
+
+@pytest.mark.parametrize(
     "head",
     [
         b"GET /stats HTTP/1.1\r\n\r\n",
@@ -268,6 +291,40 @@ def test_strange_bodies(client: httpx.Client, server: Served, path: str, body: b
     response = client.post(path, content=body, headers={"Content-Type": "application/json"})
     sound(response.status_code, response.text, server)
     assert response.status_code == 200 or response.json()["status"] == response.status_code
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"rerank": True, "rerank_timeout": 1e10}, "rerank_timeout is a number from 0 to 3,600"),
+        ({"boost": [{"where": "?subject ?p ?o", "factor": 1e200}] * 2}, "too large for a number of JSON"),
+        ({"types": ["a:a"] * 1001}, "types has more than 1,000 values"),
+        ({"exclude": {"types": ["a:a"] * 1001}}, "exclude has more than 1,000 values"),
+    ],
+)
+def test_options_beyond_bounds(client: httpx.Client, options: dict[str, Any], said: str) -> None:
+    assert client.post("/quads", json={"add": '<a:solar> <a:p> "solar cells" .'}).status_code == 200
+    response = client.post("/search", json={"q": "solar cells", **options})
+    assert response.status_code == 400, response.text
+    assert said in response.json()["detail"]
+
+
+def test_a_form_of_very_many_parts_is_refused_at_once(client: httpx.Client) -> None:
+    def sent(body: bytes) -> httpx.Response:
+        kind = {"Content-Type": "multipart/form-data; boundary=x"}
+        return client.post("/graphs?graph=a:form", content=body, headers=kind)
+
+    began = time.monotonic()
+    part = b"--x\r\nContent-Type: text/turtle\r\n\r\n<a:a> <a:a> 1 .\r\n"
+    assert "100 parts at most" in sent(part * 101 + b"--x--\r\n").json()["detail"]
+    assert "100 parts at most" in sent(b"--x\r\n\r\n\r\n" * 20_000 + b"--x--").json()["detail"]
+    inner = b"--x\r\nContent-Type: multipart/mixed; boundary=y\r\n\r\n" + b"--y\r\n\r\n\r\n" * 18_000 + b"--y--\r\n"
+    assert sent(inner + b"--x--").status_code == 415
+    assert "8,192 bytes" in sent(b"--x\r\n" + b"a: b\r\n" * 25_000 + b"\r\n--x--").json()["detail"]
+    assert time.monotonic() - began < 2
+    assert "not complete" in sent(part).json()["detail"]
+    assert sent(part * 100 + b"--x--\r\n").status_code == 201
+    client.delete("/graphs?graph=a:form")
 
 
 def test_large_bodies_are_refused_wherever_they_go(client: httpx.Client, server: Served) -> None:
@@ -430,3 +487,33 @@ def test_answers_of_a_damaged_world_do_not_tell_where_it_lies(tmp_path: Path) ->
         assert "Traceback" not in response.text
         assert httpx.get(f"{server.url}/worlds/good/stats").status_code == 200
         assert httpx.get(f"{server.url}/worlds").json()["worlds"][1]["name"] == "good"
+
+
+def test_a_world_that_is_made_and_deleted_by_many_at_a_time(tmp_path: Path) -> None:
+    folder = tmp_path / "worlds"
+    folder.mkdir()
+    _, text = KeyStore(key_file(folder)).add("root", {"*": "admin"})
+    expected = {"PUT": {201, 409}, "DELETE": {204, 404}, "GET": {200, 404}, "POST": {200, 404}}
+    strange: list[str] = []
+
+    def work(server: Served, method: str, path: str, body: Any) -> None:
+        with server.client(text) as client:
+            for _ in range(25):
+                response = client.request(method, path, json=body)
+                if response.status_code not in expected[method]:
+                    strange.append(f"{method} {response.status_code} {response.text}")
+
+    with served(folder, "--readers", "2") as server:
+        asked: list[tuple[str, str, Any]] = [("PUT", "", None), ("DELETE", "", None)] * 2 + [("GET", "/stats", None)]
+        asked.append(("POST", "/quads", {"add": "<a:a> <a:a> <a:a> ."}))
+        threads = [threading.Thread(target=work, args=(server, m, f"/worlds/w{p}", body)) for m, p, body in asked]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert strange == []
+        with server.client(text) as client:
+            client.put("/worlds/w")
+            assert client.get("/worlds/w/stats").status_code == 200
+            assert client.delete("/worlds/w").status_code == 204
+        assert [path.name for path in folder.iterdir() if "keys" not in path.name] == []

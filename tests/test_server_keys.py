@@ -147,3 +147,31 @@ def test_expiry() -> None:
 def test_where_the_keys_lie(tmp_path: Path) -> None:
     assert key_file(tmp_path) == tmp_path / "worlds.keys.json"
     assert key_file(tmp_path / "kb.db") == tmp_path / "kb.db.keys.json"
+
+
+def test_times_without_a_zone_are_in_utc(store: KeyStore) -> None:
+    key, text = store.add("ann", {"*": "read"}, expires=datetime.now(UTC) + timedelta(days=1))
+    document = json.loads(store.path.read_text())
+    assert key.expires is not None
+    document["keys"][0]["expires"] = key.expires.replace(tzinfo=None).isoformat()
+    store.path.write_text(json.dumps(document))
+    found = KeyStore(store.path).find(text)
+    assert found is not None
+    assert found.expires == key.expires
+    assert found.state() == "valid"
+
+
+def test_a_file_that_is_nested_too_deeply_is_no_file_of_keys(store: KeyStore) -> None:
+    store.path.write_text('{"keys": ' + "[" * 100_000)
+    with pytest.raises(OpenError, match="not a file of API keys"):
+        store.all()
+
+
+def test_a_file_behind_a_link_is_written_and_the_link_stays(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    link, real = tmp_path / "keys.json", tmp_path / "real" / "keys.json"
+    link.symlink_to(real)
+    key, _ = KeyStore(link).add("ann", {"*": "read"})
+    assert link.is_symlink()
+    assert KeyStore(real).all() == KeyStore(link).all() == [key]
+    assert not link.with_name("keys.json.lock").exists()

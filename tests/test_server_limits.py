@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import httpx
 import pytest
@@ -393,3 +395,43 @@ def test_scopes_include_the_lesser_ones() -> None:
     assert not principal.may("write", None)
     assert not principal.may("admin", "kb")
     assert not Principal(None).may("read", None)
+
+
+def test_clients_that_do_not_read_hold_no_processes(tmp_path: Path) -> None:
+    file = make_world(tmp_path / "kb.db", 1000)
+    product = quote("SELECT * { ?a ?p ?b . ?c ?q ?d }")
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(
+            served(file, "--readers", "2", "--most-workers", "2", "--timeout", "40", "--max-queries", "3")
+        )
+        place = urlsplit(server.url)
+        for _ in range(3):
+            slow = stack.enter_context(socket.create_connection((place.hostname or "", place.port or 80)))
+            slow.sendall(f"GET /sparql?query={product} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            time.sleep(0.2)
+        client = stack.enter_context(server.client())
+        began = time.monotonic()
+        while client.get("/sparql", params={"query": "ASK {}"}).status_code != 200:
+            assert time.monotonic() - began < 30
+            time.sleep(0.1)
+        assert time.monotonic() - began < 30
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts what a process may write to")
+def test_a_query_that_takes_too_much_memory_is_stopped(tmp_path: Path) -> None:
+    file = make_world(tmp_path / "kb.db", 300)
+    product = "SELECT * { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f } ORDER BY ?f ?d ?b"
+    with served(file, "--readers", "1", "--max-memory", str(150 << 20)) as server, server.client() as client:
+        assert "server.max_memory" in problem(client.get("/sparql", params={"query": product}), 503)
+        assert client.get("/search", params={"q": "text"}).json()["hits"]
+
+
+def test_a_broken_file_of_keys_does_not_tell_where_it_lies(tmp_path: Path) -> None:
+    file = make_world(tmp_path / "kb.db")
+    _, text = KeyStore(key_file(file)).add("ann", {"*": "read"})
+    with served(file, "--readers", "1") as server, server.client(text) as client:
+        assert client.get("/stats").status_code == 200
+        key_file(file).write_text("{")
+        response = client.get("/stats")
+        assert problem(response, 503) == "the keys cannot be read"
+        assert str(key_file(file)) in server.logged("is not a file of API keys")

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -320,3 +321,47 @@ def test_nobody_writes_to_a_world_that_is_held_alone(file: Path) -> None:
         assert await ask(pool, file, "insert", write=True, text="afterwards") is not None
 
     run(work)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts what a process may write to")
+def test_a_job_that_takes_too_much_memory_is_an_error_and_its_process_is_replaced(file: Path) -> None:
+    async def work(pool: Pool) -> None:
+        first = await ask(pool, file, "process")
+        assert await ask(pool, file, "take", size=10 << 20) == 10 << 20
+        for wrapped in (False, True):
+            with pytest.raises(Busy, match=r"server\.max_memory"):
+                await ask(pool, file, "take", size=300 << 20, wrapped=wrapped)
+        assert await ask(pool, file, "process") != first
+
+    run(work, max_memory=200 << 20)
+
+
+def test_workers_that_cannot_be_started_later_make_the_server_busy(
+    file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def work(pool: Pool) -> None:
+        monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
+        with pytest.raises(Busy, match="could not be started"):
+            await ask(pool, file, "insert", write=True, text="a")
+
+    run(work)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells which files are open")
+def test_all_processes_close_a_file_that_another_one_takes_the_place_of(file: Path, tmp_path: Path) -> None:
+    def held(pid: int) -> list[str]:
+        links = [str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()]
+        return [link for link in links if link.startswith(str(file))]
+
+    async def work(pool: Pool) -> None:
+        await asyncio.gather(*(ask(pool, file, "sleep", seconds=0.5) for _ in range(2)))
+        pids = pool.pids["readers"]
+        assert all(map(held, pids))
+        other = tmp_path / "other.db"
+        with worlds.open(other, embedder=None) as world:
+            world.add([(f"https://example.org/{n}", "rdfs:label", f'"{n}"') for n in range(7)])
+        other.replace(file)
+        assert await ask(pool, file, "count") == 7
+        assert [link for pid in pids for link in held(pid) if link.endswith("(deleted)")] == []
+
+    run(work, readers=2)

@@ -457,3 +457,18 @@ def test_the_service_description_comes_in_every_format(client: httpx.Client, ser
     assert f"<{EX}g2>" in str(found)
     assert client.get("/sparql", headers={"Accept": "text/csv"}).status_code == 406
     assert client.head("/sparql").status_code == 200
+
+
+def test_a_form_is_of_bounded_size_and_a_direct_body_is_not(client: httpx.Client) -> None:
+    query = "ASK {} #" + "x" * (1 << 20)
+    refused = client.post("/sparql", data={"query": query})
+    assert refused.status_code == 413
+    assert "application/sparql-query" in refused.json()["detail"]
+    direct = client.post("/sparql", content=query, headers={"Content-Type": "application/sparql-query"})
+    assert direct.json()["boolean"] is True
+
+
+def test_a_misspelt_parameter_is_no_question_for_the_service_description(client: httpx.Client) -> None:
+    refused = client.get("/sparql", params={"qeury": "ASK {}"})
+    assert refused.status_code == 400
+    assert "did you mean 'query'" in refused.json()["detail"]

@@ -135,7 +135,12 @@ def test_a_variable_is_read_as_its_kind(
         ("WORLDS_SERVER_PORT", "http", "'http' is not a whole number from 0 to 65535"),
         ("WORLDS_SERVER_PORT", "65536", "65536 is not a whole number from 0 to 65535"),
         ("WORLDS_SERVER_TIMEOUT", "nan", "nan is not a number"),
-        ("WORLDS_SERVER_RATE", "-1", "-1 is not a whole number, 0 or more"),
+        ("WORLDS_SERVER_PORT", "٨٠٨٠", "'٨٠٨٠' is not a whole number"),
+        ("WORLDS_SERVER_PORT", "8_080", "'8_080' is not a whole number"),
+        ("WORLDS_SERVER_RATE", "9" * 10, "9999999999 is not a whole number from 0 to 2147483647"),
+        ("WORLDS_SERVER_MAX_RESULTS", "9" * 5000, "'9999"),
+        ("WORLDS_SERVER_MAX_BODY", str(2**53 + 1), "9007199254740993 is not a whole number from 1"),
+        ("WORLDS_SERVER_RATE", "-1", "-1 is not a whole number from 0 to 2147483647"),
         ("WORLDS_SERVER_ALLOW_WRITES", "perhaps", "'perhaps' is not true or false"),
         ("WORLDS_SERVER_LOG", "xml", "'xml' is not one of 'text', 'json'"),
     ],
@@ -238,3 +243,17 @@ def test_every_setting_is_documented() -> None:
         cells = (f"`{setting.name}`", f"`{setting.variable}`", setting.meaning or default, setting.help)
         expected.append(f"| {' | '.join(cells)} |")
     assert rows == expected, "docs/settings.md has one row for each setting, in this form"
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('embedder = "a\\u0000b"', "embedder"),
+        ('[server]\nkeys = "a\\u0000b"', "server.keys"),
+        ('[server]\ncors = ["a\\u0000b"]', "server.cors"),
+    ],
+)
+def test_no_text_has_u_0000(folder: Path, text: str, key: str) -> None:
+    path = write(folder / "worlds.toml", text)
+    with pytest.raises(ValueError, match=f"^{re.escape(str(path))}: {re.escape(key)}: .*U\\+0000"):
+        load_settings()

@@ -60,10 +60,21 @@ def test_vectors_are_compared_by_their_mean() -> None:
     with worlds.open(embedder=embedder) as world:
         for name, texts in TEXTS.items():
             world.add([(EX + name, EX + "text", f'"{text}"') for text in texts])
-        mean = embedder.embed_documents(TEXTS["kite"])
-        mean = (mean / np.linalg.norm(mean, axis=1, keepdims=True)).mean(axis=0)
-        wanted = world.search("", vector=mean, mode="vector", exclude={"subjects": EX + "kite"}, group_by="subject")
-        assert [hit.subject for hit in world.similar(EX + "kite")] == [hit.subject for hit in wanted]
+
+        def mean(name: str) -> Any:
+            vectors = embedder.embed_documents(TEXTS[name])
+            total = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).mean(axis=0)
+            return total / np.linalg.norm(total)
+
+        wanted = {EX + name: float(mean("kite") @ mean(name)) for name in TEXTS if name not in ("kite", "mute")}
+        hits = world.similar(EX + "kite")
+        assert {str(hit.subject): hit.score for hit in hits} == pytest.approx(wanted, abs=1e-6)
+        assert [hit.score for hit in hits] == sorted(wanted.values(), reverse=True)
+        assert len(world.similar(EX + "kite", limit=1)) == 1
+        nearest = world.search("", vector=mean("kite"), mode="vector", exclude={"subjects": EX + "kite"},
+                               group_by="subject", per_subject=1)  # fmt: skip
+        staged = world.similar(EX + "kite", per_subject=1)
+        assert [hit.subject for hit in staged] == [hit.subject for hit in nearest], "as who asks for stages wants it"
         words = world.similar(EX + "kite", mode="text")
         assert words.explain.mode == "text"
         assert str(words[0].subject) == EX + "hawk"

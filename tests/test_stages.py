@@ -473,6 +473,11 @@ def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
+def test_a_reranker_may_have_more_time_than_threads_can_wait_for(known: Known) -> None:
+    found = known.world.search("kite", mode="text", rerank=Counting(), rerank_timeout=1e10)
+    assert not any("not reranked" in note for note in found.notes)
+
+
 def test_a_cross_encoder_reranks(known: Known, cross_encoder: Path) -> None:
     from sentence_transformers import CrossEncoder
 

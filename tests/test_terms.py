@@ -132,6 +132,12 @@ def test_the_error_for_a_bare_text_names_the_remedy() -> None:
         to_object("Paris")
 
 
+def test_the_error_for_a_bare_name_says_nothing_of_texts_where_only_an_iri_may_stand() -> None:
+    with pytest.raises(ValueError, match=r"'Paris' is neither.*`worlds resolve` finds") as caught:
+        to_oxigraph("Paris")
+    assert "Literal" not in str(caught.value)
+
+
 @pytest.mark.parametrize("value", [None, 1, 1.5, object(), rdflib.Variable("x"), rdflib.Graph(), ["ex:a"]])
 def test_other_objects_are_not_terms(value: object) -> None:
     with pytest.raises(TypeError, match="not an RDF term"):

@@ -346,6 +346,11 @@ MALFORMED = {  # what is wrong follows ⊳
 }
 
 
+def test_a_query_is_told_from_an_update() -> None:
+    error = refused("INSERT DATA { :a :p 1 } ;\nselect * { ?s ?p ?o }")
+    assert str(error).startswith("line 2, column 1: SELECT begins a query, not an update: `worlds sparql` and")
+
+
 @pytest.mark.parametrize("marked", MALFORMED.values(), ids=MALFORMED.keys())
 def test_a_syntax_error_tells_its_place_and_nothing_runs(marked: str) -> None:
     before = marked.partition("⊳")[0]

@@ -29,6 +29,7 @@ _TERMS = 20_000  # rows read at a time
 _PAIRS = 5_000
 _EXAMPLES = 3
 _DEPTH = 100  # of the lists that a search asks for by default
+_FEW = 16  # vectors up to which a new index, too, may have nodes that no edge leads to
 _MOST_LOST = 0.1  # of the sample, that do not find themselves by the native index
 _TEXTS = 200  # chunks looked up in the full-text index where it cannot verify itself
 _PHRASE = 8  # words of a chunk that are looked up
@@ -450,7 +451,7 @@ class _Check:
         lost = [int(own) for own, ids in zip(scan.sample, found, strict=True) if own not in ids]
         self.report.recall["index"] = recall = scan.recall(found)
         # Recall alone is no sign of damage: among vectors without neighbourhoods it is low in a new index too.
-        if len(lost) > _MOST_LOST * len(found):
+        if scan.usable > _FEW and len(lost) > _MOST_LOST * len(found):
             message = (
                 f"the native vector index finds {recall:.0%} of the nearest vectors, and {len(lost)} of "
                 f"{len(scan.sample)} vectors do not find themselves"

@@ -212,7 +212,8 @@ class SearchResults(Sequence[Hit]):
         return iter(self._hits)
 
     def __repr__(self) -> str:
-        return f"<SearchResults: {len(self)} hits, {self.explain.mode}, plan {self.explain.plan}>"
+        number = f"{len(self)} {'hit' if len(self) == 1 else 'hits'}"
+        return f"<SearchResults: {number}, {self.explain.mode}, plan {self.explain.plan}>"
 
 
 def make_snippet(marked: str) -> str:

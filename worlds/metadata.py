@@ -44,7 +44,7 @@ _COMPARISONS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 def predicate_of(key: str) -> ox.NamedNode:
     """The predicate of a metadata key."""
-    return ox.NamedNode(METADATA + quote(key, safe=""))
+    return ox.NamedNode(METADATA + _quoted("a metadata key", key))
 
 
 def key_of(predicate: str) -> str:
@@ -54,12 +54,23 @@ def key_of(predicate: str) -> str:
 
 def to_iri(space: str, name: str) -> ox.NamedNode:
     """The IRI of a name: the name itself where it is an absolute IRI of another space, else `space` and the name."""
+    quoted = _quoted("an id", name)
     if name.startswith(_SCHEMES) and not name.startswith(space):
         try:
             return ox.NamedNode(name)
         except ValueError:
             pass  # it only looks like one
-    return ox.NamedNode(space + quote(name, safe=""))
+    return ox.NamedNode(space + quoted)
+
+
+def _quoted(what: str, name: object) -> str:
+    """A name for an IRI; TypeError for what is no str, ValueError for lone surrogates, both naming it."""
+    if not isinstance(name, str):
+        raise TypeError(f"{what} is a str, not {name!r:.80}")
+    try:
+        return quote(name, safe="")
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{what} is no text that UTF-8 can hold: {name!r:.80}") from error
 
 
 def from_iri(space: str, iri: str) -> str:

@@ -89,7 +89,7 @@ def answers(model: object, question: str, texts: Sequence[str], timeout: float |
 
     thread = threading.Thread(target=work, name="worlds-rerank", daemon=True)
     thread.start()
-    thread.join(max(0.0, deadline - time.monotonic()))
+    thread.join(min(threading.TIMEOUT_MAX, max(0.0, deadline - time.monotonic())))
     stopped.set()
     if failed:
         raise failed[0]

@@ -6,17 +6,18 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyoxigraph as ox
+from numpy.typing import NDArray
 
 from worlds.chunkstore import ChunkStore
 from worlds.dictionary import Dictionary
 from worlds.graph.terms import RDF, to_oxigraph, to_rdflib
-from worlds.hits import SearchResults
+from worlds.hits import Hit, SearchResults
 from worlds.profiles import words_of
 from worlds.sql import statements
 from worlds.sql.connection import Connection
@@ -31,6 +32,8 @@ _ALIKE = 0.8  # similarity of spelling from which on a name is a misspelt one
 _LIKELY = 0.5  # confidence of a match
 _POSSIBLE = 0.3  # confidence below which nothing matches
 _APART = 0.2  # by how much the best has to lead
+_COMPARED = 100  # entities near one whose means are compared
+_RANKING = {"boost", "cursor", "decay", "diversity", "min_similarity", "per_subject", "rerank"}
 _QUERY_WORDS = 60  # of an entity's texts, that others are sought by
 
 _words = re.compile(r"\w+").findall
@@ -319,17 +322,35 @@ class Entities:
         others = list(subjects) if isinstance(subjects, (list, tuple, set, frozenset)) else [subjects]
         given = {"group_by": "subject", **options, "limit": limit, "exclude": {**exclude, "subjects": [*others, iri]}}
         number = self._dictionary.find([iri])[0]
-        rows: list[tuple[Any, ...]] = []
         embedded = self._connection.value(_QUERIES["get_meta"], ("embedder",)) is not None
-        if number is not None and embedded and options.get("mode") != "text":
-            rows = self._connection.rows(_SQL["vectors_of_entity"], (number,))
-        if rows:
-            vectors = np.frombuffer(b"".join(blob for (blob,) in rows), dtype="<f4").reshape(len(rows), -1)
-            mean = vectors.mean(axis=0)
-            if float(np.linalg.norm(mean)) > 0:
-                return self._search("", **{**given, "mode": "vector", "vector": mean})
+        mean = self._mean(number) if embedded and options.get("mode") != "text" else None
+        if mean is not None:
+            near = {**given, "mode": "vector", "vector": mean}
+            if not options.keys().isdisjoint(_RANKING):  # who ranks otherwise gets that ranking
+                return self._search("", **near)
+            return self._by_means(self._search("", **{**near, "limit": max(limit, _COMPARED)}), mean, limit)
         text = "" if number is None else self._words_of(number)
         return self._search(text, **{**given, "mode": "text"})
+
+    def _mean(self, number: int | None) -> NDArray[np.float32] | None:
+        """The mean of the vectors of an entity's texts, of unit length; None without any, or a direction."""
+        rows = [] if number is None else self._connection.rows(_SQL["vectors_of_entity"], (number,))
+        if not rows:
+            return None
+        mean = np.frombuffer(b"".join(blob for (blob,) in rows), dtype="<f4").reshape(len(rows), -1).mean(axis=0)
+        length = float(np.linalg.norm(mean))
+        return mean / length if length > 0 else None
+
+    def _by_means(self, near: SearchResults, mean: NDArray[np.float32], limit: int) -> SearchResults:
+        """Those of the entities found whose own mean is nearest: else short labels would be near everything."""
+        numbers = self._dictionary.find([to_oxigraph(hit.subject) for hit in near])
+        hits: list[Hit] = []
+        for hit, number in zip(near, numbers, strict=True):
+            other = self._mean(number)
+            if other is not None:
+                hits.append(replace(hit, score=min(float(mean @ other), 1.0)))
+        hits.sort(key=lambda hit: -hit.score)
+        return SearchResults(hits[:limit], near.explain)
 
     def _words_of(self, number: int) -> str:
         """The words of an entity's texts, as a query."""

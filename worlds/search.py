@@ -332,7 +332,8 @@ class Search:
             quads = [quad for quad in cited.of(literal) if not subject or quad[0] == subject]
             subject, predicate, graph = quads[0]
             legs = {}
-            for name, (rank, value, score) in (("vector", row[2:5]), ("text", row[5:8])):
+            cosine = None if row[3] is None else min(row[3], 1.0)  # rounding brings it above
+            for name, (rank, value, score) in (("vector", (row[2], cosine, row[4])), ("text", row[5:8])):
                 if value is not None:
                     legs[name] = Leg(rank, value, request.weights[name] * row[13], score * row[13])
             if row[14] is not None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import re
 import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -36,6 +37,7 @@ _KINDS: dict[Kind, str] = {
     "list": "a list of texts",
     "path": "a path",
 }
+_INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
@@ -67,9 +69,9 @@ class Setting:
             return f"one of {', '.join(map(repr, self.choices))}"
         kind = _KINDS[self.kind]
         if self.least is not None and self.most is not None:
-            return f"{kind} from {self.least:g} to {self.most:g}"
+            return f"{kind} from {_shown(self.least)} to {_shown(self.most)}"
         if self.least is not None:
-            return f"{kind}, {self.least:g} or more"
+            return f"{kind}, {_shown(self.least)} or more"
         return kind
 
     def parse(self, text: str) -> Any:
@@ -77,6 +79,8 @@ class Setting:
         value: Any = text
         try:
             if self.kind == "integer":
+                if not _INTEGER.fullmatch(text.strip()):
+                    raise ValueError
                 value = int(text)
             elif self.kind == "number":
                 value = float(text)
@@ -90,6 +94,8 @@ class Setting:
 
     def check(self, value: Any) -> Any:
         """The value as this setting has it, a list as a tuple, a path as a str; ValueError if it cannot be one."""
+        if any("\0" in str(part) for part in (value if isinstance(value, list | tuple) else [value])):
+            raise ValueError(f"{value!r} holds the character U+0000, which no name and no path has")
         fits = {
             "text": isinstance(value, str),
             "integer": isinstance(value, int) and not isinstance(value, bool),
@@ -110,6 +116,11 @@ class Setting:
         return str(value) if self.kind == "path" else value
 
 
+def _shown(bound: float) -> str:
+    return f"{bound:g}" if isinstance(bound, float) else str(bound)
+
+
+_MOST = 2**31 - 1
 _LONGEST = 30 * 86_400.0  # seconds
 
 _ALL = (
@@ -159,12 +170,39 @@ _ALL = (
         least=0.001,
         most=_LONGEST,
     ),
-    Setting("server.max_body", "integer", 104_857_600, "Bytes that the body of one request may have.", least=1),
-    Setting("server.max_results", "integer", 1_000_000, "Rows or triples that one answer may have.", least=1),
     Setting(
-        "server.max_queries", "integer", 64, "Requests that may run or wait at a time; more are turned away.", least=1
+        "server.max_body",
+        "integer",
+        104_857_600,
+        "Bytes that the body of one request may have.",
+        least=1,
+        most=2**53,
     ),
-    Setting("server.rate", "integer", 0, "Requests a minute for each client; 0 for no limit.", least=0),
+    Setting(
+        "server.max_results",
+        "integer",
+        1_000_000,
+        "Rows or triples that one answer may have.",
+        least=1,
+        most=_MOST,
+    ),
+    Setting(
+        "server.max_queries",
+        "integer",
+        64,
+        "Requests that may run or wait at a time; more are turned away.",
+        least=1,
+        most=_MOST,
+    ),
+    Setting(
+        "server.max_memory",
+        "integer",
+        2 * 2**30,
+        "Bytes of memory that one query or search may take; on Linux. 0 for no limit.",
+        least=0,
+        most=2**53,
+    ),
+    Setting("server.rate", "integer", 0, "Requests a minute for each client; 0 for no limit.", least=0, most=_MOST),
     Setting(
         "server.cors",
         "list",
@@ -204,7 +242,14 @@ _ALL = (
     Setting("mcp.allow_writes", "boolean", False, "Whether agents may change the world."),
     Setting("mcp.host", "text", "127.0.0.1", "The address that the MCP server listens on, over HTTP."),
     Setting("mcp.port", "integer", 8090, "The port that the MCP server listens on, over HTTP.", least=0, most=65535),
-    Setting("mcp.token_budget", "integer", 4000, "About how many tokens one answer to an agent may have.", least=100),
+    Setting(
+        "mcp.token_budget",
+        "integer",
+        4000,
+        "About how many tokens one answer to an agent may have.",
+        least=100,
+        most=_MOST,
+    ),
 )
 
 SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _ALL}

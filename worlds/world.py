@@ -873,8 +873,10 @@ class World:
     def similar(self, iri: object, *, limit: int = 10, **options: Any) -> SearchResults:
         """Find entities like this one: one hit for each, the likest first, without the entity itself.
 
-        They are compared by the mean of the vectors of their texts; where the entity has none, or with mode="text",
-        by the words that they share. `options` are those of `search`, all filters among them.
+        They are compared by the means of the vectors of their texts: a score is their cosine, of the 100 that have the
+        nearest texts. Where the entity has no vectors, or with mode="text", they are compared by the words that they
+        share. `options` are those of `search`, all filters among them; with stages after fusion, entities are ranked by
+        their nearest text, as these ask.
         """
         return self._entities.similar(self._subject(iri), limit=limit, **options)
 

@@ -150,8 +150,12 @@ def search(
         float | None,
         _stage("Relevance counts so much, being unlike what stands before the rest.", "--diversity", metavar="0..1"),
     ] = None,
-    group: Annotated[bool, _stage("One hit a subject, whose hits add up.", "--group")] = False,
-    per_subject: Annotated[int, _stage("With --group, so many hits a subject.", "--per-subject")] = 1,
+    group_by: Annotated[
+        Literal["subject"] | None,
+        _stage("One hit a subject, whose hits add up.", "--group-by", show_default=False),
+    ] = None,
+    group: Annotated[bool, typer.Option("--group", hidden=True, help="The same as --group-by subject.")] = False,
+    per_subject: Annotated[int, _stage("With --group-by, so many hits a subject.", "--per-subject")] = 1,
     cursor: Annotated[
         str | None, _stage("The hits that follow: what --json gave as cursor.", "--cursor", metavar="CURSOR")
     ] = None,
@@ -207,7 +211,7 @@ def search(
             "evergreen_flags": evergreen_flag or None,
         },
         "diversity": diversity,
-        "group_by": "subject" if group else None,
+        "group_by": "subject" if group else group_by,
         "per_subject": per_subject,
         "cursor": cursor,
     }
@@ -387,7 +391,7 @@ def register(app: typer.Typer) -> None:
             "worlds search kb.db solar cell stability",
             "worlds search kb.db 'launch -shuttle' --type s:Mission --subclasses --lang en",
             "worlds search kb.db water --where '?subject s:year ?y FILTER(?y > 2000)' --explain",
-            "worlds search kb.db water --group --boost '2 ?subject a s:Planet' --decay dcterms:date --half-life 30",
+            "worlds search kb.db water --group-by subject --boost '2 ?subject a s:Planet' --decay dcterms:date",
             "worlds search kb.db water --mode text --json | jq -r '.hits[].subject'",
             "worlds search kb.db -- -not these words",
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.text import Text
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from worlds.resolving import Description, Property, Resolution, Value
+
+_LEAST = 0.01  # confidence of a candidate that is printed
+_UNKNOWN = "the world says nothing of it"
 
 Iri = Annotated[str, typer.Argument(metavar="IRI", help="The entity, by IRI or prefixed name.", show_default=False)]
 Types = Annotated[
@@ -66,21 +69,45 @@ def similar(
     where: Annotated[
         str | None, typer.Option("--where", "-w", metavar="PATTERN", help="A SPARQL pattern over ?subject.")
     ] = None,
-    words: Annotated[bool, typer.Option("--words", help="Compare words, also where there are vectors.")] = False,
+    subclasses: Annotated[bool, typer.Option("--subclasses", help="--type takes in the classes below it.")] = False,
+    predicate: Annotated[
+        list[str] | None, typer.Option("--predicate", "-p", metavar="IRI", help="By texts under this predicate.")
+    ] = None,
+    lang: Annotated[
+        list[str] | None,
+        typer.Option("--lang", "-l", metavar="TAG", help="By texts in this language ('': without one)."),
+    ] = None,
+    mode: Annotated[
+        Literal["vector", "text"], typer.Option("--mode", help="By meaning, where there are vectors, or by words.")
+    ] = "vector",
+    words: Annotated[bool, typer.Option("--words", help="The same as --mode text.")] = False,
     json: Json = False,
 ) -> None:
-    """Find the entities that are most like one."""
-    options: dict[str, Any] = {"types": types or None, "graphs": graph or None, "where": where}
-    if words:
+    """Find the entities that are most like one.
+
+    The exit code is 1 if the world says nothing of it.
+    """
+    options: dict[str, Any] = {
+        "types": types or None,
+        "subclasses": subclasses,
+        "predicates": predicate or None,
+        "graphs": graph or None,
+        "languages": lang or None,
+        "where": where,
+    }
+    if words or mode == "text":
         options["mode"] = "text"
     with opened(path) as world:
         hits = world.similar(iri, limit=limit, **options)
+        known = bool(hits) or bool(world.describe(iri, limit=1))
         if json:
             write_json(hits.to_dict())
         elif hits:
             show.print_hits(output(), hits, world.prefixes)
         else:
-            note("nothing is like it")
+            note("nothing is like it" if known else _UNKNOWN)
+    if not known:
+        raise typer.Exit(NO)
 
 
 def describe(
@@ -97,7 +124,7 @@ def describe(
         elif found:
             _print_description(output(), found, world.prefixes)
         else:
-            note("the world says nothing of it")
+            note(_UNKNOWN)
     if not found:
         raise typer.Exit(NO)
 
@@ -106,6 +133,8 @@ def _print_resolution(console: Console, found: Resolution, prefixes: Mapping[str
     line = Text(clean(found.name), style="bold")
     console.print(line.append(f"  {found.outcome}", style="not bold dim"), soft_wrap=True)
     for one in found.candidates:
+        if one.confidence < _LEAST:
+            continue
         line = Text(f"  {one.confidence:.2f}  ", style="dim")
         line.append(clean(one.label or str(one.iri)), style="not dim bold")
         line.append(f"  {_term(one.iri, prefixes)}", style="not dim not bold cyan")

@@ -67,6 +67,10 @@ def serve(
     max_queries: Annotated[
         int | None, typer.Option(metavar="N", help="Requests that wait or run at a time.", show_default="64")
     ] = None,
+    max_memory: Annotated[
+        int | None,
+        typer.Option(metavar="BYTES", help="Memory of one query or search; 0 for no limit.", show_default="2 GiB"),
+    ] = None,
     rate: Annotated[
         int | None, typer.Option(metavar="N", help="Requests a minute of one client.", show_default="no limit")
     ] = None,
@@ -102,6 +106,7 @@ def serve(
             "server.max_body": max_body,
             "server.max_results": max_results,
             "server.max_queries": max_queries,
+            "server.max_memory": max_memory,
             "server.rate": rate,
             "server.grace": grace,
             "server.log": log,

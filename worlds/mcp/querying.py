@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import sys
 import time
 from typing import Annotated, Any, Literal
@@ -15,9 +14,9 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from worlds.errors import QueryError
+from worlds.graph.evaluation import first_keyword
 from worlds.graph.results import Solutions as Rows
 from worlds.graph.results import Triples
-from worlds.graph.tokens import scan
 from worlds.mcp.answers import Solutions
 from worlds.mcp.arguments import Tokens
 from worlds.mcp.rendering import Terms
@@ -30,8 +29,6 @@ _LONGEST = 120.0
 _QUICK = 1.0  # seconds: what took less may be asked again to explain an empty result
 _PAUSE = 0.5  # seconds between reports of progress
 _CELL = 500  # characters of one value
-_UPDATES = ("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH")
-_PROLOGUE = re.compile(r"PREFIX|BASE|VERSION", re.IGNORECASE)
 
 
 def register(server: MCPServer[Any], service: Service) -> None:
@@ -97,12 +94,10 @@ def _reporting(context: Context[Any, Any]) -> Progress:
 
 def _refuse_updates(query: str, *, writes: bool) -> None:
     """QueryError for an update, which would fail with a parser's complaint."""
-    for token in scan(query):
-        if token.kind == "word" and not _PROLOGUE.fullmatch(token.text):
-            if token.text.upper() in _UPDATES:
-                where = "call `update` for this" if writes else "this server was started without --allow-writes"
-                raise QueryError(f"{token.text.upper()} is an update, and `sparql` answers queries only: {where}")
-            return
+    begin = first_keyword(query)
+    if begin is not None and begin[1]:
+        where = "call `update` for this" if writes else "this server was started without --allow-writes"
+        raise QueryError(f"{begin[0].text.upper()} is an update, and `sparql` answers queries only: {where}")
 
 
 class _Answer:

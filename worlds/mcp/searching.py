@@ -31,6 +31,8 @@ from worlds.resolving import Candidate
 
 READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _PASSAGE = 4000  # characters
+_LONGEST_NAME = 1000  # characters
+_LONGEST_CONTEXT = 100_000  # characters
 
 
 def register(server: MCPServer[Any], service: Service) -> None:
@@ -163,6 +165,10 @@ def register(server: MCPServer[Any], service: Service) -> None:
             with service.explained():
                 if not asked or len(asked) > 50:
                     raise ValueError(f"names are 1 to 50 at a time, not {len(asked)}")
+                if (longest := max(map(len, asked))) > _LONGEST_NAME:
+                    raise ValueError(f"a name has up to {_LONGEST_NAME:,} characters, not {longest:,}: try `search`")
+                if context is not None and len(context) > _LONGEST_CONTEXT:
+                    raise ValueError(f"a context has up to {_LONGEST_CONTEXT:,} characters, not {len(context):,}")
                 return _resolved(service, asked, context, {"types": listed(types), "graphs": listed(graphs)}, limit)
 
         return await service.run(work)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as ASGIScope
 
-from worlds.errors import WorldsError
+from worlds.errors import OpenError, WorldsError
 from worlds.server.base import Principal, Scope, ServerSettings
-from worlds.server.errors import Forbidden, Problem, Unauthorized, WrongHost
+from worlds.server.errors import Busy, Forbidden, Problem, Unauthorized, WrongHost
 from worlds.server.keys import KeyStore
 
 ANONYMOUS = Principal(None)
+
+_log = logging.getLogger("worlds.server")
 
 
 def check_settings(settings: ServerSettings, keys: KeyStore) -> None:
@@ -46,7 +49,7 @@ class Access:
         self._reads = self._loopback if settings.public_reads is None else settings.public_reads
 
     def principal(self, request: Request) -> Principal:
-        """Who asks; Unauthorized for a key that is none, has expired or was revoked."""
+        """Who asks; Unauthorized for a key that is none, has expired or was revoked; Busy if keys cannot be read."""
         known: Principal | Unauthorized | None = getattr(request.state, "principal", None)
         if known is None:
             try:
@@ -65,7 +68,11 @@ class Access:
         scheme, _, text = given[0].partition(" ")
         if len(given) > 1 or scheme.lower() != "bearer":
             raise Unauthorized("a key is sent as `Authorization: Bearer wk_…`")
-        key = self._keys.find(text.strip())
+        try:
+            key = self._keys.find(text.strip())
+        except OpenError as error:
+            _log.error("%s", error)
+            raise Busy("the keys cannot be read") from error  # where they lie is not for clients
         if key is None:
             raise Unauthorized("this key is not known here")
         if (state := key.state()) != "valid":

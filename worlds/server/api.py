@@ -59,7 +59,10 @@ async def _search(request: Request, given: Given) -> Response:
 
 async def _similar(request: Request, given: Given) -> Response:
     await _check_search(request, given)
-    return answer(await server_of(request).read(request, "similar", **given))
+    found = await server_of(request).read(request, "similar", **given)
+    if found is None:
+        raise NotFound(f"the world says nothing of {given['iri']!r}")
+    return answer(found)
 
 
 async def _check_search(request: Request, given: Given) -> None:
@@ -78,9 +81,9 @@ async def _entity(request: Request, given: Given) -> Response:
 
 
 async def _resolve(request: Request, given: Given) -> Response:
-    options = {name: given[name] for name in ("graphs", "limit") if name in given}
+    options = {name: given[name] for name in ("types", "graphs", "limit") if name in given}
     names = [(given["name"], given.get("context"))]
-    found = await server_of(request).read(request, "resolve", names=names, types=given.get("type"), **options)
+    found = await server_of(request).read(request, "resolve", names=names, **options)
     return answer(found[0])
 
 
@@ -184,8 +187,10 @@ def _summary(request: Request, item: Listed) -> dict[str, Any]:
 
 
 async def _create(request: Request, given: Given) -> Response:
-    hosting = server_of(request).hosting
-    made = await run_in_threadpool(hosting.create, request.path_params["world"])
+    server = server_of(request)
+    name = request.path_params["world"]
+    async with server.pool.alone(server.hosting.new(name), timeout=server.settings.timeout):
+        made = await run_in_threadpool(server.hosting.create, name)
     shown = _summary(request, made)
     return answer(shown, 201, {"Location": shown["address"]})
 

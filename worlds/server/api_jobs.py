@@ -15,9 +15,11 @@ import pyoxigraph as ox
 
 from worlds.errors import ParseError
 from worlds.gate import Change
+from worlds.graph.formats import Nesting
 from worlds.graph.terms import to_oxigraph
 from worlds.history import Diff, Entry
 from worlds.hits import SearchResults
+from worlds.server.errors import Problem
 from worlds.server.jobs import job
 from worlds.world import World
 
@@ -26,8 +28,12 @@ _LARGE = 20_000  # quads of a revision; of larger ones it is not looked at which
 
 
 def encoded(document: object) -> bytes:
-    """A JSON document; a lone surrogate, which no encoding has, becomes a question mark."""
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    """A JSON document; a lone surrogate, which no encoding has, becomes a question mark. Problem for what is none."""
+    try:
+        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError as error:
+        raise Problem("a score is too large for a number of JSON: use smaller boosts and weights") from error
+    return text.encode("utf-8", "replace")
 
 
 @job("ping")
@@ -54,8 +60,10 @@ def entity(world: World, *, iri: str, limit: int = 20) -> bytes | None:
 
 
 @job("similar")
-def similar(world: World, *, iri: str, limit: int = 10, **options: Any) -> bytes:
-    """`World.similar`."""
+def similar(world: World, *, iri: str, limit: int = 10, **options: Any) -> bytes | None:
+    """`World.similar`; None for what the world does not know."""
+    if not world.describe(iri, limit=1):
+        return None
     return encoded(_told(world.similar(iri, limit=limit, **options), options))
 
 
@@ -190,7 +198,9 @@ def _read(texts: Sequence[str]) -> list[ox.Quad]:
     found: list[ox.Quad] = []
     for text in texts:
         try:
-            found += ox.parse(text.encode("utf-8", "surrogatepass"), format=ox.RdfFormat.N_QUADS)
+            data = text.encode("utf-8", "surrogatepass")
+            Nesting().check(data)
+            found += ox.parse(data, format=ox.RdfFormat.N_QUADS)
         except (SyntaxError, ValueError) as error:
             line, column = getattr(error, "lineno", None), getattr(error, "offset", None)
             said = str(getattr(error, "msg", error)).rpartition(": ")[2]

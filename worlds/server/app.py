@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from worlds.server import api, graphstore, page, protocol
 from worlds.server.access import Access, HostCheck
@@ -29,6 +30,7 @@ from worlds.server.openapi import document
 from worlds.server.operations import Operation, operations
 from worlds.server.pool import Pool
 
+_NAMED_BY_PATH = re.compile(rb"(?:/worlds/[^/]*)?/(?:entities|graphs)/")
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
 _REQUEST_HEADERS = ("Authorization", "Content-Type", "If-Match", "If-None-Match", REQUEST_ID)
 _RESPONSE_HEADERS = ("ETag", "Location", "Retry-After", REQUEST_ID)
@@ -50,6 +52,7 @@ def create_app(target: Path, settings: ServerSettings) -> Starlette:
         most=settings.most_workers,
         embedder=settings.embedder,
         durability=settings.durability,
+        max_memory=settings.max_memory,
         first=hosting.single,
     )
     metrics.watch(lambda: pool.state)
@@ -69,6 +72,7 @@ def create_app(target: Path, settings: ServerSettings) -> Starlette:
             *_cors(settings.cors),
             Middleware(ErrorAnswers),
             Middleware(HostCheck, settings=settings),
+            Middleware(PathCheck),
             Middleware(RateLimit, limits=limits, access=access),
             Middleware(BodyLimit, settings=settings),
         ],
@@ -108,6 +112,26 @@ def _cors(origins: Sequence[str]) -> list[Middleware]:
             expose_headers=list(_RESPONSE_HEADERS),
         )
     ]
+
+
+class PathCheck:
+    """Refuses addresses in which a slash is encoded, but for where names of entities and graphs have them: once it is
+    decoded, it would be one that parts the names of worlds and of what they have.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        if scope["type"] == "http":
+            path = scope["raw_path"].lower()
+            named = _NAMED_BY_PATH.match(path)
+            if b"%2f" in path[: named.end() if named else None]:
+                raise NotFound(
+                    "there is nothing at this address: %2F stands for a slash of the name of an entity or a graph only"
+                )
+        await self.app(scope, receive, send)
 
 
 # --- routes -----------------------------------------------------------------------------------------------------------

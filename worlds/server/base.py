@@ -25,7 +25,8 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Send
 from starlette.types import Scope as ASGIScope
 
-from worlds.server.errors import ClientGone, NotFound
+from worlds.errors import IntegrityError, OpenError
+from worlds.server.errors import Busy, ClientGone, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 Scope: TypeAlias = Literal["read", "write", "admin"]
 SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
 """What a client may do; each includes those before it."""
+
+_LAST_WORD = 0.5  # seconds in which an answer whose job was stopped says why
 
 T = TypeVar("T")
 
@@ -87,6 +90,7 @@ class ServerSettings:
     max_body: int = 100 * 2**20  # bytes
     max_results: int = 1_000_000  # solutions, triples or hits of one answer
     max_queries: int = 64  # that wait or run
+    max_memory: int = 2 * 2**30  # bytes that one reading job may take; 0 is no limit
     rate: float = 0  # requests a minute of one client; 0 is no limit
     cors: tuple[str, ...] = ()
     keys: str | None = None
@@ -167,7 +171,7 @@ class Server:
         """
         ref = self.world(request)
         self.require(request, "read", ref.name)
-        async with self.limits.slot():
+        async with self.limits.slot(), _there(ref):
             call = self.pool.call(job, ref.path, timeout=self.settings.timeout, arguments=arguments)
             return await self._while_connected(request, call)
 
@@ -178,7 +182,7 @@ class Server:
         """
         ref = self.world(request)
         principal = self.require(request, "write", ref.name)
-        async with self.limits.slot():
+        async with self.limits.slot(), _there(ref):
             return await self.pool.call(
                 job,
                 ref.path,
@@ -201,6 +205,7 @@ class Server:
         self.require(request, "read", ref.name)
         async with (
             self.limits.slot(),
+            _there(ref),
             self.pool.stream(job, ref.path, timeout=self.settings.timeout, arguments=arguments) as found,
         ):
             yield found
@@ -220,22 +225,47 @@ class Server:
             await asyncio.gather(work, gone, return_exceptions=True)
 
 
+@contextlib.asynccontextmanager
+async def _there(world: WorldRef) -> AsyncIterator[None]:
+    """NotFound for the errors of a world that was deleted meanwhile."""
+    try:
+        yield
+    except (IntegrityError, OpenError) as error:
+        if world.path.exists():
+            raise
+        raise NotFound(f"there is no world {world.name!r} here any more") from error
+
+
 class StreamedResponse(StreamingResponse):
     """A response whose body comes from a job; `leaving` is what it leaves when all is sent, or cannot be."""
 
     def __init__(self, content: Stream, leaving: AbstractAsyncContextManager[Any], **options: Any) -> None:
         super().__init__(content, **options)
+        self._killed = content.killed
         self._leaving = leaving
 
     async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
-        """Send it."""
+        """Send it; a client that does not read it is left when the job is stopped."""
         try:
-            await super().__call__(scope, receive, send)
+            await self._send(super().__call__(scope, receive, send))
         except BaseException as error:
             if not await self._leaving.__aexit__(type(error), error, error.__traceback__):
                 raise
         else:
             await self._leaving.__aexit__(None, None, None)
+
+    async def _send(self, work: Awaitable[None]) -> None:
+        sending, killed = asyncio.ensure_future(work), asyncio.ensure_future(self._killed.wait())
+        try:
+            await asyncio.wait((sending, killed), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((sending,), timeout=_LAST_WORD)
+            if not sending.done():
+                raise Busy("the client read too slowly, and others waited")
+            sending.result()
+        finally:
+            sending.cancel()
+            killed.cancel()
+            await asyncio.gather(sending, killed, return_exceptions=True)
 
 
 async def _disconnected(request: Request) -> None:

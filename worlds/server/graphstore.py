@@ -8,8 +8,8 @@ never the other way round.
 from __future__ import annotations
 
 import contextlib
-import email
-import email.policy
+import email.message
+import email.parser
 import os
 import re
 import tempfile
@@ -17,6 +17,7 @@ import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -30,9 +31,12 @@ from worlds.server.streaming import begun, streamed
 
 _IN_MEMORY = 1 << 20  # bytes of a body; a longer one goes to a temporary file
 _MOST_MULTIPART = 1 << 24  # bytes of a form with files
+_MOST_PARTS = 100
+_MOST_PART_HEAD = 1 << 13  # bytes of the headers of a part
 _MULTIPART = "multipart/form-data"
 _FORMATS = {**dict(GRAPHS), "application/x-turtle": "turtle", "text/rdf+n3": "n3"}
 _COMPRESSED = re.compile(rb"\x1f\x8b|BZh[1-9]|\x28\xb5\x2f\xfd")
+_PART_HEAD = re.compile(rb"\r?\n\r?\n")
 _TAG = re.compile(r'\s*(?:(W/)?"([\x21\x23-\x7e\x80-\xff]*)"|(\*))\s*(?:,|$)')
 
 
@@ -184,7 +188,7 @@ async def _documents(request: Request, *, multipart: bool) -> AsyncIterator[list
             body += piece
             if len(body) > _MOST_MULTIPART:
                 raise TooLarge(f"a form has {_MOST_MULTIPART:,} bytes at most; send the document as the body itself")
-        yield _parts(content_type, bytes(body))
+        yield await run_in_threadpool(_parts, content_type, bytes(body))
         return
     name = _format(content_type)
     stream = request.stream()
@@ -226,18 +230,30 @@ def _format(content_type: str) -> str:
 
 
 def _parts(content_type: str, body: bytes) -> list[Document]:
-    """The files of a form, RFC 7578."""
-    head = f"Content-Type: {content_type}\r\n\r\n".encode("latin-1", "replace")
-    message = email.message_from_bytes(head + body, policy=email.policy.HTTP)
-    parts = message.get_payload() if message.is_multipart() else []
-    if not isinstance(parts, list) or not parts:
+    """The files of a form, RFC 7578. Parts are never looked into for parts of their own."""
+    form = email.message.Message()
+    form["Content-Type"] = content_type
+    boundary = form.get_boundary()
+    if not boundary:
+        raise Problem("the Content-Type of the form names no boundary")
+    line = rb"(?:\A|\r?\n)--" + re.escape(boundary.encode("latin-1", "replace")) + rb"[ \t]*(?=\r?\n|--)"
+    _, *parts = re.split(line, body, maxsplit=_MOST_PARTS + 1)
+    if len(parts) > _MOST_PARTS and not parts[-1].startswith(b"--"):
+        raise Problem(f"a form has {_MOST_PARTS} parts at most")
+    if not parts or not parts.pop().startswith(b"--"):
+        raise Problem("the form is not complete")
+    if not parts:
         raise Problem("the form has no parts")
-    documents = []
-    for part in parts:
-        assert isinstance(part, email.message.Message)
-        content = part.get_payload(decode=True)
-        if not isinstance(content, bytes):
-            raise Problem("a part of the form has parts of its own")
-        _check_plain(content)
-        documents.append(Document(content, _format(part.get("content-type", ""))))
-    return documents
+    return [_part(part) for part in parts]
+
+
+def _part(part: bytes) -> Document:
+    end = _PART_HEAD.search(part, 0, _MOST_PART_HEAD)
+    if end is None:
+        raise Problem(f"a part of the form does not begin with headers, of {_MOST_PART_HEAD:,} bytes at most")
+    head = email.parser.BytesHeaderParser().parsebytes(part[: end.end()].lstrip())
+    if head.get("content-transfer-encoding", "binary").strip().lower() not in ("7bit", "8bit", "binary"):
+        raise UnsupportedType("a part of the form is in a Content-Transfer-Encoding: send it as it is")
+    content = part[end.end() :]
+    _check_plain(content)
+    return Document(content, _format(head.get("content-type", "")))

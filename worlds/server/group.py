@@ -13,6 +13,7 @@ from worlds.server.worker import Duties, Request
 
 STUCK = 1.0  # seconds after which a job no longer counts as one that will soon be done
 SPARE = 30.0  # seconds after which a process that is not needed ends
+UNREAD = 2.0  # seconds that the client of a stream may take for a piece while others wait for a process
 _ATTEMPTS = 3  # to start a process
 _CLOSING = 2.0  # seconds that a spare process has to close its worlds
 
@@ -112,6 +113,8 @@ class Group:
 
     async def release(self, worker: WorkerProcess) -> None:
         """The worker has done its job, or is dead."""
+        if worker not in self._busy:  # `tend` has let go of it
+            return
         if worker.alive and not self._stopped:
             for world in list(worker.stale):
                 await self._close(worker, world)
@@ -126,26 +129,39 @@ class Group:
 
     def _hand_on(self, worker: WorkerProcess) -> None:
         """Give a worker to whoever waits longest, or let it be idle."""
+        self._busy.discard(worker)
         if not worker.alive:
             self._end(worker, 0)
             return
         while self._waiting:
             future = self._waiting.popleft()
             if not future.done():
+                worker.since = asyncio.get_running_loop().time()
+                self._busy.add(worker)  # at once, or `tend` would think that there is one less
                 future.set_result(worker)
                 return
         worker.since = asyncio.get_running_loop().time()
         self._idle.append(worker)
 
     def tend(self) -> None:
-        """Grow where jobs wait behind long ones, and let go of what is not needed."""
+        """Grow where jobs wait behind long ones, and let go of what is not needed.
+
+        Where they can't grow, the stream ends whose client has read nothing for the longest time.
+        """
         now = asyncio.get_running_loop().time()
         self._drop_dead()
+        for worker in [worker for worker in self._busy if worker.unread is not None and not worker.alive]:
+            self._busy.discard(worker)
+            self.killed += 1
+            self._end(worker, 0)
         there = len(self._idle) + len(self._busy) + len(self._starting)
         if self.waiting:
             stuck = sum(now - worker.since > STUCK for worker in self._busy)
             if there < self._most and there - stuck < self._size:
                 self._start()
+            slow = [worker for worker in self._busy if worker.unread is not None and now - worker.unread > UNREAD]
+            if slow and there >= self._most and not self._starting:
+                min(slow, key=lambda worker: worker.unread or now).kill()
         spare = max(0, there - self._size)
         for worker in [worker for worker in self._idle if now - worker.since > SPARE][:spare]:
             self._idle.remove(worker)
@@ -179,7 +195,7 @@ class Group:
         while self._waiting:
             future = self._waiting.popleft()
             if not future.done():
-                future.set_exception(JobError("a worker process could not be started"))
+                future.set_exception(Busy("a worker process could not be started", retry_after=5))
 
     def _end(self, worker: WorkerProcess, seconds: float) -> None:
         if not worker.ending:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import secrets
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ SUFFIXES = (SUFFIX, ".world", ".sqlite", ".sqlite3")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _MAGIC = b"SQLite format 3\0"
-_COMPANIONS = ("", "-wal", "-shm", "-journal", "-sparql")
+_COMPANIONS = ("-wal", "-shm", "-journal", "-sparql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,21 +105,23 @@ class Hosting:
 
     def create(self, name: str) -> Listed:
         """Make an empty world. ConflictError where there is one, Forbidden where none can be made."""
-        path = self._new(name)
+        path = self.new(name)
+        hidden = _hidden(path)
         try:
-            path.touch(exist_ok=False)
+            worlds.open(hidden, embedder=None).close()
+            for companion in _COMPANIONS:  # what a delete that was interrupted has left is not this world's
+                _remove(path.with_name(path.name + companion))
+            os.link(hidden, path)  # whole from the first moment, and never over another
         except FileExistsError as error:
             raise ConflictError(f"there is a world {name!r} already") from error
         except OSError as error:
             raise OpenError(f"{name!r} cannot be made: {error.strerror}") from error
-        try:
-            worlds.open(path, embedder=None).close()
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
+        finally:
+            _remove_world(hidden)
         return _listed(path)
 
-    def _new(self, name: str) -> Path:
+    def new(self, name: str) -> Path:
+        """Where a world of this name will lie. Errors as `create`."""
         self.require_folder()
         if not is_name(name):
             raise Forbidden(
@@ -134,12 +137,11 @@ class Hosting:
         """Delete a world, with its log and its cache. NotFound where there is none."""
         self.require_folder()
         path = self.find(name)
+        hidden = _hidden(path)
+        path.rename(hidden)  # nobody opens it from now on, so nobody makes a new log for it
         for companion in _COMPANIONS:
-            part = path.with_name(path.name + companion)
-            if part.is_dir() and not part.is_symlink():
-                shutil.rmtree(part, ignore_errors=True)
-            else:
-                part.unlink(missing_ok=True)
+            _remove(path.with_name(path.name + companion))
+        hidden.unlink()
 
     def require_folder(self) -> None:
         """Forbidden where worlds cannot be made and deleted."""
@@ -150,6 +152,23 @@ class Hosting:
 def is_name(name: str) -> bool:
     """Whether a world can have this name in an address."""
     return _NAME.fullmatch(name) is not None and ".." not in name
+
+
+def _hidden(path: Path) -> Path:
+    """A name beside a world that is no world's."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+
+
+def _remove_world(path: Path) -> None:
+    for part in (*_COMPANIONS, ""):
+        _remove(path.with_name(path.name + part))
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _listed(path: Path) -> Listed:

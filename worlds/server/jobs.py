@@ -27,6 +27,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Job:
     """What a worker can be asked for: `write` needs a world that is open for writing, `streams` gives bytes piecewise.
 
+    `unlimited` is one that no client can shape, and that may take any memory.
+
     The function of a job that streams gives its head, a dict, and an iterator of bytes.
     """
 
@@ -34,18 +36,19 @@ class Job:
     function: Callable[..., Any]
     write: bool = False
     streams: bool = False
+    unlimited: bool = False
 
 
 JOBS: dict[str, Job] = {}
 
 
-def job(name: str, *, write: bool = False, streams: bool = False) -> Callable[[F], F]:
+def job(name: str, *, write: bool = False, streams: bool = False, unlimited: bool = False) -> Callable[[F], F]:
     """Register a function as the job of this name."""
 
     def register(function: F) -> F:
         if name in JOBS:
             raise ValueError(f"there are two jobs of the name {name!r}")
-        JOBS[name] = Job(name, function, write, streams)
+        JOBS[name] = Job(name, function, write, streams, unlimited)
         return function
 
     return register

@@ -150,7 +150,8 @@ class KeyStore:
     @contextlib.contextmanager
     def _writing(self) -> Iterator[dict[str, Key]]:
         """The keys of the file, which are written back if the block does not raise; others wait meanwhile."""
-        lock = self.path.with_name(self.path.name + ".lock")
+        path = Path(os.path.realpath(self.path))  # a link stays one
+        lock = path.with_name(path.name + ".lock")
         try:
             descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
         except OSError as error:
@@ -159,12 +160,12 @@ class KeyStore:
             if fcntl is not None:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
             try:
-                keys = _read(self.path)
+                keys = _read(path)
             except FileNotFoundError:
                 keys = {}
             yield keys
             try:
-                _write(self.path, keys)
+                _write(path, keys)
             except OSError as error:
                 raise OpenError(f"the keys in {self.path} cannot be changed: {error.strerror}") from error
         finally:
@@ -204,8 +205,10 @@ def _written(value: Any) -> Any:
     return value.isoformat(timespec="seconds") if isinstance(value, datetime) else value
 
 
-def _time(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
+def _time(text: str) -> datetime:
+    """The time of a text; one that names no zone is in UTC."""
+    time = datetime.fromisoformat(text)
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
 
 
 def _read(path: Path) -> dict[str, Key]:
@@ -217,15 +220,15 @@ def _read(path: Path) -> dict[str, Key]:
                 name=str(item["name"]),
                 scopes={str(world): str(scope) for world, scope in item["scopes"].items()},
                 hash=str(item["hash"]),
-                created=datetime.fromisoformat(item["created"]),
-                expires=_time(item["expires"]),
-                revoked=_time(item["revoked"]),
+                created=_time(item["created"]),
+                expires=None if item["expires"] is None else _time(item["expires"]),
+                revoked=None if item["revoked"] is None else _time(item["revoked"]),
             )
             for item in json.loads(text)["keys"]
         ]
         if not all(scope in SCOPES for key in found for scope in key.scopes.values()):
             raise ValueError("an unknown scope")
-    except (ValueError, TypeError, LookupError, AttributeError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
         raise OpenError(f"{path} is not a file of API keys: {type(error).__name__}: {error}") from error
     return {key.id: key for key in found}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from worlds.server.errors import PROBLEM
 from worlds.server.operations import JSON, Operation, operations
-from worlds.server.parameters import Parameter
+from worlds.server.parameters import MOST_VALUES, Parameter
 from worlds.server.schemas import SCHEMAS
 
 _ALWAYS = (400, 421, 429, 500)
@@ -149,6 +149,9 @@ def _ref(name: str) -> dict[str, Any]:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
+_TEXTS = {"type": "array", "items": {"type": "string"}, "maxItems": MOST_VALUES}
+
+
 def _parameter(parameter: Parameter) -> dict[str, Any]:
     shown: dict[str, Any] = {"name": parameter.name, "in": parameter.where, "description": parameter.help}
     if parameter.required or parameter.where == "path":
@@ -157,7 +160,7 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
     if parameter.kind in ("json", "numbers"):
         shown["content"] = {JSON: {"schema": schema}}
     elif parameter.kind == "texts":
-        shown |= {"schema": {"type": "array", "items": {"type": "string"}}, "style": "form", "explode": True}
+        shown |= {"schema": _TEXTS, "style": "form", "explode": True}
     else:
         shown["schema"] = schema
     if parameter.example is not None:
@@ -183,7 +186,7 @@ def _schema(parameter: Parameter) -> dict[str, Any]:
     if parameter.schema is not None:
         return dict(parameter.schema)
     if parameter.kind == "texts":
-        return {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+        return {"anyOf": [{"type": "string"}, _TEXTS]}
     if parameter.kind == "numbers":
         return {"type": "array", "items": {"type": "number"}}
     shown: dict[str, Any] = {"type": {"text": "string", "json": "object"}.get(parameter.kind, parameter.kind)}

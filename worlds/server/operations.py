@@ -201,7 +201,7 @@ def operations() -> tuple[Operation, ...]:
             parameters=(
                 Parameter("name", "text", "The name.", True, most=10_000, example="Paris"),
                 Parameter("context", "text", "The text around it.", most=100_000),
-                Parameter("type", "texts", "Only entities of this type; may be repeated."),
+                _TYPES,
                 _IN_GRAPHS,
                 _CANDIDATES,
             ),

@@ -25,6 +25,8 @@ Kind: TypeAlias = Literal["text", "integer", "number", "boolean", "texts", "json
 
 _MOST_JSON = 16 * 2**20  # bytes of a JSON body: it is parsed whole, while nothing else runs
 _MOST_FIELDS = 10_000  # parameters of an address
+MOST_VALUES = 1000
+"""Texts of one list, such as `types`."""
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 _EXPECTED: Mapping[Kind, str] = {
     "text": "a text",
@@ -85,6 +87,9 @@ class Parameter:
             raise Problem(f"{self.name} is {self.expects()}, not {_shown(value)}")
         if isinstance(value, (str, list)) and self.most is not None and len(value) > self.most:
             raise Problem(f"{self.name} is longer than {self.most:,}")
+        lists = [value] if self.kind == "texts" else value.values() if isinstance(value, dict) else ()
+        if any(isinstance(item, list) and len(item) > MOST_VALUES for item in lists):
+            raise Problem(f"{self.name} has more than {MOST_VALUES:,} values")
         return value
 
     def parse(self, texts: Sequence[str]) -> Any:
@@ -262,7 +267,7 @@ _BOUNDS: Mapping[str, tuple[float, float | None]] = {
     "k": (0, None),
     "min_similarity": (-1, 1),
     "diversity": (0, 1),
-    "rerank_timeout": (0, None),
+    "rerank_timeout": (0, 3600),
 }
 
 

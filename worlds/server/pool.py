@@ -24,7 +24,7 @@ from worlds.server.errors import Busy
 from worlds.server.group import Group, JobError
 from worlds.server.jobs import MODULES
 from worlds.server.process import WorkerDied, WorkerProcess, unpacked
-from worlds.server.worker import BROKEN, DATA, FAILED, HEAD, RESULT, Duties, Request
+from worlds.server.worker import BROKEN, DATA, FAILED, HEAD, OUT_OF_MEMORY, RESULT, Duties, Request, identity
 
 LINGER = 1.0  # seconds that a reading job may go on for after its client has gone: starting a process costs as much
 SLOW_CLIENT = 10  # times its time limit that a stream may take in all, if its client is slow to read
@@ -43,6 +43,11 @@ class Stream:
         self._run = run
         self.head = head
 
+    @property
+    def killed(self) -> asyncio.Event:
+        """Is set when the job was stopped, whether or not anybody reads on."""
+        return self._run.worker.killed
+
     async def __aiter__(self) -> AsyncIterator[bytes]:
         while (kind_body := await self._run.next())[0] == DATA:
             yield kind_body[1]
@@ -59,6 +64,7 @@ class Pool:
         most: int = 8,
         embedder: str | None = "auto",
         durability: Literal["normal", "full"] = "normal",
+        max_memory: int = 0,
         open_worlds: int = 16,
         modules: Sequence[str] = MODULES,
         first: Path | None = None,
@@ -66,15 +72,20 @@ class Pool:
         """`readers` are started at once, `writers` when they are needed; there are at most `most` of each.
 
         `embedder` is a name or a path as `worlds.open` takes them, or "module:attribute". Each process holds at most
-        `open_worlds` worlds open. `modules` define the jobs. Each reader makes itself ready for searches of `first`.
+        `open_worlds` worlds open, and a reading job may take `max_memory` bytes, 0 for any. `modules` define the jobs.
+        Each reader makes itself ready for searches of `first`.
         """
         likely = None if first is None else str(first)
-        duties = [Duties(write, embedder, durability, open_worlds, tuple(modules), likely) for write in (False, True)]
+        duties = [
+            Duties(write, embedder, durability, 0 if write else max_memory, open_worlds, tuple(modules), likely)
+            for write in (False, True)
+        ]
         self._readers = Group(duties[0], readers, max(readers, most))
         self._writers = Group(duties[1], writers, max(writers, most))
         self._write_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._finishing: set[asyncio.Task[None]] = set()
         self._prepared: dict[str, asyncio.Task[Any]] = {}
+        self._seen: dict[str, tuple[int, int]] = {}  # which file was at a path
         self._tending: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -189,7 +200,12 @@ class Pool:
         self, job: str, world: Path, write: bool, timeout: float, arguments: Mapping[str, Any]
     ) -> AsyncIterator[_Run]:
         group = self._writers if write else self._readers
-        request = Request(job, _key(world), dict(arguments), (SLOW_CLIENT + 2) * timeout)
+        key = _key(world)
+        request = Request(job, key, dict(arguments), (SLOW_CLIENT + 2) * timeout)
+        there = identity(key)
+        if self._seen.setdefault(key, there) != there:  # another file took its place
+            self._seen[key] = there
+            await self.forget(world)
         async with AsyncExitStack() as stack:
             began = asyncio.get_running_loop().time()
             if write:
@@ -248,6 +264,9 @@ class _Run:
     async def next(self) -> tuple[bytes, bytes]:
         """The next message of the answer, or the error that it is."""
         self.leave()
+        if self.worker.ending:  # the group has let go of it
+            self.ended = True
+            raise Busy("this was stopped: its client read too slowly")
         began = self._loop.time()
         try:
             async with asyncio.timeout(max(0.0, min(self._left, self._last - began))):
@@ -256,8 +275,11 @@ class _Run:
             self._kill()
             raise QueryTimeout(f"this was stopped at the time limit of {self._timeout:g} seconds") from None
         except WorkerDied as error:
-            self._kill()
             _log.warning("a worker process died while it did %s", self._job)
+            aborted = await self.worker.aborted()
+            self._kill()
+            if aborted:
+                raise Busy(OUT_OF_MEMORY) from error
             raise Busy("the process that did this was ended before it was done") from error
         self._left -= self._loop.time() - began
         if kind not in (DATA, HEAD):
@@ -271,16 +293,20 @@ class _Run:
             raise JobError(f"{self._job} failed")
         if not self.ended:
             self._patience = self._loop.call_later(self._timeout, self.worker.kill)
+            self.worker.unread = self._loop.time()
         return kind, body
 
     def leave(self) -> None:
         """Stop counting how long the reader of the stream takes."""
+        self.worker.unread = None
         if self._patience is not None:
             self._patience.cancel()
             self._patience = None
 
     async def finish(self, seconds: float) -> None:
         """Read what is left of the answer, for nobody, for so many seconds at most."""
+        if self.worker.ending:
+            self.ended = True
         try:
             async with asyncio.timeout(seconds):
                 while not self.ended:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import pickle
+import signal
 import sys
 from pathlib import Path
 
@@ -32,11 +33,12 @@ class WorkerProcess:
         self._process = process
         self._input = process.stdin
         self._output = process.stdout
-        self._killed = False
         self._head: tuple[bytes, int] | None = None  # of the message whose body has not come yet
         self.worlds: set[str] = set()  # that it may have open
         self.stale: set[str] = set()  # of those, what it is to close when it has time
         self.ending = False
+        self.killed = asyncio.Event()
+        self.unread: float | None = None  # since when a piece of its stream waits to be sent
         self.since = 0.0  # when it began its job, or became idle, by the loop's clock
 
     @classmethod
@@ -74,7 +76,7 @@ class WorkerProcess:
     @property
     def alive(self) -> bool:
         """Whether it has not ended, as far as is known."""
-        return not self._killed and self._process.returncode is None and not self._output.at_eof()
+        return not self.killed.is_set() and self._process.returncode is None and not self._output.at_eof()
 
     async def ask(self, request: Request) -> None:
         """Send a request, and wait until it is taken; WorkerGone if it is not.
@@ -104,13 +106,20 @@ class WorkerProcess:
         self._head = None
         return kind, body
 
+    async def aborted(self) -> bool:
+        """Whether a process that has died ended itself, as Rust and C++ do when they get no memory."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1):
+                await self._process.wait()
+        return self._process.returncode == -signal.SIGABRT
+
     async def _write(self, data: bytes) -> None:
         self._input.write(data)
         await self._input.drain()
 
     def kill(self) -> None:
         """End it at once."""
-        self._killed = True
+        self.killed.set()
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import parse_qsl
@@ -12,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from worlds.server.base import server_of
-from worlds.server.errors import Problem, UnsupportedType
+from worlds.server.errors import Problem, TooLarge, UnsupportedType
 from worlds.server.negotiation import GRAPHS, RESULTS, accepts_any, type_of
 from worlds.server.streaming import begun, streamed
 
@@ -28,6 +29,7 @@ _DATASETS = {
 LARGE = 50_000
 """Quads that a write may change before the processes are to look at their index anew, outside of any time limit."""
 _MOST_PARAMETERS = 10_000
+_MOST_FORM = 1 << 20  # bytes of a form: it is decoded whole, while nothing else runs
 
 Parameters = list[tuple[str, str]]
 
@@ -101,19 +103,42 @@ async def operation_of(request: Request) -> Operation | None:
         if any(name == "update" for name, _ in parameters):
             raise Problem("an update changes the world, so it is sent with POST")
         if not any(name == "query" for name, _ in parameters):
+            _refuse_unknown(parameters)
             return None
         return _operation(parameters)
     media_type = type_of(request.headers.get("content-type", ""))
     if media_type == _FORM:
         if any(name in ("query", "update") for name, _ in parameters):
             raise Problem("a form has its query or update in the body, not in the address")
-        return _operation(parameters + _decoded(await request.body(), "the body"))
+        return _operation(parameters + _decoded(await _form(request), "the body"))
     kind = _DIRECT.get(media_type)
     if kind is None:
         raise UnsupportedType(f"the Content-Type of a body is one of {', '.join((_FORM, *_DIRECT))}")
     if any(name in ("query", "update") for name, _ in parameters):
         raise Problem(f"the {kind} is the body, so the address has none")
     return _operation([*parameters, (kind, _text(await request.body(), "the body"))])
+
+
+async def _form(request: Request) -> bytes:
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > _MOST_FORM:
+            raise TooLarge(
+                "a form has 1 MiB at most; send a longer text as application/sparql-query or application/sparql-update",
+                headers={"Connection": "close"},
+            )
+    return bytes(body)
+
+
+def _refuse_unknown(parameters: Parameters) -> None:
+    """Problem for a parameter that only looks like one, as of a query that the service description would answer."""
+    known = ("query", *_DATASETS["query"])
+    for name, _ in parameters:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+            raise Problem(f"there is no parameter {name[:80]!r}; {hint}")
 
 
 def in_address(request: Request) -> Parameters:

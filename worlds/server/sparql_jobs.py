@@ -34,7 +34,7 @@ _FRAMES: dict[str, tuple[str, str]] = {
 T = TypeVar("T")
 
 
-@job("prepare")
+@job("prepare", unlimited=True)
 def prepare(world: World) -> None:
     """Build what queries need, and leave it where other processes find it, if the world is a large one."""
     world.query("ASK {}")

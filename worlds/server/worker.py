@@ -27,11 +27,19 @@ from typing import Any, Literal
 
 import worlds
 from worlds.errors import EmbedderError, WorldsError
+from worlds.server.errors import Busy
 from worlds.server.jobs import Job, load_jobs
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
 
 HEAD_OF_MESSAGE = struct.Struct("=cI")
 READY, TAKEN, RESULT, FAILED, BROKEN, HEAD, DATA, END = (bytes([letter]) for letter in b"YTRFBHDE")
 PIECE = 1 << 16  # bytes of a stream that are worth a message
+
+OUT_OF_MEMORY = "this needs more memory than one request may take here: server.max_memory is the limit"
 
 _ATTRIBUTE = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
 
@@ -45,6 +53,7 @@ class Duties:
     write: bool
     embedder: str | None  # a name or a path as `worlds.open` takes them, or "module:attribute"
     durability: Literal["normal", "full"]
+    max_memory: int  # bytes that one job may take, 0 for any number
     open_worlds: int  # that it holds at most
     modules: tuple[str, ...]  # that define jobs
     first: str | None = None  # the world that is likely to be asked for
@@ -71,7 +80,7 @@ class _Worlds:
         """The world at a path, as it is there now; errors as `worlds.open` has them."""
         found = self._open.get(path)
         if found is not None:
-            if _identity(path) == found[1]:
+            if identity(path) == found[1]:
                 self._open.move_to_end(path)
                 return found[0]
             self.close(path)  # it was deleted, or another file has taken its place
@@ -82,7 +91,7 @@ class _Worlds:
             create=False,
             durability=self._duties.durability,
         )
-        self._open[path] = world, _identity(path)
+        self._open[path] = world, identity(path)
         while len(self._open) > self._duties.open_worlds:
             self.close(next(iter(self._open)))
         return world
@@ -99,7 +108,8 @@ class _Worlds:
             self.close(path)
 
 
-def _identity(path: str) -> tuple[int, int]:
+def identity(path: str) -> tuple[int, int]:
+    """What tells a file from another one that takes its path; (0, 0) where there is none."""
     try:
         status = Path(path).stat()
     except OSError:
@@ -171,12 +181,18 @@ class Worker:
             job = self._jobs[request.job]
             if job.write and not self._write:
                 raise ValueError(f"{job.name} writes, and this worker only reads")
+            _limit_memory(0 if job.unlimited else self._duties.max_memory)
             world = self._worlds.get(request.world)
             if self._write:
                 self._unembedded[request.world] = None
             self._answer(job, world, request.arguments)
-        except WorldsError as error:
-            self._send(FAILED, _pickled(error))
+        except (WorldsError, MemoryError) as error:
+            if isinstance(error, WorldsError) and not isinstance(error.__cause__, MemoryError):
+                self._send(FAILED, _pickled(error))
+                return
+            _limit_memory(0)
+            self._send(FAILED, _pickled(Busy(OUT_OF_MEMORY)))
+            os._exit(1)  # what was interrupted is in no known state
         except Exception as error:
             if type(error) is ValueError:  # what the verbs of a world raise for an option that they do not take
                 self._send(FAILED, pickle.dumps(ValueError(str(error))))
@@ -252,6 +268,23 @@ def _end_after(seconds: float) -> None:
     """Let the system end this process after so many seconds, 0 for never; nothing that runs here can stop that."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _limit_memory(size: int) -> None:
+    """Let this process have so many bytes more than it has now, 0 for any number. Linux only.
+
+    Counted is what it can write to and has for itself (RLIMIT_DATA): address space, which RocksDB and onnxruntime
+    reserve much of, says nothing of memory.
+    """
+    if resource is None or sys.platform != "linux":
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if not size:
+        limit = hard
+    else:
+        held = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+        limit = held + size if hard == resource.RLIM_INFINITY else min(held + size, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
 
 
 def _offer_to_be_killed() -> None:

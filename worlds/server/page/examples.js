@@ -19,13 +19,14 @@ export function withPrefixes(query) {
 /** [{title, query, view}] for the figures that `stats` gives; `words` are what a search was about. */
 export function examples(stats, words) {
   const [type] = Object.entries(stats.types ?? {}).sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).map(([iri]) => iri).filter((iri) => !/rdf-schema#|22-rdf-syntax|owl#/.test(iri));
+  const described = Object.keys(stats.predicates ?? {}).find((iri) => /(description|comment|abstract|definition)$/i.test(iri)) ?? "http://www.w3.org/2000/01/rdf-schema#label";
   const sought = quoted(words || (type ? nameOf(type) : "") || "something");
   const found = [
-    { title: "Search, with labels and scores", query: `SELECT ?subject ?label ?score ?snippet WHERE {
+    { title: "Search, with labels and scores", query: `SELECT ?subject ?label ?score ?text WHERE {
   SERVICE w:search {
     ?hit w:query ${sought} ; w:limit 20 ;
          w:subject ?subject ; w:label ?label ;
-         w:score ?score ; w:snippet ?snippet .
+         w:score ?score ; w:text ?text .
   }
 } ORDER BY DESC(?score)` },
     type && { title: "Search among what a pattern allows", query: `# What surrounds a search is its filter: the best ten of this type.
@@ -56,11 +57,11 @@ SELECT ?subject ?score ?text WHERE {
     { title: "The properties and where they lead", query: `SELECT ?property (COUNT(*) AS ?uses) (SAMPLE(?value) AS ?example) WHERE {
   ?subject ?property ?value
 } GROUP BY ?property ORDER BY DESC(?uses) LIMIT 50` },
-    { title: "What is in which graph", query: `SELECT ?graph (COUNT(*) AS ?quads) WHERE {
+    stats.graphs > 0 && { title: "What is in which graph", query: `SELECT ?graph (COUNT(*) AS ?quads) WHERE {
   GRAPH ?graph { ?subject ?property ?value }
 } GROUP BY ?graph ORDER BY DESC(?quads)` },
-    stats.embedder && { title: "Order by likeness of meaning", query: `SELECT ?subject ?label (w:similarity(?label, ${sought}) AS ?likeness) WHERE {
-  ?subject rdfs:label ?label
+    stats.embedder && { title: "Order by likeness of meaning", query: `SELECT ?subject ?text (w:similarity(?text, ${sought}) AS ?likeness) WHERE {
+  ?subject ${name(described)} ?text
 } ORDER BY DESC(?likeness) LIMIT 20` },
   ];
   return found.filter(Boolean).map((example) => ({ view: "table", ...example, query: withPrefixes(example.query) }));

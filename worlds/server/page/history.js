@@ -67,11 +67,15 @@ export function historyView(asked) {
       readDetail(QUADS, outcome(entry, change));
     } catch (error) {
       const again = () => takeBack(entry, place, options);
+      put(place);
+      if (error.needsKey && await askForKey(error.message)) {
+        await again();
+        return;
+      }
       put(place, failure(error, again, again),
         error.status === 409 && !options.force && h("p", { class: "actions" },
           h("button", { type: "button", onclick: () => takeBack(entry, place, { force: true }) }, "Undo the rest of it"),
           h("span", { class: "unit" }, "What changed since stays as it is.")));
-      if (error.needsKey && await askForKey(error.message)) await again();
     }
   }
 

@@ -11,12 +11,13 @@ import { explainQuery } from "./explain.js";
 
 const PAUSE = 90; // milliseconds after the last key
 const COUNTED = 100; // results that the facets count
-const DEFAULTS = { mode: "hybrid", limit: "10", fusion: "relative" };
+const DEFAULTS = { mode: "hybrid", limit: "10", fusion: "relative", group_by: "subject" };
+const UNGROUPED = "none"; // what the URL says where each passage is a result
 const LISTS = ["types", "predicates", "graphs", "languages"];
 
 /** What the URL asks for. */
 function read(asked) {
-  const state = { q: asked.get("q") ?? "", group_by: asked.get("group_by") ?? "", where: asked.get("where") ?? "" };
+  const state = { q: asked.get("q") ?? "", where: asked.get("where") ?? "" };
   for (const [name, value] of Object.entries(DEFAULTS)) state[name] = asked.get(name) ?? value;
   for (const name of LISTS) state[name] = asked.getAll(name);
   return state;
@@ -32,7 +33,7 @@ function write(state) {
 }
 
 /** The options of a request that the server takes. */
-const request = (state) => ({ ...write(state), limit: state.limit });
+const request = (state) => ({ ...write(state), limit: state.limit, group_by: state.group_by === UNGROUPED ? null : "subject" });
 
 export function searchView(asked) {
   let state = read(asked);
@@ -234,7 +235,7 @@ function optionsPart(change) {
   const [mode, modePart] = choice("mode", "Find by", { hybrid: "meaning and words", vector: "meaning", text: "words" }, change);
   const [limit, limitPart] = choice("limit", "Results", { 10: "10", 20: "20", 50: "50", 100: "100" }, change);
   const [fusion, fusionPart] = choice("fusion", "Fusion", { relative: "relative scores", rrf: "ranks (RRF)" }, change);
-  const group = h("input", { type: "checkbox", id: "option-group", onchange: () => change({ group_by: group.checked ? "subject" : "" }) });
+  const group = h("input", { type: "checkbox", id: "option-group", onchange: () => change({ group_by: group.checked ? DEFAULTS.group_by : UNGROUPED }) });
   const where = h("textarea", {
     id: "option-where", rows: "2", spellcheck: "false", class: "code", placeholder: "?subject a s:Rover ; s:launched ?day",
     onchange: () => change({ where: where.value.trim() }),
@@ -252,9 +253,9 @@ function optionsPart(change) {
       mode.value = state.mode;
       limit.value = state.limit;
       fusion.value = state.fusion;
-      group.checked = state.group_by === "subject";
+      group.checked = state.group_by !== UNGROUPED;
       if (document.activeElement !== where) where.value = state.where;
-      const changed = [state.mode !== "hybrid", state.limit !== "10", state.fusion !== "relative", state.group_by, state.where].filter(Boolean).length;
+      const changed = [state.mode !== "hybrid", state.limit !== "10", state.fusion !== "relative", state.group_by === UNGROUPED, state.where].filter(Boolean).length;
       node.firstChild.textContent = changed ? `Options (${count(changed)} set)` : "Options";
       if (state.where) node.open = true;
     },
