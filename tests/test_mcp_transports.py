@@ -264,7 +264,7 @@ def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     ("arguments", "code", "told"),
     [
         (["nothing.db"], 3, "nothing.db"),
-        (["{world}", "--token-budget", "5"], 2, "mcp.token_budget: 5 is not a whole number, 100 or more"),
+        (["{world}", "--token-budget", "5"], 2, "mcp.token_budget: 5 is not a whole number from 100 to 2147483647"),
         (["{world}", "--http", "--host", "0.0.0.0"], 9, "keys are needed"),
     ],
     ids=["missing", "setting", "without keys"],

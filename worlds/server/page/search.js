@@ -185,7 +185,7 @@ export function searchView(asked) {
   /** Facets count what the other filters leave, so each that filters is asked for without its own. */
   async function countFacets(controller) {
     const active = LISTS.filter((name) => state[name].length);
-    const ask = (without) => get("search", { ...request(state), ...without, limit: COUNTED, facets: "true" }, { signal: controller.signal });
+    const ask = (without) => get("search", { ...request(state), ...without, group_by: null, limit: COUNTED, facets: "true" }, { signal: controller.signal });
     const [all, ...others] = await Promise.all([ask({}), ...active.map((name) => ask({ [name]: [] }))]);
     if (running !== controller) return;
     const found = { ...all.facets };
