@@ -159,7 +159,7 @@ def run(
             child.__exit__()
         return Child(write, functions=functions, deadline=deadline, max_memory=max_memory)
 
-    with _query_errors(query):
+    with _query_errors(query, prefixes):
         if max_memory is None and (deadline is None or not CAN_FORK):
             return with_room(query, fetch, functions)
         with with_room(query, fork) as child:
@@ -167,12 +167,12 @@ def run(
 
 
 @contextlib.contextmanager
-def _query_errors(query: str) -> Iterator[None]:
+def _query_errors(query: str, prefixes: Collection[str]) -> Iterator[None]:
     """Turns what pyoxigraph raises into QueryErrors."""
     try:
         yield
     except SyntaxError as error:
-        raise syntax_error(error, query) from error
+        raise syntax_error(error, query, prefixes) from error
     except (OSError, RuntimeError, ValueError, MemoryError) as error:
         raise QueryError(f"the query cannot be answered: {error}") from error
     except BaseException as error:
@@ -285,10 +285,29 @@ def first_keyword(text: str) -> tuple[Token, bool | None] | None:
     return None
 
 
-def syntax_error(error: SyntaxError, query: str, *, update: bool = False) -> QueryError:
+def _unknown_prefix(query: str, prefixes: Collection[str], end: int) -> Token | None:
+    """The first name before an offset whose prefix is neither declared nor among `prefixes`."""
+    declared = set(prefixes)
+    before: Token | None = None
+    with contextlib.suppress(QueryError):
+        for token in scan(query):
+            if token.start >= end:
+                break
+            if token.kind == "name":
+                prefix = token.text.partition(":")[0]
+                if before is not None and before.is_word("PREFIX"):
+                    declared.add(prefix)
+                elif prefix not in declared:
+                    return token
+            before = token
+    return None
+
+
+def syntax_error(error: SyntaxError, query: str, prefixes: Collection[str], *, update: bool = False) -> QueryError:
     """The parser's complaint without its long list of what it would have taken.
 
-    What is no query at all, or an update where a query is wanted, is told apart; `update` is where one is wanted.
+    What is no query at all, or an update where a query is wanted, is told apart; `update` is where one is wanted. So is
+    a prefix that is neither declared nor among the `prefixes` that need no declaration.
     """
     if not update and (begin := first_keyword(query)) is not None:
         token, is_update = begin
@@ -308,6 +327,9 @@ def syntax_error(error: SyntaxError, query: str, *, update: bool = False) -> Que
     if "Prefix not found" in expected:
         prefix = re.search(r"([\w.-]*):[^\s:]*$", lines[line - 1][: column - 1])
         message = f"the prefix {prefix[1] + ':' if prefix else ''!r} is not declared, and the world does not know it"
+    elif unknown := _unknown_prefix(query, prefixes, sum(map(len, lines[: line - 1])) + line + column - 2):
+        message = f"the prefix {unknown.text.partition(':')[0] + ':'!r} is not declared, and the world does not know it"
+        return error_at(message, query, unknown.start)
     elif len(expected) < 80 and _KEYWORDS.fullmatch(wanted := expected.removeprefix("expected ")):
         message += f"; expected {wanted}"
     return QueryError(message, line=line, column=column)

@@ -206,7 +206,7 @@ def _check(query: str, tokens: Sequence[Token], prefixes: Mapping[str, str]) -> 
     try:
         with_room(text, lambda _: bool(ox.Store().query(text, prefixes=dict(prefixes))))  # results can't leave it
     except SyntaxError as error:
-        raise syntax_error(error, query) from error
+        raise syntax_error(error, query, prefixes) from error
     except (OSError, RuntimeError, ValueError):
         pass  # of an evaluation that was not meant; the query's own will tell
 

@@ -133,6 +133,7 @@ class _Request:
         self._using = using
         self.bindings = {name.lstrip("?$"): term for name, term in bindings.items()}
         self._namespaces = {f"{name}:": iri for name, iri in prefixes.items()}
+        self._known = frozenset(prefixes)
         self._base: str | None = None
         self._pattern_labels: set[str] = set()
         self._labelled_data: list[tuple[int, int]] = []
@@ -268,7 +269,7 @@ class _Request:
             last = error_at("", self.text, end - 1)
             if last.line is not None and last.column is not None:
                 line, column = min((line, column), (last.line, last.column))
-        return syntax_error(SyntaxError(f"error at {line}:{column}{place[3]}"), self.text, update=True)
+        return syntax_error(SyntaxError(f"error at {line}:{column}{place[3]}"), self.text, self._known, update=True)
 
     def _moved(self, error: QueryError, start: int, *, exact: bool) -> QueryError:
         """An error of a query whose second line began at an offset of the request, with its place in the request."""
