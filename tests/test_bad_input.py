@@ -77,7 +77,7 @@ def kept(birds: World) -> Iterator[Any]:
         ("cut.trig", b"<http://a/g> { <http://a/b> <http://a/c> 1 .", r"line 1, column \d+"),
         ("cut.rdf", b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Desc', r"line 1, column"),
         ("cut.jsonld", b'{"@id": "http://a/b", "http://a/c": ', r"line 1, column \d+: Unexpected end"),
-        ("cut.nt.gz", gzip.compress(LINE * 1000)[:-20], r"cut\.nt\.gz: .*breaks off"),
+        ("cut.nt.gz", gzip.compress(LINE * 1000, mtime=0)[:-20], r"cut\.nt\.gz: .*breaks off"),
         ("cut.nt.bz2", bz2.compress(LINE * 1000)[:-20], r"breaks off"),
         ("cut.nt.zst", zstandard.compress(LINE * 1000)[:-5], r"breaks off"),
         ("damaged.nt.gz", b"\x1f\x8b" + b"z" * 100, r"the compressed data is damaged"),

@@ -8,15 +8,13 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any, Final, Literal
 
-import numpy as np
 import pyoxigraph as ox
-from numpy.typing import NDArray
 
 import worlds
 from worlds.documents import DOCUMENT, TEXT
+from worlds.embedders.adapted import AdaptedEmbedder
 from worlds.graph.terms import to_oxigraph
 from worlds.metadata import (
     METADATA,
@@ -62,7 +60,7 @@ Mode = Literal["hybrid", "vector", "text"]
 # --- embedders --------------------------------------------------------------------------------------------------------
 
 
-class LangChainEmbedder:
+class LangChainEmbedder(AdaptedEmbedder):
     """LangChain's `Embeddings` as the embedder of a world: `worlds.open(path, embedder=LangChainEmbedder(…))`.
 
     `name` is what the world's file calls it, by default its class and its model. Two embedders of one name and
@@ -74,29 +72,13 @@ class LangChainEmbedder:
         self, embeddings: Embeddings, *, name: str | None = None, dimension: int | None = None, max_tokens: int = 512
     ) -> None:
         self.embeddings = embeddings
-        self.name = name or _name(embeddings)
-        self.max_tokens = max_tokens
-        if dimension is not None:
-            self.dimension = dimension  # in the place of the cached property
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r})"
-
-    @cached_property
-    def dimension(self) -> int:
-        """Components of a vector; EmbedderError where the model cannot be asked."""
-        try:
-            return len(self.embeddings.embed_query("dimension"))
-        except Exception as error:
-            raise worlds.EmbedderError(f"embedder {self.name!r} failed: {type(error).__name__}: {error}") from error
-
-    def embed_documents(self, texts: list[str]) -> NDArray[np.float32]:
-        """One row a text, in the order given: [n, dimension]."""
-        return np.array(self.embeddings.embed_documents(texts), np.float32)
-
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        """The vector of a question, [dimension]."""
-        return np.array(self.embeddings.embed_query(text), np.float32)
+        super().__init__(
+            embeddings.embed_documents,
+            embeddings.embed_query,
+            name=name or _name(embeddings),
+            dimension=dimension,
+            max_tokens=max_tokens,
+        )
 
 
 def _name(embeddings: Embeddings) -> str:

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from functools import cached_property
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 import worlds
+from worlds.embedders.adapted import AdaptedEmbedder
 from worlds.metadata import hit_id, hit_metadata
 
 try:
@@ -37,7 +34,7 @@ _KEPT_FROM_PROMPTS = ["score", "start", "end", "quads", "explain", "steps", "typ
 # --- embedders --------------------------------------------------------------------------------------------------------
 
 
-class LlamaIndexEmbedder:
+class LlamaIndexEmbedder(AdaptedEmbedder):
     """LlamaIndex's embedding model as the embedder of a world: `worlds.open(path, embedder=LlamaIndexEmbedder(…))`.
 
     `name` is what the world's file calls it, by default its class and its model. Two embedders of one name and
@@ -49,29 +46,13 @@ class LlamaIndexEmbedder:
         self, model: BaseEmbedding, *, name: str | None = None, dimension: int | None = None, max_tokens: int = 512
     ) -> None:
         self.model = model
-        self.name = name or f"{type(model).__name__} {model.model_name}"
-        self.max_tokens = max_tokens
-        if dimension is not None:
-            self.dimension = dimension  # in the place of the cached property
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r})"
-
-    @cached_property
-    def dimension(self) -> int:
-        """Components of a vector; EmbedderError where the model cannot be asked."""
-        try:
-            return len(self.model.get_query_embedding("dimension"))
-        except Exception as error:
-            raise worlds.EmbedderError(f"embedder {self.name!r} failed: {type(error).__name__}: {error}") from error
-
-    def embed_documents(self, texts: list[str]) -> NDArray[np.float32]:
-        """One row a text, in the order given: [n, dimension]."""
-        return np.array(self.model.get_text_embedding_batch(texts), np.float32)
-
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        """The vector of a question, [dimension]."""
-        return np.array(self.model.get_query_embedding(text), np.float32)
+        super().__init__(
+            model.get_text_embedding_batch,
+            model.get_query_embedding,
+            name=name or f"{type(model).__name__} {model.model_name}",
+            dimension=dimension,
+            max_tokens=max_tokens,
+        )
 
 
 class WorldsEmbedding(BaseEmbedding):

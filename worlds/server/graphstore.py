@@ -73,55 +73,54 @@ async def read(request: Request) -> Response:
 
 async def put(request: Request) -> Response:
     """Put a graph in the place of what there is."""
-    server = server_of(request)
-    world = server.world(request)
-    server.require(request, "write", world.name)
-    graph = _named(request, world)
-    async with _documents(request, multipart=False) as documents:
-        made, changed = await server.write(
-            request,
-            "write_graph",
-            graph=graph,
-            documents=documents,
-            base=_base(world, graph),
-            replace=True,
-            conditions=_conditions(request),
-        )
-    if changed > LARGE:
-        server.pool.unprepare(world.path)
+    world = _writable(request)
+    made = await _write(request, world, _named(request, world), replace=True)
     return Response(status_code=201 if made else 204)
 
 
 async def post(request: Request) -> Response:
     """Add to a graph; to one of a new name if the request names none."""
+    world = _writable(request)
+    new = "path" not in request.path_params and not _given(request)
+    graph = f"{world.base}/graphs/{uuid.uuid4()}" if new else _named(request, world)
+    made = await _write(request, world, graph, replace=False)
+    if new and graph is not None:
+        return Response(status_code=201, headers={"Location": graph})
+    return Response(status_code=201 if made else 204)
+
+
+def _writable(request: Request) -> WorldRef:
+    """The request's world, if the client may write to it: known before the body is read."""
     server = server_of(request)
     world = server.world(request)
     server.require(request, "write", world.name)
-    new = "path" not in request.path_params and not _given(request)
-    graph = f"{world.base}/graphs/{uuid.uuid4()}" if new else _named(request, world)
-    async with _documents(request, multipart=True) as documents:
+    return world
+
+
+async def _write(request: Request, world: WorldRef, graph: str | None, *, replace: bool) -> bool:
+    """Write the body's documents to a graph, None for the default one; gives whether it was made by that."""
+    server = server_of(request)
+    async with _documents(request, multipart=not replace) as documents:
         made, changed = await server.write(
             request,
             "write_graph",
             graph=graph,
             documents=documents,
             base=_base(world, graph),
-            replace=False,
+            replace=replace,
             conditions=_conditions(request),
         )
     if changed > LARGE:
         server.pool.unprepare(world.path)
-    if new and graph is not None:
-        return Response(status_code=201, headers={"Location": graph})
-    return Response(status_code=201 if made else 204)
+    return bool(made)
 
 
 async def delete(request: Request) -> Response:
     """Delete a graph."""
-    server = server_of(request)
-    world = server.world(request)
-    server.require(request, "write", world.name)
-    await server.write(request, "delete_graph", graph=_named(request, world), conditions=_conditions(request))
+    world = _writable(request)
+    await server_of(request).write(
+        request, "delete_graph", graph=_named(request, world), conditions=_conditions(request)
+    )
     return Response(status_code=204)
 
 
