@@ -115,12 +115,10 @@ def run(
     query = checked(query)
 
     def ask(functions: Functions | None) -> ox.QuerySolutions | ox.QueryTriples | ox.QueryBoolean:
-        found = put(query, functions)  # parses, and evaluates nothing yet
-        if concerned(query):
-            repair = repaired(query, store, prefixes=prefixes, named_graphs=named_graphs)
-            if repair != query:
-                return put(repair, functions)
-        return found
+        if not concerned(query):
+            return put(query, functions)  # parses, and evaluates nothing yet
+        put(query, functions)  # errors are those of the query as it is written
+        return put(repaired(query, store, prefixes=prefixes, named_graphs=named_graphs), functions)
 
     def put(query: str, functions: Functions | None) -> ox.QuerySolutions | ox.QueryTriples | ox.QueryBoolean:
         return store.query(
@@ -135,13 +133,14 @@ def run(
 
     def fetch(functions: Functions | None) -> Found:
         found = ask(functions)
-        if isinstance(found, ox.QuerySolutions):
-            solutions = found if deadline is None else in_time(found, deadline)
-            return Selected(_fetched(solutions, max_results), found.variables)
-        if isinstance(found, ox.QueryTriples):
-            triples = found if max_results is None else _distinct(found)
-            return _fetched(triples if deadline is None else in_time(triples, deadline), max_results)
-        return bool(found)
+        try:
+            if isinstance(found, ox.QuerySolutions):
+                return Selected(_fetched(in_time(found, deadline), max_results), found.variables)
+            if isinstance(found, ox.QueryTriples):
+                return _fetched(in_time(found if max_results is None else _distinct(found), deadline), max_results)
+            return bool(found)
+        finally:
+            del found
 
     def write(functions: Functions | None, out: Writer) -> None:
         next(store.quads_for_pattern(None, None, None), None)
@@ -181,21 +180,30 @@ def _query_errors(query: str, prefixes: Collection[str]) -> Iterator[None]:
         raise
 
 
+# Results of pyoxigraph may be dropped only in the thread that made them. An error, of a custom function too, keeps the
+# frames that it passed and their callers', and can be dropped anywhere: by its handler or the garbage collector, in
+# any thread. So a frame that is left has no variable that is such a result.
+
+
 def _fetched(items: Iterable[Any], most: int | None) -> list[Any]:
-    if most is None:
-        return list(items)
-    fetched = list(islice(items, most + 1))
-    if len(fetched) > most:
+    try:
+        fetched = list(items if most is None else islice(items, most + 1))
+    finally:
+        del items
+    if most is not None and len(fetched) > most:
         raise QueryError(f"the query has more than {most:,} results, its limit")
     return fetched
 
 
-def _distinct(triples: Iterable[ox.Triple]) -> Iterator[ox.Triple]:
-    seen = set()
-    for triple in triples:
-        if triple not in seen:
-            seen.add(triple)
-            yield triple
+def _distinct(triples: Iterable[ox.Triple]) -> Iterable[ox.Triple]:
+    seen: set[ox.Triple] = set()
+
+    def is_new(triple: ox.Triple) -> bool:
+        known = triple in seen
+        seen.add(triple)
+        return not known
+
+    return filter(is_new, triples)
 
 
 # The child's answer: a letter, then the solutions as TSV, which is read twice as fast as JSON but has no rows without
@@ -218,8 +226,11 @@ def _read(child: Child, max_results: int | None) -> Found:
     form = child.read(1)
     if form in (b"T", b"J"):
         found = ox.parse_query_results(child, format=_TSV if form == b"T" else _JSON)  # type: ignore[arg-type]
-        assert isinstance(found, ox.QuerySolutions)
-        return Selected(_fetched(found, max_results), found.variables)
+        try:
+            assert isinstance(found, ox.QuerySolutions)
+            return Selected(_fetched(found, max_results), found.variables)
+        finally:
+            del found
     if form == b"N":
         quads = ox.parse(child, format=ox.RdfFormat.N_TRIPLES, lenient=True)  # type: ignore[arg-type]
         return _fetched(_distinct(quad.triple for quad in quads), max_results)

@@ -212,9 +212,12 @@ def with_room(text: str, work: Callable[[Functions | None], T], functions: Funct
         answers: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
         events.put((name, arguments, answers))
         value, error = answers.get()
-        if error is not None:
+        if error is None:
+            return value
+        try:
             raise error
-        return value
+        finally:
+            del error  # its traceback has this frame
 
     def go() -> None:
         try:
@@ -229,9 +232,12 @@ def with_room(text: str, work: Callable[[Functions | None], T], functions: Funct
         name, value, other = events.get()
         if name is None:
             thread.join()
-            if other is not None:
+            if other is None:
+                return value  # type: ignore[no-any-return]  # the result of `work`
+            try:
                 raise other
-            return value  # type: ignore[no-any-return]  # the result of `work`
+            finally:
+                del other  # its traceback has this frame
         assert functions is not None
         try:
             other.put((functions[name](*value), None))

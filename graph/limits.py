@@ -19,7 +19,7 @@ import struct
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -57,12 +57,17 @@ def remaining(deadline: float | None) -> float | None:
     return seconds
 
 
-def in_time(items: Iterable[Any], deadline: float | None) -> Iterator[Any]:
+def in_time(items: Iterable[Any], deadline: float | None) -> Iterable[Any]:
     """The items, QueryTimeout instead of one that comes too late: all that can be done where nothing can be forked."""
-    for item in items:
-        if deadline is not None and time.monotonic() > deadline:
+    if deadline is None:
+        return items
+
+    def timely(item: Any) -> Any:
+        if time.monotonic() > deadline:
             raise _too_late()
-        yield item
+        return item
+
+    return map(timely, items)
 
 
 class Child:

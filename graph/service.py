@@ -440,8 +440,7 @@ class _Rewriting:
             raise self._error(f"{token.text!r} is neither a variable nor a value that a search takes", token)
         prologue = self.shape.source(0, self.shape.prologue)
         values = f"{prologue}\nSELECT ?x WHERE {{ VALUES ?x {{ {self.shape.source(at, end)} }} }}"
-        solutions: Any = ox.Store().query(values, prefixes=dict(self.prefixes))
-        return _Value(token, next(solutions)[0]), end
+        return _Value(token, next(ox.Store().query(values, prefixes=dict(self.prefixes)))[0]), end  # type: ignore[arg-type]
 
     def _take(self, search: _Search, name: str, place: Token, value: _Value) -> None:
         known = PROPERTIES[name]

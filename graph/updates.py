@@ -189,9 +189,9 @@ class _Request:
     def _resolved(self, iris: list[str], prologue: str = "") -> list[str]:
         """The absolute IRIs that IRIs and prefixed names stand for, after a further prologue."""
         wanted = " ".join(f"({iri} AS ?i{number})" for number, iri in enumerate(iris))
-        solutions = ox.Store().query(f"{self._header(prologue + wanted)}\n{prologue} SELECT {wanted} {{}}")
-        assert isinstance(solutions, ox.QuerySolutions)
-        return [term.value for term in next(solutions) if isinstance(term, ox.NamedNode)]
+        query = f"{self._header(prologue + wanted)}\n{prologue} SELECT {wanted} {{}}"
+        solution: Iterable[Term | None] = next(ox.Store().query(query))  # type: ignore[arg-type]  # solutions, kept nowhere
+        return [term.value for term in solution if isinstance(term, ox.NamedNode)]
 
     def iris(self, tokens: Sequence[Token]) -> list[ox.NamedNode]:
         """The IRIs that tokens stand for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import http.server
 import json
 import os
@@ -397,6 +398,36 @@ class TestLimits:
         for thread in threads:
             thread.join()
         assert found == [list(range(1, 21))] * 3
+
+    @pytest.mark.parametrize("timeout", [None, pytest.param(60, marks=forks)])
+    @pytest.mark.parametrize(
+        "form",
+        ["SELECT * { ?s ?p ?o BIND(:fail(?o) AS ?x) }", "CONSTRUCT { ?s ?p ?o } { ?s ?p ?o BIND(:fail(?o) AS ?x) }"],
+    )
+    def test_an_error_can_be_dropped_in_any_thread(
+        self, store: ox.Store, monkeypatch: pytest.MonkeyPatch, form: str, timeout: float | None
+    ) -> None:
+        """pyoxigraph's results cannot, and a traceback keeps what was read from."""
+        complaints: list[object] = []
+        monkeypatch.setattr(sys, "unraisablehook", complaints.append)
+        kept: list[Exception] = []
+
+        def fail(term: ox.Literal) -> ox.Literal:
+            kept.append(KeyError(term))
+            raise kept[-1]
+
+        for options in ({"max_results": 1}, {"functions": {iri("fail"): fail}}):
+            for padding in ("", " " * 100_000):  # with which it runs in a thread of its own
+                try:
+                    ask(store, form + padding, timeout=timeout, **options)
+                except QueryError as error:
+                    kept.append(error)
+                assert kept
+                thread = threading.Thread(target=kept.clear)
+                thread.start()
+                thread.join()
+                gc.collect()
+                assert complaints == []
 
     def test_what_is_no_limit(self, store: ox.Store) -> None:
         for options in (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -100,15 +99,7 @@ class Service:
                 text = self.hints.error(error, source=source)
             except EXPECTED:  # a damaged file has no schema to look into
                 text = str(error)
-            _clear(error)
             raise ToolError(text) from None
-
-
-def _clear(error: BaseException | None) -> None:
-    """Drop what the frames of an error and its causes hold: pyoxigraph's solutions may not be dropped elsewhere."""
-    while error is not None:
-        clear_frames(error.__traceback__)
-        error = error.__cause__ or error.__context__
 
 
 def answer(text: str, structured: BaseModel) -> CallToolResult:
