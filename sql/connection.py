@@ -123,6 +123,7 @@ class Connection:
         self._write_lock = _write_lock(path)
         self._depth = 0  # of nested write transactions
         self._reading = False
+        self._meta: dict[str, Any] = {}  # what the snapshot has read of it
         self.rollbacks = 0  # at any level; what was read inside such a transaction may never have been
         self._closed = False
         self._process = os.getpid()
@@ -175,6 +176,16 @@ class Connection:
         """Run one statement and give the first column of its first row, None if there is none."""
         row = self.row(statement, parameters)
         return None if row is None else row[0]
+
+    def meta(self, name: str) -> Any:
+        """What the table meta has under a name, None for nothing; read once in a snapshot."""
+        with self.lock:
+            if name in self._meta:
+                return self._meta[name]
+            value = self.value("SELECT value FROM meta WHERE name = ?1", (name,))
+            if self._reading:
+                self._meta[name] = value
+            return value
 
     def run(self, statement: str | Statement, parameters: Sequence[object] = ()) -> None:
         """Run one statement for its effect."""
@@ -268,6 +279,7 @@ class Connection:
                 yield
             finally:
                 self._reading = False
+                self._meta.clear()
                 try:
                     self.run("COMMIT")
                 except WorldsError:  # a damaged file; there is nothing that could be lost

@@ -1,11 +1,10 @@
 -- What a hit shows besides its text.
 
 -- name: quads_of_literals
--- Gives for each literal its quads as columns: ids, subjects, predicates, graphs.
-SELECT sought.value, group_concat(quads.id), group_concat(quads.subject), group_concat(quads.predicate),
-       group_concat(quads.graph)
-FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_o ON quads.object = sought.value
-GROUP BY sought.key;
+-- Gives the quads of literals as columns: literals, ids, subjects, predicates, graphs; NULLs for none.
+SELECT group_concat(quads.object), group_concat(quads.id), group_concat(quads.subject),
+       group_concat(quads.predicate), group_concat(quads.graph)
+FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_o ON quads.object = sought.value;
 
 -- name: facts
 -- Gives (subject, predicate, object) under some predicates, over all graphs.

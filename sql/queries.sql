@@ -304,9 +304,6 @@ ON CONFLICT (name) DO UPDATE SET value = value + excluded.value;
 -- name: set_meta
 INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
--- name: get_meta
-SELECT value FROM meta WHERE name = :name;
-
 -- name: delete_meta
 DELETE FROM meta WHERE name = :name;
 

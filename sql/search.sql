@@ -125,7 +125,7 @@ scores AS (
 -- A chunk's score is the sum of what the lists give it; higher is better.
 -- That is multiplied by the greatest weight of the predicates that its text stands under, where the policy has weights
 -- (predicate, weight; the others have :other_weight). A text that is a label, and is what was asked, gets :label_score
--- too, which is more than all else.
+-- too, which is more than all else. :with_text is 0 where stages follow, most of whose candidates are not shown.
 weighed AS MATERIALIZED (
     SELECT scores.*,
            CASE WHEN :weights_json IS NULL THEN 1.0 ELSE coalesce(
@@ -145,7 +145,9 @@ fused AS (
 )
 SELECT fused.chunk, fused.score, fused.vector_rank, fused.similarity, fused.vector_score,
        fused.text_rank, fused.bm25, fused.text_score,
-       chunks.term, chunks.start, chunks.end, coalesce(chunks.text, terms.value) AS text, chunks.vector,
-       fused.weight, fused.label_score
-FROM fused CROSS JOIN chunks ON chunks.id = fused.chunk LEFT JOIN terms ON terms.id = chunks.term
+       chunks.term, chunks.start, chunks.end,
+       CASE WHEN :with_text
+            THEN coalesce(chunks.text, (SELECT value FROM terms WHERE terms.id = chunks.term)) END AS text,
+       chunks.vector, fused.weight, fused.label_score
+FROM fused CROSS JOIN chunks ON chunks.id = fused.chunk
 ORDER BY fused.score DESC, fused.chunk

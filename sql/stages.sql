@@ -1,15 +1,31 @@
 -- What the stages after fusion read about the candidates.
 
--- name: objects
--- Gives (subject, predicate, object, its lexical form; NULL for what is no literal) under some predicates.
-SELECT quads.subject, quads.predicate, quads.object, CASE terms.kind WHEN 3 THEN terms.value END
+-- name: values
+-- Gives what stands under a predicate as two columns: subjects, and as a JSON array the lexical forms, null for what is
+-- no literal.
+SELECT group_concat(quads.subject), json_group_array(CASE terms.kind WHEN 3 THEN CAST(terms.value AS TEXT) END)
 FROM json_each(:subjects_json) AS subject
-CROSS JOIN json_each(:predicates_json) AS predicate
-CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = subject.value AND quads.predicate = predicate.value
+CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = subject.value AND quads.predicate = :predicate
 CROSS JOIN terms ON terms.id = quads.object
 WHERE :graphs_json IS NULL OR quads.graph IN (SELECT value FROM json_each(:graphs_json));
 
+-- name: with_object
+-- Gives the subjects that have one of some objects under a predicate.
+SELECT group_concat(quads.subject)
+FROM json_each(:subjects_json) AS subject CROSS JOIN json_each(:objects_json) AS object
+CROSS JOIN quads INDEXED BY quads_spog
+    ON quads.subject = subject.value AND quads.predicate = :predicate AND quads.object = object.value
+WHERE :graphs_json IS NULL OR quads.graph IN (SELECT value FROM json_each(:graphs_json));
+
+-- name: texts
+-- Gives (chunk, text).
+SELECT chunks.id, coalesce(chunks.text, terms.value)
+FROM json_each(:ids_json) AS sought CROSS JOIN chunks ON chunks.id = sought.value
+LEFT JOIN terms ON terms.id = chunks.term;
+
 -- name: embeddings
--- Gives (vector, embedding); NULL for one without a direction.
-SELECT vectors.id, vectors.embedding
-FROM json_each(:ids_json) AS sought CROSS JOIN vectors ON vectors.id = sought.value;
+-- Gives the positions in the list of vectors that have an embedding, and these one after another: half of what as many
+-- rows take. group_concat keeps all bytes of BLOBs.
+SELECT group_concat(sought.key), CAST(group_concat(vectors.embedding, '') AS BLOB)
+FROM json_each(:ids_json) AS sought CROSS JOIN vectors ON vectors.id = sought.value
+WHERE vectors.embedding IS NOT NULL;

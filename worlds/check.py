@@ -297,7 +297,7 @@ class _Check:
         return "(default graph)" if number == DEFAULT_GRAPH_ID else self._show(number)
 
     def _revisions(self) -> None:
-        horizon = self._connection.value(_QUERIES["get_meta"], ("history_from",)) or 1  # what is older is forgotten
+        horizon = self._connection.meta("history_from") or 1  # what is older is forgotten
         rows = [row for row in self._connection.rows(_SQL["revisions"]) if row[0] >= horizon]
         self.report.checked["revisions"] = len(rows)
         revisions = {row[0] for row in rows}
@@ -431,7 +431,7 @@ class _Check:
         self._vector_index(scan)
 
     def _vector_index(self, scan: VectorScan) -> None:
-        wanted = self._connection.value(_QUERIES["get_meta"], ("vector_index",)) != 0
+        wanted = self._connection.meta("vector_index") != 0
         if not self._embeddings.indexed:
             if wanted:
                 message = "the native vector index is missing, as after a compact() that was interrupted"

@@ -60,7 +60,7 @@ class ChunkStore:
     @property
     def policy(self) -> TextPolicy:
         """The policy as it is stored in the file."""
-        stored = self._connection.value(_SQL["get_meta"], ("policy",))
+        stored = self._connection.meta("policy")
         if stored != self._policy[0]:
             self._policy = (stored, TextPolicy() if stored is None else TextPolicy.from_json(stored))
         return self._policy[1]
@@ -357,7 +357,7 @@ class ChunkStore:
         count = self._connection.value(_SQL["count_vectors_up_to"], (_RENEWED + 1,))
         if count > _RENEWED or self._connection.row(_SQL["find_vector_index"]) is None:
             return
-        removals = self._connection.value(_SQL["get_meta"], ("vector_removals",))
+        removals = self._connection.meta("vector_removals")
         share = count // 4 + 1
         if count <= _SMALL or removals // share > (removals - removed) // share:
             self._connection.script(_VECTORS["drop_vector_index"])

@@ -63,7 +63,9 @@ class Dictionary:
 
     def find(self, terms: Sequence[Term]) -> list[int | None]:
         """The id of each term, None for one that the world doesn't know."""
-        removals = self._connection.value(_SQL["get_meta"], ("term_removals",))
+        if not terms:
+            return []
+        removals = self._connection.meta("term_removals")
         if removals != self._removals:  # a term that compact() removed may be back, under another id
             self._ids.clear()
             self._removals = removals

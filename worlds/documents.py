@@ -379,7 +379,7 @@ class Written:
         self._connection.run(_SQL["set_meta"], (_name(quads), json.dumps(last)))
 
     def _pairs(self, quads: Ids) -> list[tuple[int, int]]:
-        stored = self._connection.value(_SQL["get_meta"], (_name(quads),))
+        stored = self._connection.meta(_name(quads))
         return [] if stored is None else [(predicate, value) for predicate, value in json.loads(stored)]
 
 

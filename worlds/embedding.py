@@ -65,7 +65,7 @@ class Embeddings:
     @property
     def stored(self) -> dict[str, object] | None:
         """What the file says about its embedder: name, dimension, fingerprint, metric; None before the first vector."""
-        value = self._connection.value(_SQL["get_meta"], ("embedder",))
+        value = self._connection.meta("embedder")
         return None if value is None else json.loads(value)
 
     def fits(self, embedder: Embedder) -> bool:
@@ -93,7 +93,7 @@ class Embeddings:
             return
         with self._connection.transaction():
             self.require(embedder)
-            if self._connection.value(_SQL["get_meta"], ("embedder",)) is not None:  # another process was first
+            if self._connection.meta("embedder") is not None:  # another process was first
                 return
             self._connection.run(_VECTORS["create_vectors"].format(dimension=int(embedder.dimension)))
             if self.index_wanted:
@@ -110,7 +110,7 @@ class Embeddings:
     @property
     def index_wanted(self) -> bool:
         """Whether the native vector index is part of this world."""
-        return bool(self._connection.value(_SQL["get_meta"], ("vector_index",)) != 0)
+        return bool(self._connection.meta("vector_index") != 0)
 
     def want_index(self, wanted: bool) -> None:
         """Say whether the native index is part of this world, and build or drop it accordingly."""

@@ -313,7 +313,7 @@ class History:
         return int(self._meta("history_from") or 1)
 
     def _meta(self, name: str) -> Any:
-        return self.connection.value(_QUERIES["get_meta"], (name,))
+        return self.connection.meta(name)
 
     def entries(self, limit: int | None) -> list[Entry]:
         """The revisions, newest first."""

@@ -437,7 +437,7 @@ def compact(connection: Connection, embeddings: Embeddings) -> None:
     embeddings.drop_index()  # rebuilding the file would build it too, and wrongly
     connection.vacuum()
     with connection.transaction():
-        if embeddings.stored is not None and connection.value(_QUERIES["get_meta"], ("vector_index",)) != 0:
+        if embeddings.stored is not None and connection.meta("vector_index") != 0:
             embeddings.drop_index()  # another process may have built one before the file was rebuilt
             embeddings.create_index()
     connection.run("PRAGMA wal_checkpoint(TRUNCATE)")

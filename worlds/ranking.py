@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -46,12 +48,12 @@ _MOST_DIVERSE = 1000  # candidates that diversity orders, unless more are wanted
 SCORE, TEXT_SCORE, TEXT, VECTOR, WEIGHT, LABEL_SCORE = 1, 7, 11, 12, 13, 14  # columns of the search's statement
 
 Detail: TypeAlias = Callable[[int], Mapping[str, object]]
-Objects: TypeAlias = "dict[ox.NamedNode, list[tuple[int, int, str | None]]]"  # → (subject, object, lexical form)
+Read: TypeAlias = Callable[[str], float | None]
 
 
 @dataclass(frozen=True)
 class Cited:
-    """The quads of literals, as columns: those of `literals[i]` are at `starts[i]` to `starts[i + 1]`."""
+    """Quads of literals as columns: those of `literals[i]`, at least one, are at `starts[i]` to `starts[i + 1]`."""
 
     literals: Ids  # ascending
     starts: Indexes
@@ -78,6 +80,11 @@ class Candidates:
     owner: Indexes  # each quad's candidate, ascending
     subjects: Ids
     predicates: Ids
+
+    @cached_property
+    def distinct(self) -> Ids:
+        """The subjects of all quads, ascending."""
+        return np.unique(self.subjects)
 
     def __len__(self) -> int:
         return len(self.row)
@@ -191,19 +198,17 @@ class Ranking:
         notes: list[str] = []
         steps: list[Stage] = []
         if stages.rerank is not None:
-            steps.append(("rerank", _reranking(stages.rerank, question, found)))
+            asked = texts_of(self._connection, found.rows[: stages.rerank.top])
+            steps.append(("rerank", _reranking(stages.rerank, question, found, asked)))
         if len(found):
-            objects: Objects = {}
-            if stages.boosts or stages.decay is not None:
-                with clock.step("facts"):
-                    objects = self._objects(stages, found, graphs)
+            facts = _Facts(self._connection, self._dictionary, self._filters, found, graphs)
             if stages.boosts:
                 with clock.step("boost"):
-                    steps.append(("boost", self._boosting(stages.boosts, found, objects, graphs, state, notes)))
+                    steps.append(("boost", self._boosting(stages.boosts, found, facts, state, notes)))
             if stages.decay is not None:
                 with clock.step("decay"):
                     first = not stages.boosts
-                    steps.append(("decay", self._decaying(stages.decay, found, objects, notes, first=first)))
+                    steps.append(("decay", self._decaying(stages.decay, found, facts, notes, first=first)))
             if stages.diversity is not None:
                 with clock.step("diversity"):
                     count = wanted if stages.per_subject is None else max(wanted, _MOST_DIVERSE)
@@ -214,63 +219,23 @@ class Ranking:
 
     # -- boost and decay ------------------------------------------------------------------------------------------
 
-    def _objects(self, stages: Stages, found: Candidates, graphs: tuple[Any, ...] | None) -> Objects:
-        """What the candidates' subjects have under the predicates of the stages."""
-        wanted = [boost.predicate for boost in stages.boosts if boost.predicate is not None]
-        if stages.decay is not None:
-            wanted += [stages.decay.predicate, *stages.decay.evergreen_flags]
-            wanted += [_RDF_TYPE] if stages.decay.evergreen_types else []
-        objects: Objects = {predicate: [] for predicate in wanted}
-        ids = self._dictionary.find(wanted)
-        by_id = {number: predicate for number, predicate in zip(ids, wanted, strict=True) if number is not None}
-        if by_id:
-            statement = _SQL["objects"]
-            rows = self._connection.rows(
-                statement,
-                statement.bind(
-                    subjects_json=json_ids(np.unique(found.subjects)),
-                    predicates_json=json_ids(by_id),
-                    graphs_json=None if graphs is None else json_ids(self._filters.known(graphs)),
-                ),
-            )
-            for subject, predicate, object_, value in rows:
-                text = value.decode() if isinstance(value, bytes) else value
-                objects[by_id[predicate]].append((subject, object_, text))
-        return objects
-
-    def _values(
-        self, rows: Sequence[tuple[int, int, str | None]], read: Callable[[str], float | None], found: Candidates
-    ) -> tuple[Floats, list[str]]:
-        """Each candidate's greatest value, NaN without one, and what could not be read."""
-        best: dict[int, float] = {}
-        wrong: list[str] = []
-        for subject, _, text in rows:
-            value = None if text is None else read(text)
-            if value is None:
-                wrong.append("an IRI" if text is None else text)
-            else:
-                best[subject] = max(best.get(subject, value), value)
-        values = np.array([best.get(subject, np.nan) for subject in found.subjects.tolist()])
-        return greatest(values, found.owner, len(found)), wrong
-
     def _boosting(
         self,
         boosts: Sequence[Boost],
         found: Candidates,
-        objects: Objects,
-        graphs: tuple[Any, ...] | None,
+        facts: _Facts,
         state: object,
         notes: list[str],
     ) -> Callable[[Indexes, Floats], Change]:
         factors: list[tuple[str, Floats]] = []
         for boost in boosts:
             if boost.where is not None:
-                matching = self._filters.matching(boost.where, graphs, state)
+                matching = self._filters.matching(boost.where, facts.graphs, state)
                 matched = np.zeros(len(found), dtype=bool)
                 matched[found.owner[among(found.subjects, matching)]] = True
                 factors.append((boost.where, np.where(matched, boost.number, 1.0)))
             elif boost.predicate is not None:
-                values, wrong = self._values(objects[boost.predicate], read_number, found)
+                values, wrong = facts.greatest(boost.predicate, read_number)
                 if wrong:
                     notes.append(f"boost: {_some(wrong, 'value')} of {boost.predicate.value} not read as a number")
                 factors.append((boost.predicate.value, number_factors(values, boost.number)))
@@ -285,14 +250,14 @@ class Ranking:
         return _multiplying(product, detail, first=True)
 
     def _decaying(
-        self, decay: Decay, found: Candidates, objects: Objects, notes: list[str], *, first: bool
+        self, decay: Decay, found: Candidates, facts: _Facts, notes: list[str], *, first: bool
     ) -> Callable[[Indexes, Floats], Change]:
-        dates, wrong = self._values(objects[decay.predicate], read_date, found)
+        dates, wrong = facts.greatest(decay.predicate, read_date)
         if wrong:
             notes.append(f"decay: {_some(wrong, 'value')} of {decay.predicate.value} not read as a date")
         now = time.time() / 86_400 if decay.now is None else decay.now
         factors = decay_factors(dates, now, decay.half_life)
-        evergreen = self._evergreen(decay, found, objects)
+        evergreen = self._evergreen(decay, found, facts)
         factors[evergreen] = 1.0
 
         def detail(candidate: int) -> dict[str, object]:
@@ -306,12 +271,11 @@ class Ranking:
 
         return _multiplying(factors, detail, first=first)
 
-    def _evergreen(self, decay: Decay, found: Candidates, objects: Objects) -> Any:
+    def _evergreen(self, decay: Decay, found: Candidates, facts: _Facts) -> Any:
         """Which candidates never age, boolean [n]."""
-        classes = set(self._filters.known(decay.evergreen_types).tolist())
-        subjects = {subject for subject, kind, _ in objects.get(_RDF_TYPE, ()) if kind in classes}
+        subjects = set(facts.with_object(_RDF_TYPE, decay.evergreen_types))
         for flag in decay.evergreen_flags:
-            subjects |= {subject for subject, _, value in objects[flag] if value in _TRUE}
+            subjects |= {subject for subject, value in zip(*facts.values(flag), strict=True) if value in _TRUE}
         quads = among(found.subjects, np.array(sorted(subjects), dtype=np.int64))
         quads |= among(found.predicates, self._filters.known(decay.evergreen_predicates))
         evergreen = np.zeros(len(found), dtype=bool)
@@ -321,20 +285,16 @@ class Ranking:
     # -- diversity ------------------------------------------------------------------------------------------------
 
     def _diversifying(self, trade: float, found: Candidates, count: int) -> Callable[[Indexes, Floats], Change]:
-        texts = [_text(row) for row in found.rows]
-        numbers = np.array([row[VECTOR] or 0 for row in found.rows], dtype=np.int64)
-        rows: list[Row] = []
-        if numbers.any():
-            rows = self._connection.rows(_SQL["embeddings"], (json_ids(np.unique(numbers[numbers > 0])),))
-        embedded = [(number, blob) for number, blob in rows if blob is not None]
-        vectors, known = np.zeros((len(texts), 0), np.float32), np.zeros(len(texts), dtype=bool)
-        if embedded:
-            table = np.frombuffer(b"".join(blob for _, blob in embedded), dtype="<f4").reshape(len(embedded), -1)
-            ids = np.array([number for number, _ in embedded], dtype=np.int64)
-            by_id = np.argsort(ids)
-            known = among(numbers, ids[by_id])
-            vectors = np.zeros((len(texts), table.shape[1]), np.float32)
-            vectors[known] = table[by_id[np.searchsorted(ids[by_id], numbers[known])]]
+        numbers = [row[VECTOR] or 0 for row in found.rows]
+        positions = embeddings = None
+        if any(numbers):  # else the world may have no table of vectors
+            positions, embeddings = self._connection.rows(_SQL["embeddings"], (json_ids(numbers),))[0]
+        at = np.fromstring(positions or "", dtype=np.intp, sep=",")
+        table = np.frombuffer(embeddings or b"", dtype="<f4").reshape(len(at) or 1, -1)
+        vectors = np.zeros((len(found.rows), table.shape[1]), np.float32)
+        known = np.zeros(len(vectors), dtype=bool)
+        vectors[at], known[at] = table[: len(at)], True
+        texts = [] if known.all() else texts_of(self._connection, found.rows)
         likeness = Likeness(vectors, known, texts, often=4 * count > len(found))
 
         def stage(order: Indexes, scores: Floats) -> Change:
@@ -347,9 +307,64 @@ class Ranking:
         return stage
 
 
-def _text(row: Row) -> str:
-    text: str | bytes = row[TEXT]
-    return text.decode() if isinstance(text, bytes) else text
+class _Facts:
+    """What the world says of the candidates' subjects, in some graphs or in all."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        dictionary: Dictionary,
+        filters: Filters,
+        found: Candidates,
+        graphs: tuple[Any, ...] | None,
+    ) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._filters = filters
+        self._found = found
+        self.graphs = graphs
+
+    def values(self, predicate: ox.NamedNode) -> tuple[list[int], list[str | None]]:
+        """Subjects, and the lexical forms that they have under a predicate; None for what is no literal."""
+        subjects, texts = self._row("values", predicate)
+        return _numbers(subjects), json.loads(texts)
+
+    def with_object(self, predicate: ox.NamedNode, objects: Sequence[ox.NamedNode]) -> list[int]:
+        """The subjects that have one of the objects under a predicate."""
+        known = self._filters.known(objects)
+        return _numbers(self._row("with_object", predicate, objects_json=json_ids(known))[0]) if len(known) else []
+
+    def greatest(self, predicate: ox.NamedNode, read: Read) -> tuple[Floats, list[str]]:
+        """Each candidate's greatest value under a predicate, NaN without one, and what could not be read."""
+        distinct = self._found.distinct
+        subjects, texts = self.values(predicate)
+        values = [None if text is None else read(text) for text in texts]
+        wrong = ["an IRI" if text is None else text for text, value in zip(texts, values, strict=True) if value is None]
+        by_subject = greatest(np.array(values, np.float64), np.searchsorted(distinct, subjects), len(distinct))
+        values_of_quads = by_subject[np.searchsorted(distinct, self._found.subjects)]
+        return greatest(values_of_quads, self._found.owner, len(self._found)), wrong
+
+    def _row(self, statement: str, predicate: ox.NamedNode, **values: object) -> Row:
+        graphs = None if self.graphs is None else json_ids(self._filters.known(self.graphs))
+        values |= {
+            "subjects_json": json_ids(self._found.distinct),
+            "predicate": self._dictionary.find([predicate])[0],
+            "graphs_json": graphs,
+        }
+        return self._connection.rows(_SQL[statement], _SQL[statement].bind(**values))[0]
+
+
+def _numbers(column: str | None) -> list[int]:
+    return [int(number) for number in column.split(",")] if column else []
+
+
+def texts_of(connection: Connection, rows: Sequence[Row]) -> list[str]:
+    """The texts of rows of the statement, which it has given for none of them or for all."""
+    texts = {row[0]: row[TEXT] for row in rows}
+    if None in texts.values():
+        texts = dict(connection.rows(_SQL["texts"], (json_ids(texts),)))
+    found = [texts[row[0]] for row in rows]
+    return [text.decode() if isinstance(text, bytes) else text for text in found]
 
 
 def _some(wrong: Sequence[str], what: str) -> str:
@@ -382,14 +397,15 @@ def _multiplying(factors: Floats, detail: Detail, *, first: bool) -> Callable[[I
     return stage
 
 
-def _reranking(rerank: Rerank, question: str, found: Candidates) -> Callable[[Indexes, Floats], Change]:
+def _reranking(
+    rerank: Rerank, question: str, found: Candidates, asked: list[str]
+) -> Callable[[Indexes, Floats], Change]:
     def stage(order: Indexes, scores: Floats) -> Change:
         if not question.strip():
             raise RerankError("the query is blank")
-        asked = found.rows[: rerank.top]
         if not asked:
             return order, scores, lambda candidate: {}
-        values = answers(rerank.model, question, [_text(row) for row in asked], rerank.timeout)
+        values = answers(rerank.model, question, asked, rerank.timeout)
         changed = reranked(scores, found.row, values)
 
         def detail(candidate: int) -> dict[str, object]:

@@ -44,7 +44,7 @@ class Reembedding:
             raise ReadOnlyError(f"{self._connection.path} was opened read-only")
         whose = json.dumps(about(embedder))
         with self._connection.transaction():
-            if self._connection.value(_QUERIES["get_meta"], (_META,)) != whose:
+            if self._connection.meta(_META) != whose:
                 self._connection.script(_VECTORS["drop_new_vectors"])
                 self._connection.run(_QUERIES["set_meta"], (_META, whose))
             self._connection.script(_VECTORS["create_new_vectors"].format(dimension=int(embedder.dimension)))
@@ -90,7 +90,7 @@ class Reembedding:
 
     def _check(self, whose: str) -> None:
         """ConflictError unless the new vectors are still those of this embedder. In a transaction."""
-        if self._connection.value(_QUERIES["get_meta"], (_META,)) != whose:
+        if self._connection.meta(_META) != whose:
             raise ConflictError("another process embeds this world anew, by another embedder")
 
     def _pending(self, embedder: Embedder, rows: list[Row]) -> _Texts:

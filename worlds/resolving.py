@@ -322,7 +322,7 @@ class Entities:
         others = list(subjects) if isinstance(subjects, (list, tuple, set, frozenset)) else [subjects]
         given = {"group_by": "subject", **options, "limit": limit, "exclude": {**exclude, "subjects": [*others, iri]}}
         number = self._dictionary.find([iri])[0]
-        embedded = self._connection.value(_QUERIES["get_meta"], ("embedder",)) is not None
+        embedded = self._connection.meta("embedder") is not None
         mean = self._mean(number) if embedded and options.get("mode") != "text" else None
         if mean is not None:
             near = {**given, "mode": "vector", "vector": mean}

@@ -20,7 +20,7 @@ from worlds.frequencies import Frequencies
 from worlds.graph.terms import to_rdflib
 from worlds.hits import Clock, Explanation, Hit, Leg, SearchResults
 from worlds.profiles import term_of
-from worlds.ranking import Candidates, Cited, Ranked, Ranking, candidates, enough
+from worlds.ranking import Candidates, Cited, Ranked, Ranking, candidates, enough, texts_of
 from worlds.request import MOST_CANDIDATES, Request
 from worlds.sql import Statement, compile_statement, statements, texts
 from worlds.sql.connection import Connection, Row
@@ -77,8 +77,9 @@ class _Prepared:
 
 @dataclass(frozen=True)
 class _Shown:
-    """What hits are made of: terms by id, labels and types by subject."""
+    """What hits are made of: texts by chunk, terms by id, labels and types by subject."""
 
+    texts: dict[int, str]
     terms: dict[int, Any]
     labels: dict[int, str]
     types: dict[int, list[int]]
@@ -117,6 +118,7 @@ class Search:
                 "k": float(request.k),
                 "depth": depth,
                 "limit": 2 * depth if request.stages.any else request.limit + given,
+                "with_text": int(not request.stages.any),
                 "eligible": None if eligible is None else eligible.mask,
                 "vector_weight": float(request.weights["vector"]),
                 "text_weight": float(request.weights["text"]),
@@ -251,8 +253,7 @@ class Search:
                 rows = self._rows(request, prepared)
             with clock.step("quads"):
                 cited = self._cited(sorted({row[8] for row in rows}), prepared.eligible)
-                cites = np.diff(cited.starts) > 0
-                literals = set(cited.literals[cites].tolist())
+                literals = set(cited.literals.tolist())
                 found = candidates([row for row in rows if row[8] in literals], cited, by_subject=most is not None)
                 whole = all((row[2] or 0) < depth and (row[5] or 0) < depth for row in rows)
                 if most is None or whole or enough(found, most, request.cursor, request.limit):
@@ -301,7 +302,9 @@ class Search:
             needed |= {number for group in types.values() for number in group}
             terms = self._dictionary.terms(needed)
             shown = {number: to_rdflib(term) if number else None for number, term in terms.items()}
-            return _Shown(shown, labels, types)
+            rows = [found.rows[found.row[candidate]] for candidate in chosen]
+            texts = texts_of(self._connection, rows)
+            return _Shown({row[0]: text for row, text in zip(rows, texts, strict=True)}, shown, labels, types)
 
     @staticmethod
     def _first(candidate: int, found: Candidates, cited: Cited) -> tuple[int, int, int]:
@@ -327,7 +330,7 @@ class Search:
         steps = ranked.steps(chosen) if explain else [()] * len(chosen)
         hits: list[Hit] = []
         for candidate, row, step in zip(chosen, rows, steps, strict=True):
-            literal, start, end, text = row[8:12]
+            literal, start, end = row[8:11]
             subject = int(found.subject[candidate])
             quads = [quad for quad in cited.of(literal) if not subject or quad[0] == subject]
             subject, predicate, graph = quads[0]
@@ -341,7 +344,7 @@ class Search:
             hits.append(
                 Hit(
                     score=float(ranked.scores[candidate]),
-                    text=text.decode() if isinstance(text, bytes) else text,
+                    text=shown.texts[row[0]],
                     subject=shown.terms[subject],
                     predicate=shown.terms[predicate],
                     graph=shown.terms[graph],
@@ -366,21 +369,15 @@ class Search:
         profiles = np.array([number for number in literals if number < 0], dtype=np.int64)
         literals = literals[len(profiles) :]
         eligible = eligible or self._filters.citable()
-        found = self._connection.rows(_HITS["quads_of_literals"], (json_ids(literals),))
-        counts = [row[1].count(",") + 1 for row in found]
-        columns = [",".join(row[at] for row in found) for at in range(1, 5)]
-        table = np.stack([np.fromstring(column, dtype=np.int64, sep=",") for column in columns])
-        owner = np.repeat(np.arange(len(found)), counts)
-        order = np.lexsort((table[0], owner))
-        owner, table = owner[order], table[1:, order]
-        admitted = eligible.admits(*table)
-        owner, table = owner[admitted], table[:, admitted]
+        columns = self._connection.rows(_HITS["quads_of_literals"], (json_ids(literals),))[0]
+        table = np.stack([np.fromstring(column or "", dtype=np.int64, sep=",") for column in columns])
+        table = np.delete(table[:, np.lexsort(table[1::-1])], 1, axis=0)  # literals, subjects, predicates, graphs
+        table = table[:, eligible.admits(*table[1:])]
         subjects = term_of(profiles)
-        about = np.stack([subjects, np.full_like(subjects, PROFILE_ID), np.full_like(subjects, DEFAULT_GRAPH_ID)])
-        table = np.concatenate([about, table], axis=1)
-        owner = np.concatenate([np.arange(len(profiles)), owner + len(profiles)])
-        owners = np.concatenate([profiles, np.array([row[0] for row in found], dtype=np.int64)])
-        return Cited(owners, np.searchsorted(owner, np.arange(len(owners) + 1)), *table)
+        about = [profiles, subjects, np.full_like(subjects, PROFILE_ID), np.full_like(subjects, DEFAULT_GRAPH_ID)]
+        table = np.concatenate([np.stack(about), table], axis=1)
+        owners, starts = np.unique(table[0], return_index=True)
+        return Cited(owners, np.append(starts, table.shape[1]), *table[1:])
 
     def _facts(self, subjects: list[int]) -> tuple[dict[int, str], dict[int, list[int]]]:
         """Subject → label, and subject → types."""

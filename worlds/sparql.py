@@ -153,7 +153,7 @@ class SparqlIndex:
         revision = self._connection.value(_SQL["last_revision"])
         if revision == self._revision:
             return
-        horizon = self._connection.value(_SQL["get_meta"], ("history_from",)) or 0
+        horizon = self._connection.meta("history_from") or 0
         if revision < self._revision or self._revision + 1 < horizon:
             self.drop()  # another file has taken this one's place, or what was removed since is forgotten
             return
@@ -295,7 +295,7 @@ class SparqlIndex:
             raise
 
     def _world(self) -> str:
-        return str(self._connection.value(_SQL["get_meta"], ("created",)))
+        return str(self._connection.meta("created"))
 
     def _recorded(self, revision: int) -> str:
         return str(self._connection.row(_SQL["recorded_revision"], (revision,)))

@@ -194,7 +194,7 @@ class Likeness:
 
     `vectors` is float32 [texts, d], of which the rows not in `known`, boolean [texts], mean nothing. Cosines are
     rounded to six decimals, so that equal vectors are equally like another one. `often` says that it will be asked
-    about most of the texts.
+    about most of the texts. Where all vectors are known, no texts are needed.
     """
 
     def __init__(
