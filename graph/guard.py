@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from worlds.errors import QueryError
-from worlds.graph.tokens import Token, error_at, scan
+from worlds.graph.tokens import CLOSING, OPENING, Token, error_at, scan
 
 T = TypeVar("T")
 Functions = Mapping[Any, Callable[..., Any]]
@@ -37,8 +37,6 @@ _starting = threading.Lock()  # the stack size of new threads is one setting for
 
 # --- the text -----------------------------------------------------------------------------------------------------
 
-_OPENING = frozenset({"{", "(", "[", "{|", "<<", "<<("})
-_CLOSING = {"}": "{", ")": "(", "]": "[", "|}": "{|", ">>": "<<", ")>>": "<<("}
 _BEFORE_DATA = ("DATA", "INSERT", "DELETE", "CONSTRUCT", "VALUES")
 _ESCAPE = re.compile(
     r"""\\(?:[tbnrf"'\\]|(?:u|U0000)(?![Dd][89A-Fa-f])[0-9A-Fa-f]{4}|U00(?:0[1-9A-Fa-f]|10)[0-9A-Fa-f]{4})"""
@@ -121,15 +119,15 @@ class _Walk:
 
     def _mark(self, token: Token) -> None:
         mark = token.text
-        if mark in _OPENING:
+        if mark in OPENING:
             data = mark == "{" and self._data_follows
             self._data_follows = self._data_follows and mark != "{"
             self._data += data
             self._open.append(_Bracket(mark, self._spent, data))
             if len(self._open) > DEEPEST:
                 raise error_at(f"nested deeper than {DEEPEST}", self._text, token.start)
-        elif mark in _CLOSING:
-            for opening in (_CLOSING[mark],) if mark != ")>>" or self._is_open("<<(") else ("(", "<<"):
+        elif mark in CLOSING:
+            for opening in (CLOSING[mark],) if mark != ")>>" or self._is_open("<<(") else ("(", "<<"):
                 self._close(opening)
         elif mark == "," and self._open and self._open[-1].mark == "(":
             self._open[-1].longest = max(self._open[-1].longest, self._spent)

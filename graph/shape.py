@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, TypeAlias
 
-from worlds.graph.tokens import Token
+from worlds.graph.tokens import CLOSING, OPENING, Token
 
 Kind: TypeAlias = Literal[
     "triples", "filter", "bind", "values", "optional", "minus", "lateral", "graph", "group", "service"
@@ -18,8 +18,6 @@ Kind: TypeAlias = Literal[
 Names: TypeAlias = frozenset[str]  # of variables, without `?`, and of blank nodes, with `_:`
 
 _KEYWORDS = ("OPTIONAL", "MINUS", "LATERAL", "GRAPH", "SERVICE", "FILTER", "BIND", "VALUES")
-_OPEN = {"(", "[", "{", "<<", "<<(", "{|"}
-_CLOSE = {")", "]", "}", ">>", ")>>", "|}"}
 _NO_NAMES: Names = frozenset()
 
 
@@ -139,7 +137,7 @@ class Shape:
                 groups.append(group)
                 continue
             if token.kind == "mark":
-                depth += (token.text in _OPEN) - (token.text in _CLOSE)
+                depth += (token.text in OPENING) - (token.text in CLOSING)
             at += 1
             if depth == 0:
                 return at

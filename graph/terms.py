@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import rdflib.term
 
 Term: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
+NamedGraph: TypeAlias = ox.NamedNode | ox.BlankNode
+GraphName: TypeAlias = NamedGraph | ox.DefaultGraph
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 XSD = "http://www.w3.org/2001/XMLSchema#"

@@ -14,6 +14,9 @@ from worlds.errors import QueryError
 
 Kind: TypeAlias = Literal["iri", "name", "blank", "variable", "string", "language", "number", "word", "mark"]
 
+OPENING = frozenset({"{", "(", "[", "{|", "<<", "<<("})  # brackets
+CLOSING = {"}": "{", ")": "(", "]": "[", "|}": "{|", ">>": "<<", ")>>": "<<("}  # → what each closes
+
 _START = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f"
 _START += "\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
 _CHAR = rf"{_START}_0-9\u00b7\u0300-\u036f\u203f-\u2040"

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import contextlib
 import re
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
 import pyoxigraph as ox
 
 from worlds.errors import IntegrityError, QueryError, QueryTimeout, WorldsError
+from worlds.graph.datablocks import as_trig, read_block
 from worlds.graph.evaluation import syntax_error
 from worlds.graph.guard import DEEPEST, check, check_characters, with_room
-from worlds.graph.terms import Term, format_term
-from worlds.graph.tokens import Token, error_at, scan, tokenize
+from worlds.graph.templates import MARKER, Template, read_quads
+from worlds.graph.terms import GraphName, NamedGraph, Term, format_term
+from worlds.graph.tokens import CLOSING, OPENING, Token, error_at, scan, tokenize
 
-GraphName: TypeAlias = ox.NamedNode | ox.BlankNode | ox.DefaultGraph
-NamedGraph: TypeAlias = ox.NamedNode | ox.BlankNode
 Rows: TypeAlias = Iterable[Sequence[Term | None]]
 
 
@@ -107,8 +106,6 @@ class _Operation(NamedTuple):
 _PLACE = re.compile(r"error at (\d+):(\d+)(.*)", re.DOTALL)
 _MAY_BE_BLANK = re.compile(r"_:|[\[(~]|<<|\{\|")
 _LONG = 20_000  # characters that take longer to search than a prefix to declare
-_OPENING = frozenset({"{", "(", "[", "{|", "<<", "<<("})
-_CLOSING = {"}": "{", ")": "(", "]": "[", "|}": "{|", ">>": "<<", ")>>": "<<("}
 
 
 class _Statement(NamedTuple):
@@ -235,10 +232,10 @@ class _Request:
             if token.kind == "mark":
                 if token.text == ";" and not opened:
                     break
-                if token.text in _OPENING:
+                if token.text in OPENING:
                     opened.append((token.text, len(tokens)))
-                elif token.text in _CLOSING and any(mark == _CLOSING[token.text] for mark, _ in reversed(opened)):
-                    while (last := opened.pop())[0] != _CLOSING[token.text]:
+                elif token.text in CLOSING and any(mark == CLOSING[token.text] for mark, _ in reversed(opened)):
+                    while (last := opened.pop())[0] != CLOSING[token.text]:
                         pass  # what an expression such as ?a<<iri> seemed to open
                     closing[last[1]] = len(tokens)
             tokens.append(token)
@@ -301,7 +298,7 @@ class _Request:
         brace = next(scan(self.text, second.end), None)
         if brace is None or brace.text != "{":
             raise self.unexpected(brace)
-        end, graphs = _block(self.text, brace.start)
+        end, graphs = read_block(self.text, brace.start)
         graphs = [(opened - brace.start, closed - brace.start) for opened, closed in graphs]
         block = self.text[brace.start : end]
         rest = self.text[first.end : end]
@@ -323,7 +320,7 @@ class _Request:
         more as TriG, which keeps their forms, and believed where both agree.
         """
         scratch = self._scratch(header, piece, *place)
-        trig = _as_trig(block, graphs)
+        trig = as_trig(block, graphs)
         given: list[ox.Quad] = []
         if trig is not None:
             with contextlib.suppress(SyntaxError):  # as for a list alone: (1 2) .
@@ -331,7 +328,7 @@ class _Request:
                 given = list(dict.fromkeys(parsed))
         if len(given) >= len(scratch) and all(quad in scratch or _has_blank_node(quad) for quad in given):
             return given
-        return _parsed([f"{quad} .\n" for quad in scratch])
+        return read_quads([f"{quad} .\n" for quad in scratch])
 
     def _check_data_labels(self) -> None:
         if len(self._labelled_data) < 2:
@@ -393,7 +390,7 @@ class _Request:
         read = {word: self._template(header, tokens[first : last + 1]) for word, (first, last) in blocks.items()}
         variables = list(dict.fromkeys(name for _, names in read.values() for name in names))
         templates = {
-            word: _Template(quads, variables, self.bindings, with_graph or ox.DefaultGraph())
+            word: Template(quads, variables, self.bindings, with_graph or ox.DefaultGraph())
             for word, (quads, _) in read.items()
         }
         fresh = any(template.blank_nodes for template in templates.values())
@@ -456,9 +453,9 @@ class _Request:
         """The quads of a template, with markers for its variables, and the variables that a solution has to give."""
         variables = [token for token in tokens if token.kind == "variable"]
         start, end = tokens[0].start, tokens[-1].end
-        changes = [(token.start, token.end, f"<{_MARKER}{token.text[1:]}>") for token in variables]
+        changes = [(token.start, token.end, f"<{MARKER}{token.text[1:]}>") for token in variables]
         block = _spliced(self.text, start, end, changes)
-        _, graphs = _block(block, 0)
+        _, graphs = read_block(block, 0)
         quads = self._quads(header, f"INSERT DATA {block}", (start, end), block, graphs)
         names = dict.fromkeys(token.text[1:] for token in variables)
         return quads, [name for name in names if name not in self.bindings]
@@ -547,68 +544,6 @@ def _spliced(text: str, start: int, end: int, changes: Iterable[tuple[int, int, 
     return "".join(pieces)
 
 
-# --- blocks of data ---------------------------------------------------------------------------------------------------
-
-# What stands between the brackets of data, a thousand pieces at a time. Blocks can be long, so they are skimmed and not
-# read token by token. No group is possessive: before Python 3.11.5 such groups went wrong.
-_BETWEEN = re.compile(
-    r"""(?>(?:[^{}()\[\]"'<>\#\\]++ | \\. | <(?:[^<>"{}|^`\\\x00-\x20]++|\\[uU])*> | \#[^\r\n]*+
-       | '''[^'\\]*+(?:(?:\\.|'(?!''))[^'\\]*+)*''' | \"""[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*\"""
-       | '(?!'')[^'\\\r\n]*+(?:\\.[^'\\\r\n]*+)*' | "(?!"")[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*"
-       | <(?!<) | >(?!>)){1,1000})""",
-    re.VERBOSE | re.DOTALL,
-)
-_BRACKET = re.compile(r"<<\(?|\)?>>|\{\||\|\}|[{}()\[\]]")
-_GRAPH = re.compile(
-    r"""(?<![\w:.\-])GRAPH\s*(?:<[^<>"{}|^`\x00-\x20]*>|[^\s<>"'{}()\[\];,#]*:[^\s<>"'{}()\[\];,#]*)\s*\Z""",
-    re.IGNORECASE,
-)
-_LONGEST_NAME = 4000  # characters before a brace in which the name of its graph is looked for
-_DOT = re.compile(r"\s*\.")
-
-
-def _block(text: str, start: int) -> tuple[int, list[tuple[int, int]]]:
-    """Where the block that opens at `start` ends, and the places of the braces of graphs inside it."""
-    graphs: list[tuple[int, int]] = []
-    opened: list[int] = []
-    at = start
-    while True:
-        while between := _BETWEEN.match(text, at):
-            at = between.end()
-        bracket = _BRACKET.match(text, at)
-        if bracket is None:
-            if at < len(text):
-                raise error_at("this is no SPARQL: an unfinished string or a stray backslash", text, at)
-            raise error_at("this { is never closed", text, start)
-        at = bracket.end()
-        mark = bracket[0]
-        if mark in _OPENING:
-            opened.append(bracket.start())
-            if len(opened) > DEEPEST:
-                raise error_at(f"nested deeper than {DEEPEST}", text, bracket.start())
-        else:
-            place = opened.pop()
-            if not opened:
-                return at, graphs
-            if mark == "}" and len(opened) == 1:
-                graphs.append((place, bracket.start()))
-
-
-def _as_trig(block: str, graphs: list[tuple[int, int]]) -> str | None:
-    """The block in TriG, in which `GRAPH g {…}` stands beside the default graph's braces and not inside them."""
-    pieces: list[str] = []
-    at = 0
-    for opened, closed in graphs:
-        name = _GRAPH.search(block, max(at, opened - _LONGEST_NAME), opened)
-        if name is None:
-            return None
-        pieces += [block[at : name.start()], "} ", block[name.start() : closed], "} {"]
-        dot = _DOT.match(block, closed + 1)
-        at = closed + 1 if dot is None else dot.end()
-    pieces.append(block[at:])
-    return "".join(pieces)
-
-
 def _has_blank_node(quad: ox.Quad | ox.Triple) -> bool:
     if isinstance(quad, ox.Quad) and isinstance(quad.graph_name, ox.BlankNode):
         return True
@@ -623,109 +558,6 @@ def _data_change(quads: list[ox.Quad], insert: bool) -> Callable[[Target], None]
             target.apply(quads if insert else [], [] if insert else quads)
 
     return run
-
-
-# --- templates --------------------------------------------------------------------------------------------------------
-
-_MARKER = f"urn:worlds-variable:{uuid.uuid4().hex}:"  # no request can hold it by chance or by design
-_SUBJECTS = frozenset[type]({ox.NamedNode, ox.BlankNode})
-_PREDICATES = frozenset[type]({ox.NamedNode})
-_OBJECTS = frozenset[type]({ox.NamedNode, ox.BlankNode, ox.Literal, ox.Triple})
-
-
-class _Line(NamedTuple):
-    form: list[str]
-    columns: list[int]
-    checks: list[tuple[int, frozenset[type]]]
-
-
-class _Template:
-    """Quads whose variables a solution fills.
-
-    They are written as N-Quads and parsed: to make a quad of terms takes pyoxigraph several times as long.
-    """
-
-    def __init__(
-        self, quads: list[ox.Quad], variables: list[str], bindings: Mapping[str, Term], default_graph: GraphName
-    ) -> None:
-        self._variables = variables
-        self._bindings = bindings
-        self._default_graph = "" if isinstance(default_graph, ox.DefaultGraph) else str(default_graph)
-        self._labels: dict[str, int] = {}
-        self._lines = [line for quad in quads if (line := self._line(quad)) is not None]
-        self.blank_nodes = len(self._labels)
-
-    def _line(self, quad: ox.Quad) -> _Line | None:
-        """The line of N-Quads to fill; None where no solution can make it a quad."""
-        line = _Line([], [], [])
-        places = [(quad.subject, _SUBJECTS), (quad.predicate, _PREDICATES), (quad.object, _OBJECTS)]
-        if not all(self._write(term, kinds, line) for term, kinds in places):
-            return None
-        if isinstance(quad.graph_name, ox.DefaultGraph):
-            line.form.append(self._default_graph.replace("%", "%%"))
-        elif not self._write(quad.graph_name, _SUBJECTS, line):
-            return None
-        line.form.append(".\n")
-        return line
-
-    def _write(self, term: Term, kinds: frozenset[type], line: _Line) -> bool:
-        """Append a term to a line; whether it can stand there."""
-        name = _variable(term)
-        if name in self._variables:
-            column = self._variables.index(name)
-            line.columns.append(column)
-            line.checks.append((column, kinds))
-            line.form.append("%s")
-        elif isinstance(term, ox.BlankNode):
-            line.columns.append(len(self._variables) + self._labels.setdefault(term.value, len(self._labels)))
-            line.form.append("%s")
-        elif isinstance(term, ox.Triple):
-            line.form.append("<<(")
-            parts = [(term.subject, _SUBJECTS), (term.predicate, _PREDICATES), (term.object, _OBJECTS)]
-            legal = all(self._write(part, allowed, line) for part, allowed in parts)
-            line.form.append(")>>")
-            return legal
-        else:
-            constant = term if name is None else self._bindings[name]
-            line.form.append(_text(constant).replace("%", "%%"))
-            return type(constant) in kinds
-        return True
-
-    def filled(self, rows: Iterable[Sequence[Term | None]]) -> list[ox.Quad]:
-        """The distinct quads for these solutions; what would be no RDF, or has something unbound, is left out."""
-        new = range(self.blank_nodes)
-        lines = [(" ".join(form), tuple(columns), checks) for form, columns, checks in self._lines]
-        found: dict[str, None] = {}
-        for row in rows:
-            texts = [_text(term) if type(term) is ox.Triple else str(term) for term in row]
-            if new:
-                texts += [str(ox.BlankNode()) for _ in new]
-            for form, columns, checks in lines:
-                for column, kinds in checks:
-                    if type(row[column]) not in kinds:
-                        break
-                else:
-                    found[form % tuple([texts[column] for column in columns])] = None
-        return _parsed(found)
-
-
-def _parsed(lines: Iterable[str]) -> list[ox.Quad]:
-    """The quads of N-Quads; QueryError for what cannot be read back, such as an IRI with a space in it."""
-    try:
-        return list(ox.parse("".join(lines), format=ox.RdfFormat.N_QUADS, lenient=True))
-    except SyntaxError as error:
-        raise QueryError(f"the update makes what is no RDF: {error}") from error
-
-
-def _text(term: Term) -> str:
-    """The term in N-Quads."""
-    return f"<<( {term} )>>" if isinstance(term, ox.Triple) else str(term)
-
-
-def _variable(term: Term) -> str | None:
-    if isinstance(term, ox.NamedNode) and term.value.startswith(_MARKER):
-        return term.value.removeprefix(_MARKER)
-    return None
 
 
 # --- graph management -------------------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worlds.errors import IntegrityError, QueryError, QueryTimeout, WorldsError
-from worlds.graph.terms import Term
-from worlds.graph.updates import GraphName, NamedGraph, Rows, run_update
+from worlds.graph.terms import GraphName, NamedGraph, Term
+from worlds.graph.updates import Rows, run_update
 
 PREFIXES = {"": "urn:x:", "xsd": "http://www.w3.org/2001/XMLSchema#"}
 DEFAULT = ox.DefaultGraph()

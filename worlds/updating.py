@@ -11,7 +11,8 @@ import pyoxigraph as ox
 from worlds.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids, Interner
 from worlds.forms import canonical_quads, is_by_value
 from worlds.gate import Gate
-from worlds.graph.updates import GraphName, NamedGraph, Rows
+from worlds.graph.terms import GraphName, NamedGraph
+from worlds.graph.updates import Rows
 from worlds.ingest import Reader
 from worlds.quads import NO_QUADS, difference, marker, read_quads, unique_quads
 from worlds.sparql import SparqlIndex

@@ -31,8 +31,8 @@ from worlds.graph.formats import FORMATS, parsing, rdflib_quads
 from worlds.graph.results import Solutions, Triples
 from worlds.graph.service import NAMESPACE
 from worlds.graph.sources import sources
-from worlds.graph.terms import WELL_KNOWN_PREFIXES, is_prefix, to_object, to_oxigraph
-from worlds.graph.updates import GraphName, NamedGraph, Rows, run_update
+from worlds.graph.terms import WELL_KNOWN_PREFIXES, GraphName, NamedGraph, is_prefix, to_object, to_oxigraph
+from worlds.graph.updates import Rows, run_update
 from worlds.history import Diff, Entry, History, Past, Retention
 from worlds.hits import SearchResults
 from worlds.ingest import Reader
