@@ -12,7 +12,7 @@ import pyoxigraph as ox
 
 from worlds.errors import QueryError
 from worlds.graph.guard import DEEPEST, Functions, check, with_room
-from worlds.graph.limits import CAN_FORK, Child, Writer, deadline_of, in_time, remaining
+from worlds.graph.limits import CAN_FORK, Child, Running, Writer, deadline_of, in_time, remaining
 from worlds.graph.repairs import checked, concerned, repaired
 from worlds.graph.results import Solutions, Triples, projected_variables
 from worlds.graph.terms import format_term
@@ -92,6 +92,7 @@ def run(
     max_memory: int | None = None,
     allow_network: bool | Collection[str] = False,
     functions: Functions | None = None,
+    running: Running | None = None,
 ) -> Found:
     """What pyoxigraph answers, all of it. `default_graphs` are merged to be the default graph; `union` merges all.
 
@@ -99,7 +100,8 @@ def run(
     it then runs in a forked child, whose answer is the same (see `limits`). Where nothing can be forked, `timeout` is
     looked at between solutions only, and `max_memory`, which needs Linux, is a QueryError. More than `max_results`
     solutions or triples are a QueryError too, before more are fetched. SERVICE reaches the hosts that `allow_network`
-    names, or all. `functions` are called in this thread and process; what they raise is an unbound value.
+    names, or all. `functions` are called in this thread and process; what they raise is an unbound value. `running` can
+    interrupt the child.
 
     QueryError, with line and column where the parser tells, for what does not parse, cannot be evaluated, or is too
     deep or long (see `guard`); QueryTimeout. ValueError for what is no limit.
@@ -147,16 +149,19 @@ def run(
         out.write(_BEGUN)
         _write(ask(functions), out)
 
+    def begin() -> Child:
+        return Child(write, functions=functions, deadline=deadline, max_memory=max_memory, running=running or Running())
+
     def fork(_: Functions | None) -> Child:
         # A store on disk has threads, which hold its locks now and then: a child that was forked just then waits for
         # a lock that nobody will release. It shows at the first touch of the store.
         for _attempt in range(_FORKS):
             patience = min(_BEGINNING, (remaining(deadline) or 4 * _BEGINNING) / 4)
-            child = Child(write, functions=functions, deadline=deadline, max_memory=max_memory)
+            child = begin()
             if child.begins(patience):
                 return child
             child.__exit__()
-        return Child(write, functions=functions, deadline=deadline, max_memory=max_memory)
+        return begin()
 
     with _query_errors(query, prefixes):
         if max_memory is None and (deadline is None or not CAN_FORK):

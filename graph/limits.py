@@ -17,6 +17,7 @@ import signal
 import socket
 import struct
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -70,11 +71,37 @@ def in_time(items: Iterable[Any], deadline: float | None) -> Iterable[Any]:
     return map(timely, items)
 
 
+class Running:
+    """The children that work now, so that another thread can stop them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._children: set[Child] = set()
+
+    def interrupt(self) -> None:
+        """Stop them: what waits for one raises QueryError."""
+        with self._lock:
+            children = list(self._children)
+        for child in children:
+            child.interrupt()
+
+    def add(self, child: Child) -> None:
+        """Count a child that has begun."""
+        with self._lock:
+            self._children.add(child)
+
+    def discard(self, child: Child) -> None:
+        """Forget a child that has ended."""
+        with self._lock:
+            self._children.discard(child)
+
+
 class Child:
     """A forked process that runs `work`, which writes to a stream; what it writes is read here with `read`.
 
     A context manager: the process is gone when it ends, however it ends. `work` gets the functions to call instead
-    of `functions`, and the stream. `max_memory` is in bytes, above what the process holds now.
+    of `functions`, and the stream. `max_memory` is in bytes, above what the process holds now. `running` can interrupt
+    it.
     """
 
     def __init__(
@@ -84,9 +111,13 @@ class Child:
         functions: Functions | None,
         deadline: float | None,
         max_memory: int | None,
+        running: Running,
     ) -> None:
         self._functions = functions
         self._deadline = deadline
+        self._running = running
+        self._interrupted = False
+        self._waiting = threading.Lock()  # a number of a process that was waited for may be another's
         self._max_memory = max_memory
         room = None if max_memory is None else _held() + max_memory
         seconds = remaining(self._deadline)
@@ -107,16 +138,27 @@ class Child:
         self._status: int | None = None
         self._left = 0  # bytes of the message that is being read
         self._ended = False
+        running.add(self)
 
     def __enter__(self) -> Child:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self._running.discard(self)
         self._socket.close()
-        if self._status is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self._pid, signal.SIGKILL)
-            self._wait(0)
+        self._kill()
+        self._wait(0)
+
+    def interrupt(self) -> None:
+        """Stop it, from any thread."""
+        self._interrupted = True
+        self._kill()
+
+    def _kill(self) -> None:
+        with self._waiting:
+            if self._status is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self._pid, signal.SIGKILL)
 
     def begins(self, seconds: float) -> bool:
         """Whether the child writes something within so many seconds."""
@@ -186,17 +228,20 @@ class Child:
 
     def _wait(self, options: int) -> bool:
         """Whether the child has ended; with options 0, once it has."""
-        if self._status is None:
-            try:
-                pid, status = os.waitpid(self._pid, options)
-            except ChildProcessError:  # somebody else has waited for it
-                pid, status = self._pid, 0
-            if pid:
-                self._status = status
-        return self._status is not None
+        with self._waiting:
+            if self._status is None:
+                try:
+                    pid, status = os.waitpid(self._pid, options)
+                except ChildProcessError:  # somebody else has waited for it
+                    pid, status = self._pid, 0
+                if pid:
+                    self._status = status
+            return self._status is not None
 
     def _died(self) -> QueryError:
         self._wait(0)
+        if self._interrupted:
+            return QueryError("the query was interrupted")
         number = os.WTERMSIG(self._status) if self._status and os.WIFSIGNALED(self._status) else 0
         if number == signal.SIGXCPU:
             return _too_late()

@@ -429,6 +429,40 @@ class TestLimits:
                 gc.collect()
                 assert complaints == []
 
+    @forks
+    @pytest.mark.parametrize("verb", ["query", "update"])
+    def test_another_thread_interrupts(self, verb: str) -> None:
+        with worlds.open(embedder=None) as world:
+            world.load("\n".join(f"<urn:s{n}> <urn:p> {n} ." for n in range(200)).encode(), format="turtle")
+            revisions = len(world.history())
+            world.interrupt()  # nothing runs
+            raised: list[BaseException] = []
+
+            def work() -> None:
+                try:
+                    if verb == "query":
+                        world.query(ENDLESS, timeout=60)
+                    else:
+                        where = ENDLESS[ENDLESS.index("{") :]
+                        world.update(
+                            f"INSERT DATA {{ <urn:a> <urn:b> 1 }}; INSERT {{ ?a ?e ?i }} WHERE {where}", timeout=60
+                        )
+                except BaseException as error:
+                    raised.append(error)
+
+            began = time.monotonic()
+            thread = threading.Thread(target=work)
+            thread.start()
+            while thread.is_alive():
+                thread.join(0.2)
+                world.interrupt()
+            assert time.monotonic() - began < 20
+            assert [type(error) for error in raised] == [QueryError]
+            assert "interrupted" in str(raised[0])
+            assert len(world.history()) == revisions
+            assert len(world) == 200
+            assert world.query("ASK { ?s ?p 1 }", timeout=60) is True  # the next is not
+
     def test_what_is_no_limit(self, store: ox.Store) -> None:
         for options in (
             {"timeout": 0}, {"timeout": -1}, {"timeout": "1"}, {"timeout": True}, {"timeout": float("nan")},

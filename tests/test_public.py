@@ -83,6 +83,7 @@ VERBS = {
     "explain": ["query", "*bindings", "*union", "*timeout", "*allow_network", "*progress"],
     "export": ["target", "*format", "*graph"],
     "history": ["limit"],
+    "interrupt": [],
     "load": [
         "source",
         "*format",

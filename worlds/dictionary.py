@@ -14,11 +14,10 @@ import pyoxigraph as ox
 from numpy.typing import NDArray
 
 from worlds.errors import IntegrityError, ParseError
+from worlds.graph.terms import Term
 from worlds.sql import statements
 from worlds.sql.connection import Connection, Row
 
-Term: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
-GraphName: TypeAlias = ox.NamedNode | ox.BlankNode | ox.DefaultGraph
 Ids: TypeAlias = NDArray[np.int64]
 
 IRI, BLANK_NODE, LITERAL, TRIPLE = 1, 2, 3, 4

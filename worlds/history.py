@@ -23,7 +23,7 @@ import pyoxigraph as ox
 from numpy.typing import NDArray
 
 from worlds import maintenance
-from worlds.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, GraphName, Ids, Interner
+from worlds.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, Ids, Interner
 from worlds.errors import ConflictError, ParseError, QueryError, WorldsError
 from worlds.forms import Forms
 from worlds.graph.evaluation import evaluate
@@ -32,7 +32,7 @@ from worlds.graph.patches import Row, read_patch, write_patch
 from worlds.graph.results import Solutions, Triples
 from worlds.graph.service import mentions_search, rewrite
 from worlds.graph.sources import sources
-from worlds.graph.terms import format_term, to_object, to_rdflib
+from worlds.graph.terms import GraphName, format_term, to_object, to_rdflib
 from worlds.quads import NO_QUADS, difference, find_quads
 from worlds.sparql import quads_of
 from worlds.sql import statements

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.dictionary import GraphName, Ids, Interner
+from worlds.dictionary import Ids, Interner
+from worlds.graph.terms import GraphName
 from worlds.quads import unique_quads
 
 _SLICE = 20_000  # quads between two reports of progress

@@ -17,12 +17,12 @@ from typing import IO, Any, BinaryIO, cast
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.dictionary import BLANK_NODE, DEFAULT_GRAPH_ID, IRI, LITERAL, TRIPLE, Dictionary, GraphName, Ids
+from worlds.dictionary import BLANK_NODE, DEFAULT_GRAPH_ID, IRI, LITERAL, TRIPLE, Dictionary, Ids
 from worlds.embedding import Embeddings
 from worlds.errors import OpenError, ReadOnlyError, WorldsError
 from worlds.files import file_name
 from worlds.graph.formats import EXTENSIONS, FORMATS, find_format, serialize
-from worlds.graph.terms import RDF
+from worlds.graph.terms import RDF, GraphName
 from worlds.quads import NO_QUADS
 from worlds.sql import statements
 from worlds.sql.connection import Connection

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.dictionary import DEFAULT_GRAPH_ID, Dictionary, GraphName, Ids, Term
-from worlds.graph.terms import to_rdflib
+from worlds.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids
+from worlds.graph.terms import GraphName, Term, to_rdflib
 from worlds.quads import NO_QUADS, read_quads, unique_quads
 from worlds.sql import statements
 from worlds.sql.connection import Connection

@@ -19,7 +19,7 @@ from worlds.errors import FilterError, QueryError, QueryTimeout
 from worlds.explaining import PatternCount, QueryExplanation, pattern_queries
 from worlds.graph.evaluation import Selected, run
 from worlds.graph.given import as_given, restorable
-from worlds.graph.limits import deadline_of, remaining
+from worlds.graph.limits import Running, deadline_of, remaining
 from worlds.graph.results import Solutions, Triples, projected_variables
 from worlds.graph.service import NAMESPACE, Function, Rewritten, mentions_search, rewrite
 from worlds.graph.terms import Term
@@ -86,6 +86,11 @@ class Queries:
         self._request = request
         self._embedder = embedder
         self._surroundings = Surroundings()
+        self._running = Running()
+
+    def interrupt(self) -> None:
+        """Stop the query that runs in a process of its own."""
+        self._running.interrupt()
 
     def answer(self, asked: Asked, progress: Progress | None = None) -> Solutions | Triples | bool:
         """`Solutions` for SELECT, a bool for ASK, `Triples` for CONSTRUCT and DESCRIBE."""
@@ -196,8 +201,8 @@ class Queries:
             asked.query, prefixes=asked.prefixes, searcher=searcher, bindings=asked.bindings, deadline=deadline
         )
 
-    @staticmethod
     def _run(
+        self,
         store: ox.Store,
         query: str,
         prefixes: Mapping[str, str],
@@ -212,6 +217,7 @@ class Queries:
             functions=functions,
             timeout=remaining(deadline),
             max_results=asked.max_results,
+            running=self._running,
             **asked.dataset,
         )
 
@@ -220,7 +226,13 @@ class Queries:
 
         def solutions(pattern: str, functions: Mapping[ox.NamedNode, Function]) -> Any:
             return run(
-                store, pattern, prefixes=names, functions=functions, timeout=remaining(deadline), **asked.dataset
+                store,
+                pattern,
+                prefixes=names,
+                functions=functions,
+                timeout=remaining(deadline),
+                running=self._running,
+                **asked.dataset,
             )
 
         graphs = [None if given is None else tuple(given) for given in (asked.default_graphs, asked.named_graphs)]

@@ -652,6 +652,14 @@ class World:
         )
         return self._queries.answer(asked, None if progress is None else partial(progress, "index"))
 
+    def interrupt(self) -> None:
+        """Stop the query that another thread has running, which raises QueryError there, as sqlite3's interrupt does.
+
+        Queries with `timeout` or `max_memory`, and the patterns of updates with `timeout`, run in processes of their
+        own, which can be stopped; an update is undone by that. All else goes on, queries of the past (`at`) too.
+        """
+        self._queries.interrupt()
+
     def explain(
         self,
         query: str,

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
-from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -20,56 +16,46 @@ class Cancelled(Exception):  # noqa: N818  # it is no error
 
 
 class Call:
-    """Work that a thread does.
+    """Work that a thread does; `interrupt` stops the world's query, which is its own while it has the turn."""
 
-    A query with limits runs in a process that the thread forks; Linux tells which processes a thread has forked.
-    Elsewhere, a cancelled query ends at its time limit.
-    """
-
-    def __init__(self) -> None:
+    def __init__(self, interrupt: Callable[[], None]) -> None:
+        self._interrupt = interrupt
         self._lock = threading.Lock()
-        self._thread: int | None = None
         self._cancelled = False
+        self._has_turn = False
 
     def run(self, work: Callable[[], T]) -> T:
         """Do the work in this thread."""
-        with self._lock:
-            if self._cancelled:
-                raise Cancelled
-            self._thread = threading.get_native_id()
+        self._check()
         token = _current.set(self)
         try:
             return work()
         finally:
             _current.reset(token)
-            with self._lock:
-                self._thread = None
 
     def cancel(self) -> None:
         """Stop the work, if it is a query; work that has not begun will not."""
         with self._lock:
             self._cancelled = True
-            if self._thread is None:
-                return
-            _kill_children(Path(f"/proc/self/task/{self._thread}"))
+            if self._has_turn:
+                self._interrupt()
 
-    def check(self) -> None:
-        """Raise Cancelled if nobody waits for the call any more."""
+    def begin_turn(self) -> None:
+        """From here on, the world answers this call; Cancelled if nobody waits for it any more."""
         with self._lock:
             if self._cancelled:
                 raise Cancelled
+            self._has_turn = True
 
+    def end_turn(self) -> None:
+        """From here on, the world answers others."""
+        with self._lock:
+            self._has_turn = False
 
-def stop_all() -> None:
-    """Stop all queries, whoever waits for them: the process is about to end, and they would go on without it."""
-    for thread in Path("/proc/self/task").glob("*"):
-        _kill_children(thread)
-
-
-def _kill_children(thread: Path) -> None:
-    with contextlib.suppress(OSError, ValueError):
-        for child in (thread / "children").read_text().split():
-            os.kill(int(child), signal.SIGKILL)
+    def _check(self) -> None:
+        with self._lock:
+            if self._cancelled:
+                raise Cancelled
 
 
 class Turn:
@@ -83,10 +69,13 @@ class Turn:
         call = _current.get()
         if call is not None:
             try:
-                call.check()
+                call.begin_turn()
             except BaseException:
                 self._lock.release()
                 raise
 
     def __exit__(self, *error: object) -> None:
+        call = _current.get()
+        if call is not None:
+            call.end_turn()
         self._lock.release()

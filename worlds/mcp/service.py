@@ -75,7 +75,7 @@ class Service:
         """
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(MOST_CALLS)
-        call = Call()
+        call = Call(self.world.interrupt)
         done: list[T] = []
         try:
             with anyio.CancelScope(shield=writes):

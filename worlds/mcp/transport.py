@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NoReturn
 import anyio
 
 from worlds.errors import OpenError, WorldsError
-from worlds.mcp.calls import stop_all
 from worlds.mcp.server import WorldServer
 from worlds.mcp.service import Service
 
@@ -48,7 +47,7 @@ def _end(world: World) -> NoReturn:
 
     What was acknowledged is kept, and a write that was not is as if it had never been.
     """
-    stop_all()
+    world.interrupt()
     closing = threading.Thread(target=world.close, daemon=True)
     closing.start()
     closing.join(_GRACE)
