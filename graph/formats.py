@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
+from xml.parsers import expat
 
 import pyoxigraph as ox
 
@@ -97,7 +98,7 @@ def parsing(source: Source, *, on_bytes: Callable[[int], object] | None = None) 
     """
     format = FORMATS[source.format]
     with source.open(on_bytes) as stream:
-        guard = _Entities(source.name) if format.name == "rdfxml" else Nesting(source.name)
+        guard = _Xml(source.name) if format.name == "rdfxml" else Nesting(source.name)
         reader = _Reader(stream, source.name, guard)
         parser = ox.parse(
             reader,  # type: ignore[arg-type]  # read() is all that it needs
@@ -120,7 +121,7 @@ class _Reader:
     Only what `read` raises is translated: an OSError of the caller's loop stays the caller's.
     """
 
-    def __init__(self, stream: BinaryIO, name: str, guard: _Entities | Nesting | None = None) -> None:
+    def __init__(self, stream: BinaryIO, name: str, guard: _Xml | Nesting | None = None) -> None:
         self._read, self._name, self._guard = stream.read, name, guard
         self.taken = self.last = 0
 
@@ -162,16 +163,33 @@ _MARKS = re.compile(rb'"|<<|>>').finditer
 _DEEPEST_MARKS = 1000  # more than what a world takes, for a text may hold some of these marks
 
 
-class _Entities:
-    """Refuses XML entities that stand for long texts: ten lines of nested ones can make a terabyte."""
+class _Xml:
+    """Refuses what is not well-formed at its end, and entities that stand for long texts.
+
+    The parser does not complain of a document that breaks off between two elements. Ten lines of nested entities can
+    make a terabyte.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._text = b""  # what may hold the beginning of a declaration
         self._lengths: dict[bytes, int] = {}
+        self._expat = expat.ParserCreate()
+        self._wrong: ParseError | None = None
 
     def check(self, data: bytes) -> None:
-        """Look at the next piece of the document, before the parser does."""
+        """Look at the next piece of the document, before the parser does; an empty one is its end."""
+        self._refuse_long_entities(data)
+        if self._wrong is None:
+            try:
+                self._expat.Parse(data, not data)
+            except expat.ExpatError as error:
+                message = f"the XML is not well-formed: {expat.errors.messages[error.code]}"
+                self._wrong = ParseError(message, source=self._name, line=error.lineno, column=error.offset + 1)
+        if not data and self._wrong is not None:  # until then it is the parser's to complain, which says more
+            raise self._wrong
+
+    def _refuse_long_entities(self, data: bytes) -> None:
         self._text += data
         while (begin := self._text.find(b"<!ENTITY")) >= 0:
             found = _ENTITY.match(self._text, begin)

@@ -19,7 +19,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import pyoxigraph as ox
 
-from worlds.errors import FilterError, QueryError, WorldsError
+from worlds.errors import FilterError, QueryError, QueryTimeout, WorldsError
 from worlds.graph.evaluation import syntax_error
 from worlds.graph.guard import check, with_room
 from worlds.graph.limits import in_time
@@ -541,6 +541,8 @@ class _Rewriting:
             options = self._options(search, values)
             try:
                 rows = self.searcher.search(options, [bound] if bound else subjects, wanted)
+            except QueryTimeout:
+                raise
             except (FilterError, QueryError, TypeError, ValueError) as error:
                 raise self._blamed(search, error) from error
             except WorldsError:

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 from urllib.parse import quote
-from weakref import WeakValueDictionary
+from weakref import WeakSet, WeakValueDictionary
 
 from worlds.errors import (
     ConflictError,
@@ -120,6 +120,7 @@ class Connection:
         self.timeout = min(timeout, _LONGEST_TIMEOUT)
         self.encryption_key = encryption_key
         self.lock = threading.RLock()
+        _connections.add(self)
         self._write_lock = _write_lock(path)
         self._depth = 0  # of nested write transactions
         self._reading = False
@@ -346,6 +347,19 @@ class Connection:
                         self.run("PRAGMA wal_checkpoint(TRUNCATE)")
                 self._closed = True
                 self._driver.close()
+
+
+_connections: WeakSet[Connection] = WeakSet()
+
+
+def _unlock() -> None:
+    """In a forked process: nobody is left who would release the locks that other threads had."""
+    for connection in _connections:
+        connection.lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock)
 
 
 _BINDABLE = {int, str, bytes, float, type(None)}

@@ -164,11 +164,13 @@ SELECT coalesce(max(revision), 0) FROM revisions;
 
 -- name: state
 -- What a derived index must agree with: (revision, how often embeddings changed, how often vectors were removed,
--- how many rows this connection has written, so that an open transaction is seen too).
+-- how many rows this connection has written, so that an open transaction is seen too, and the prefixes, by which
+-- patterns are read).
 SELECT (SELECT coalesce(max(revision), 0) FROM revisions),
        (SELECT value FROM meta WHERE name = 'embedding_changes'),
        (SELECT value FROM meta WHERE name = 'vector_removals'),
-       total_changes();
+       total_changes(),
+       (SELECT group_concat(prefix || ' ' || iri) FROM prefixes);
 
 -- name: recorded_revision
 SELECT time, author, message, added, removed, first_quad FROM revisions WHERE revision = :revision;

@@ -943,3 +943,27 @@ def test_control_characters_are_shown_not_obeyed(tmp_path: Path) -> None:
         assert "evil" in shown
         assert "\x1b" not in shown
         assert "\x07" not in shown
+
+
+@pytest.mark.parametrize(
+    ("code", "arguments"),
+    [
+        (3, ("load", "nofile.ttl")),
+        (4, ("load", "bad.ttl")),
+        (3, ("add-document", "nofile.md", "--base", "urn:x/")),
+        (3, ("update", "DELETE WHERE { <urn:a> ?p ?o }")),
+        (4, ("init", "bad.ttl")),
+    ],
+)
+def test_an_error_leaves_no_empty_world(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bad.ttl").write_text("<urn:a")
+    verb, *rest = arguments
+    fails(code, verb, "new.db", *rest)
+    assert [file.name for file in tmp_path.iterdir()] == ["bad.ttl"]
+    with worlds.open("old.db", create=True, embedder=None):
+        pass
+    fails(4, "load", "old.db", "bad.ttl")
+    assert Path("old.db").exists()

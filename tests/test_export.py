@@ -97,7 +97,7 @@ def test_every_format_brings_every_quad_back(world: World, tmp_path: Path, forma
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_one_graph_is_exported_as_triples(world: World, format: str) -> None:
+def test_one_graph_is_exported_as_triples(world: World, tmp_path: Path, format: str) -> None:
     world.load(source("nq", graphs=True), format="trig")
     for graph in (EX + "h", "ex:h"):
         out = io.BytesIO()
@@ -106,7 +106,13 @@ def test_one_graph_is_exported_as_triples(world: World, format: str) -> None:
         triples = set(ox.parse(out.getvalue(), FORMATS[format].rdf))
         assert {quad.graph_name for quad in triples} == {ox.DefaultGraph()}
         assert {str(quad.object) for quad in triples} >= {'"only here"', '"again"'}
-    assert world.export(io.BytesIO(), format=format, graph="http://example.org/none") == 0
+    kept = tmp_path / "kept"
+    kept.write_text("as it was")
+    world.update(f"DROP GRAPH <{EX}h>")
+    for graph in ("http://example.org/none", EX + "h"):
+        with pytest.raises(ValueError, match="there is no graph"):
+            world.export(kept, format=format, graph=graph)
+    assert kept.read_text() == "as it was"
 
 
 def test_the_default_graph_alone(world: World) -> None:

@@ -259,6 +259,45 @@ def test_a_world_does_not_survive_a_fork(path: Path) -> None:
     assert files_of(path) == {"world.db"}
 
 
+FORK_MEANWHILE = """
+import os, sys, threading
+import worlds
+world = worlds.open(sys.argv[1], embedder=None)
+inside, leave = threading.Event(), threading.Event()
+def work():
+    with world.transaction():
+        inside.set()
+        leave.wait()
+thread = threading.Thread(target=work)
+thread.start()
+inside.wait()
+child = os.fork()
+if child == 0:
+    for verb in (world.stats, lambda: world.query("ASK {}"), lambda: world.search("x"), lambda: len(world)):
+        try:
+            verb()
+        except worlds.OpenError as error:
+            assert "another process" in str(error)
+        else:
+            os._exit(1)
+    world.close()
+    os._exit(0)
+status = os.waitpid(child, 0)[1]
+leave.set()
+thread.join()
+assert status == 0
+world.close()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_while_another_thread_writes_hangs_nobody(path: Path) -> None:
+    made(path, 3)
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore::DeprecationWarning"}
+    subprocess.run([sys.executable, "-c", FORK_MEANWHILE, str(path)], cwd=ROOT, env=environment, check=True, timeout=60)
+    assert files_of(path) == {"world.db"}
+
+
 # --- transactions -----------------------------------------------------------------------------------------------------
 
 

@@ -152,7 +152,11 @@ RDF_XML = '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmln
         ("x.rdf", RDF_XML + "<ex:A>\n<ex:p>é</ex:q></ex:A></rdf:RDF>", 3, 14, "ex:q"),
         ("x.rdf", RDF_XML + "<ex:A>\nétext<ex:p/></ex:A></rdf:RDF>", 3, 6, ""),
         ("x.rdf", RDF_XML + "<ex:A>\n  <no:p/></ex:A></rdf:RDF>", 3, 9, "no:"),
-        ("x.rdf", RDF_XML + "<ex:A", 2, 5, "not closed"),
+        ("x.rdf", RDF_XML + "<ex:A", 2, 1, "unclosed token"),
+        ("x.rdf", RDF_XML + "<ex:A rdf:about='urn:a'/>\n", 3, 1, "no element found"),
+        ("x.rdf", RDF_XML + "<ex:A rdf:about='urn:a'/>\n</rdf:RDF>\n<rdf:RDF xmlns:rdf='urn:x'/>", 4, 1, "junk after"),
+        ("x.rdf", RDF_XML + "<ex:A>\n" * 300, 302, 1, "no element found"),
+        ("x.rdf", "", 1, 1, "no element found"),
     ],
 )
 def test_an_error_has_its_place(

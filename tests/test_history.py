@@ -296,7 +296,8 @@ def test_the_past_is_asked_and_exported(birds: World, tmp_path: Path) -> None:
     assert "ex:count" in target.read_text()
     assert "ex:count 01 " in target.read_text()
     assert past.export(io.BytesIO(), format="nt", graph="default") == 2
-    assert past.export(io.BytesIO(), format="nt", graph="ex:g") == 0
+    with pytest.raises(ValueError, match="there is no graph"):
+        past.export(io.BytesIO(), format="nt", graph="ex:g")
     assert not hasattr(past, "add")
     later = birds.at(3)
     assert later.export(io.BytesIO(), format="nt", graph="ex:g") == 1

@@ -284,6 +284,22 @@ def test_diversity(store: WorldsVectorStore) -> None:
     assert [document.id for document in by_vector] == apart
 
 
+def test_copies_of_one_text_come_after_what_differs(store: WorldsVectorStore) -> None:
+    texts = ["The cat sat on the mat."] * 3 + ["A dog is in the garden.", "A cat and a mouse."]
+    store.add_texts(texts, ids=["copy1", "copy2", "copy3", "dog", "mouse"])
+    found = [one.id for one in store.max_marginal_relevance_search("a cat on the mat", k=3, fetch_k=5)]
+    assert found[0] is not None
+    assert found[0].startswith("copy")
+    assert set(found[1:]) == {"dog", "mouse"}
+    every = [one.id for one in store.max_marginal_relevance_search("a cat on the mat", k=5, fetch_k=5)]
+    assert sorted(map(str, every)) == ["copy1", "copy2", "copy3", "dog", "mouse"]
+
+
+def test_a_field_that_the_retriever_does_not_have() -> None:
+    with worlds.open(embedder=None) as world, pytest.raises(ValueError, match="limit"):
+        WorldsRetriever(world=world, limit=2)  # type: ignore[call-arg]
+
+
 FILTERS: list[tuple[dict[str, Any], str]] = [
     ({}, "abcd"),
     ({"year": 2020}, "ab"),

@@ -44,6 +44,16 @@ def space() -> Iterator[worlds.World]:
 # --- the retriever ----------------------------------------------------------------------------------------------------
 
 
+def test_scores_by_meaning_alone_are_cosines(space: worlds.World) -> None:
+    nodes = WorldsRetriever(space, limit=3, mode="vector").retrieve("aerogel comet")
+    hits = space.search("aerogel comet", limit=3, mode="vector", explain=True)
+    assert [node.score for node in nodes] == [hit.explain["vector"].value for hit in hits if hit.explain]
+    assert all("explain" not in node.metadata for node in nodes)
+    staged = WorldsRetriever(space, limit=3, mode="vector", boost="2 ?subject a s:Probe").retrieve("aerogel comet")
+    boosted = space.search("aerogel comet", limit=3, mode="vector", boost="2 ?subject a s:Probe")
+    assert [node.score for node in staged] == [hit.score for hit in boosted]
+
+
 def test_a_node_cites_its_quads(space: worlds.World) -> None:
     options: dict[str, Any] = {"languages": "en", "predicates": "s:description", "explain": True}
     first, second = WorldsRetriever(space, limit=2, **options).retrieve("aerogel")

@@ -169,7 +169,8 @@ def test_search_finds_what_the_verb_finds(space: worlds.World, reading: Connect,
         assert [one["score"] for one in found["citations"]] == [round(hit.score, 4) for hit in hits]
         assert [one["text"] for one in found["citations"]] == [hit.snippet for hit in hits]
         assert found["cut"] == 0
-        assert found["cursor"] == hits.cursor
+        assert found["cursor"] == (hits.cursor and f"5.{hits.cursor}")
+        assert all(one["similarity"] is None for one in found["citations"]), "there are no vectors"
 
     ask(reading, scenario)
 
@@ -183,10 +184,91 @@ def test_search_by_meaning() -> None:
             hits = world.search("water on Mars", mode="vector", min_similarity=0.3, limit=3)
             assert [one["text"] for one in found["citations"]] == [hit.snippet for hit in hits]
             assert found["notes"] == []
+            told = world.search("water on Mars", mode="vector", min_similarity=0.3, limit=3, explain=True)
+            cosines = [round((hit.explain or {})["vector"].value, 4) for hit in told]
+            assert [one["similarity"] for one in found["citations"]] == cosines
             near = await agent.data("similar", iri="ex:Curiosity", types="s:Rover", limit=2)
             assert [one["types"] for one in near["citations"]] == [["s:Rover"], ["s:Rover"]]
 
         ask(inside(world), scenario)
+
+
+def test_a_query_without_its_words_is_told() -> None:
+    with worlds.open(embedder=HashingEmbedder()) as world:
+        world.load("examples/space.ttl")
+
+        async def scenario(agent: Agent) -> None:
+            found = await agent.data("search", query="qqqq zzzz", limit=3)
+            best = max(one["similarity"] for one in found["citations"])
+            assert found["notes"] == [
+                "None of these texts has a word of the query: they are only the nearest by meaning, and may have "
+                f"nothing to do with it. The highest cosine is {best:.2f}; `min_similarity` sets the least."
+            ]
+            assert found["notes"][0] in await agent.text("search", query="qqqq zzzz", limit=3)
+            for options in ({"query": "water zzzz"}, {"query": "qqqq zzzz", "mode": "vector"}):
+                assert (await agent.data("search", limit=3, **options))["notes"] == []
+
+        ask(inside(world), scenario)
+
+
+@pytest.mark.parametrize(("tool", "asked"), [("search", {"query": "water"}), ("similar", {"iri": "ex:Curiosity"})])
+def test_numbers_go_on_from_page_to_page(reading: Connect, tool: str, asked: dict[str, Any]) -> None:
+    async def scenario(agent: Agent) -> None:
+        numbers: list[int] = []
+        cursor = None
+        for limit in (2, 3, 1):
+            found = await agent.data(tool, **asked, limit=limit, cursor=cursor)
+            numbers += [one["n"] for one in found["citations"]]
+            cursor = found["cursor"]
+        assert numbers == [1, 2, 3, 4, 5, 6]
+        assert "[7] " in await agent.text(tool, **asked, limit=1, cursor=cursor)
+        assert cursor is not None
+        for wrong in (cursor.partition(".")[2], "2.", "2.nonsense", f"-{cursor}", f"two{cursor[1:]}"):
+            assert "cursor is not one that a search gave" in await agent.error(tool, **asked, limit=1, cursor=wrong)
+
+    ask(reading, scenario)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"types": ["s:Rover", "s:Landr"]}, "s:Landr is no class with instances of this world. Did you mean s:Lander?"),
+        ({"predicates": ["s:description", "s:descripton"]}, "s:descripton is no predicate of this world. Did you mean "
+         "s:description?"),
+        ({"where": "?subject a ?t OPTIONAL { ?subject s:massKgg ?m }"},
+         "s:massKgg does not occur in this world: did you mean s:massKg?"),
+        ({"exclude": {"types": "s:Landr"}}, "exclude: s:Landr is no class with instances of this world. Did you mean "
+         "s:Lander?"),
+        ({"boost": {"predicate": "s:massKgg", "weight": 1}}, "boost: s:massKgg is no predicate of this world. Did you "
+         "mean s:massKg?"),
+        ({"boost": [{"where": "?subject a s:Rovr", "factor": 2}]},
+         "boost: s:Rovr does not occur in this world: did you mean s:Rover?"),
+        ({"decay": {"predicate": "s:launchd", "half_life": 9}},
+         "decay: s:launchd is no predicate of this world. Did you mean s:launched or s:launchSite?"),
+        ({"decay": {"predicate": "s:launched", "half_life": 9, "evergreen_types": ["s:Landr"]}},
+         "decay: s:Landr is no class with instances of this world. Did you mean s:Lander?"),
+    ],
+)  # fmt: skip
+def test_a_name_that_is_unknown_is_told_beside_results(reading: Connect, options: dict[str, Any], told: str) -> None:
+    async def scenario(agent: Agent) -> None:
+        found = await agent.data("search", query="water", **options)
+        assert found["citations"]
+        assert found["notes"][:-1] == [told], "the last one says that only words were searched"
+
+    ask(reading, scenario)
+
+
+def test_names_that_are_known_since_are_not_told(world: worlds.World) -> None:
+    world.bind("ex", "http://e/")
+    world.add([("ex:a", "rdfs:label", '"water"'), ("ex:a", "rdf:type", "ex:Lake")])
+
+    async def scenario(agent: Agent) -> None:
+        asked = {"query": "water", "types": ["ex:Lake", "ex:Lak"]}
+        assert len((await agent.data("search", **asked))["notes"]) == 1
+        world.add([("ex:a", "rdf:type", "ex:Lak")])
+        assert (await agent.data("search", **asked))["notes"] == []
+
+    ask(inside(world), scenario)
 
 
 def test_full_text_gives_the_passage(space: worlds.World, reading: Connect) -> None:
@@ -303,7 +385,7 @@ def test_describe(reading: Connect) -> None:
 
 
 def test_sparql(reading: Connect) -> None:
-    query = 'SELECT ?r ?m { ?r a s:Rover ; rdfs:label ?l . FILTER(?l = "Perseverance"@en) OPTIONAL { ?r s:nope ?m } }'
+    query = 'SELECT ?r ?m { ?r a s:Rover ; rdfs:label ?l . FILTER(?l = "Perseverance"@en) OPTIONAL { ?r s:born ?m } }'
 
     async def scenario(agent: Agent) -> None:
         assert await agent.text("sparql", query=query) == "?r\t?m\nex:Perseverance\t"
@@ -394,8 +476,12 @@ def test_writes(world: worlds.World) -> None:
         (row,) = (await agent.data("sparql", query="SELECT * { ex:a ex:size ?s ; ex:weight ?w }"))["rows"]
         assert row == ["3", '"1.5"^^xsd:double']
         assert "[1] ex:a A" in await agent.text("search", query="A", mode="text", languages="en")
+        done = await agent.data("update", update="DELETE { ?s ex:sise ?o } WHERE { ?s ex:sise ?o }")
+        told = ["ex:sise does not occur in this world: did you mean ex:size?"]
+        assert (done["revision"], done["notes"]) == (None, told)
         done = await agent.data("update", update="DELETE { ?s ex:size ?o } WHERE { ?s ex:size ?o }", message="gone")
         assert (done["revision"], done["removed"]) == (2, 1)
+        assert "revision" in await agent.error("undo", revision=True)  # which is 1 to Python
         done = await agent.data("undo", revision=2)
         assert (done["revision"], done["added"]) == (3, 1)
         entries = [(one.author, one.message) for one in world.history()]
@@ -486,7 +572,11 @@ def test_writes_are_refused_by_default(world: worlds.World) -> None:
         ("search", {"query": "x", "limit": 0}, "limit: Input should be greater than or equal to 1."),
         ("search", {"query": "x", "mode": "fast"}, "mode: Input should be 'hybrid', 'vector' or 'text'."),
         ("search", {"query": 5}, "query: Input should be a valid string."),
-        ("search", {"query": "x", "exclude": {"type": "s:Lander"}}, "exclude: Extra inputs are not permitted."),
+        ("search", {"query": "x", "exclude": {"type": "s:Lander"}},
+         "exclude: there is no 'type' in it. It takes: subjects, predicates, types, graphs, languages, where."),
+        ("search", {"query": "x", "boost": ["2 s:massKg"]}, "boost: Input should be a valid dictionary. It takes: "
+         "Multiply scores: {'where': pattern over ?subject, 'factor': 2} or "),
+        ("search", {"query": "x", "decay": "s:launched"}, "decay: Input should be a valid dictionary. It takes: "),
         ("sparql", {"query": "ASK {}", "timeout": 1000}, "timeout: Input should be less than or equal to 120."),
         ("serch", {"query": "x"}, "there is no tool 'serch'. Did you mean search?"),
     ],
@@ -510,6 +600,44 @@ def test_an_error_says_what_to_do(reading: Connect, tool: str, arguments: dict[s
         ("sparql", {"query": "SELECT * { ?s a s:Rover . ?s s:born ?d }"},
          ["Each pattern alone matches, but they do not join, or a FILTER leaves nothing: { ?s a s:Rover . } 11; "
           "{ ?s s:born ?d . } 57"]),
+        ("sparql", {"query": "SELECT (COUNT(*) AS ?n) { ?x a s:Rovr }"},
+         ["s:Rovr does not occur in this world: did you mean s:Rover?",
+          "Line 1: { ?x a s:Rovr . } matches nothing."]),
+        ("sparql", {"query": "SELECT (AVG(?m) AS ?n) (MAX(?m) AS ?o) { ?x a s:Rover ; s:massKgg ?m }"},
+         ["s:massKgg does not occur in this world: did you mean s:massKg?",
+          "Line 1: { ?x s:massKgg ?m . } matches nothing."]),
+        ("sparql", {"query": "SELECT * { ?x a s:Rover OPTIONAL { ?x s:massKgg ?m } }"},
+         ["s:massKgg does not occur in this world: did you mean s:massKg?"]),
+        ("sparql", {"query": "SELECT ?x (COUNT(?m) AS ?n) { ?x a s:Rover OPTIONAL { ?x s:massKgg ?m } } GROUP BY ?x"},
+         ["s:massKgg does not occur in this world: did you mean s:massKg?"]),
+        ("sparql", {"query": 'SELECT * { ?x rdfs:label "Mars" }'},
+         ['Line 1: { ?x rdfs:label "Mars" . } matches nothing.',
+          '"Mars" is written "Mars"@de or "Mars"@en there.']),
+        ("sparql", {"query": "PREFIX x: <https://worlds.example/space/schema#>\nSELECT * {?x x:launched '1997-10-15'}"},
+         ["Line 2: { ?x x:launched '1997-10-15' . } matches nothing.",
+          "'1997-10-15' is written \"1997-10-15\"^^xsd:date there."]),
+        ("sparql", {"query": "SELECT * { ?x s:massKg 899.0 }"},
+         ["Line 1: { ?x s:massKg 899.0 . } matches nothing.", "899.0 is written 899 there."]),
+        ("sparql", {"query": 'SELECT * { ?x s:born ?d FILTER(?d = "1930-08-05") }'},
+         ['The FILTER leaves nothing of { ?x s:born ?d . } 57: literals compare with their language or datatype, "a" '
+          'is not "a"@en.']),
+        ("sparql", {"query": 'SELECT (COUNT(*) AS ?n) { ?x a s:Rover ; s:born ?d FILTER(?d > 5) }'},
+         ["Each pattern alone matches, but they do not join, or a FILTER leaves nothing: { ?x a s:Rover . } 11; "
+          "{ ?x s:born ?d . } 57",
+          'In a FILTER, literals compare with their language or datatype, "a" is not "a"@en.']),
+        ("sparql", {"query": "SELECT * { ?x <http://e/\\u0041> ?y }"},
+         ["Line 1: { ?x <http://e/\\u0041> ?y . } matches nothing."]),
+        ("sparql", {"query": "SELECT * { GRAPH ?g { ?x a s:Rover } }"},
+         ["All 4,546 quads are in the default graph, which GRAPH does not read: leave GRAPH out."]),
+        ("sparql", {"query": "SELECT * { ?x a s:Mission }"},
+         ["Line 1: { ?x a s:Mission . } matches nothing.",
+          "s:Mission has no instances of its own, but its subclasses have (s:Orbiter, s:CrewedMission, s:Lander, …): "
+          "`search` takes subclasses=true, SPARQL is ?x a/rdfs:subClassOf* s:Mission."]),
+        ("search", {"query": "water", "types": "s:Mission"},
+         ["s:Mission has no instances of its own, but its subclasses have (s:Orbiter, s:CrewedMission, s:Lander, …): "
+          "`search` takes subclasses=true, SPARQL is ?x a/rdfs:subClassOf* s:Mission."]),
+        ("search", {"query": "qqqq", "types": "s:Mission", "subclasses": True},
+         ["Nothing matches these words: use others, fewer, or prefix*; `schema` shows what there is."]),
         ("sparql", {"query": "ASK { ?s a s:Landr }"},
          ["s:Landr does not occur in this world: did you mean s:Lander or s:landed?"]),
         ("search", {"query": "water", "types": ["s:Landr"]},
@@ -535,6 +663,24 @@ def test_an_empty_answer_says_why(reading: Connect, tool: str, arguments: dict[s
         assert notes[: len(told)] == told
         text = (await agent.text(tool, **arguments)).replace("} many", "} 57")
         assert all(line in text for line in told)
+
+    ask(reading, scenario)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT (0 AS ?n) {}",
+        "SELECT * {}",
+        "SELECT (COUNT(*) AS ?n) { ex:Mars a ?t }",
+        "SELECT (SUM(0) AS ?n) { ?x a s:Rover ; rdfs:label ?l FILTER(?l != 'x') }",
+        "SELECT ?n { ?x a s:Rover ; rdfs:label ?l FILTER(?l != 'x') BIND(0 AS ?n) } LIMIT 1",
+        "SELECT ?x { ?x a s:Rover FILTER(?x != ex:Mars) } ORDER BY ?x LIMIT 10 OFFSET 20",
+    ],
+)
+def test_what_is_no_mistake_is_not_explained(reading: Connect, query: str) -> None:
+    async def scenario(agent: Agent) -> None:
+        assert (await agent.data("sparql", query=query))["notes"] == []
 
     ask(reading, scenario)
 
@@ -630,6 +776,22 @@ def test_a_cancelled_query_does_not_hold_up_others(reading: Connect) -> None:
         with anyio.fail_after(10):
             assert "true" in await agent.text("sparql", query="ASK {}")
             assert "[1]" in await agent.text("search", query="water", limit=1)
+
+    ask(reading, scenario)
+
+
+@pytest.mark.parametrize("option", ["where", "boost"])
+def test_a_cancelled_search_does_not_hold_up_others(reading: Connect, option: str) -> None:
+    pattern = "?subject ?p ?o . ?a ?b ?c . ?d ?e ?f . ?g ?h ?i FILTER(CONCAT(STR(?a), STR(?d), STR(?g)) = 'zzz')"
+    arguments: dict[str, Any] = {option: pattern if option == "where" else {"where": pattern, "factor": 2}}
+
+    async def scenario(agent: Agent) -> None:
+        with anyio.move_on_after(1.5) as scope:
+            await agent.call("search", query="water", **arguments)
+        assert scope.cancelled_caught
+        with anyio.fail_after(10):
+            assert "true" in await agent.text("sparql", query="ASK {}")
+            assert "[1]" in await agent.text("search", query="water", limit=1, where="?subject a ?type")
 
     ask(reading, scenario)
 

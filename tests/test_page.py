@@ -34,6 +34,7 @@ EX = "https://worlds.example/space/"
 SCHEMA = f"{EX}schema#"
 WIDE = {"width": 1280, "height": 900}
 SMALL = {"width": 360, "height": 740}
+SMALLEST = {"width": 320, "height": 640}
 EDITORS = ["plain", "yasqe"]
 # A page that loaded an image or ran a handler out of this data would say so.
 HOSTILE = f"""
@@ -205,6 +206,19 @@ def test_facets_filter_and_the_address_keeps_it(tab: Tab) -> None:
     expect(facets.get_by_role("checkbox", name="English")).to_be_checked()
     facets.get_by_role("button", name="Remove all filters").click()
     expect(facets.get_by_role("checkbox", name="English")).not_to_be_checked()
+
+
+def test_the_facets_say_what_they_count(tab: Tab) -> None:
+    page = tab.open(q="moon rover")
+    said = page.get_by_role("complementary", name="Filters").locator(".unit")
+    best = "Counts are of passages, among the best 100 that the other filters leave."
+    expect(said).to_have_text(best)
+    # The counts of a facet that filters are of more than what is listed, and may be cut where the list is not.
+    tab.open(q="moon rover", languages="en", types=f"{SCHEMA}Rover", limit="50")
+    expect(page.locator(".status")).to_have_text(re.compile(r"^\d+ results in "))
+    expect(said).to_have_text(best)
+    tab.open(q="Sojourner", mode="text")
+    expect(said).to_have_text("Counts are of the passages that the other filters leave.")
 
 
 def test_a_score_is_explained_when_asked(tab: Tab) -> None:
@@ -443,6 +457,25 @@ def test_prefixes_are_inserted(editor: tuple[Tab, Callable[[str], None]]) -> Non
     assert [line.split(":")[0] for line in lines] == ["PREFIX rdfs", "PREFIX s", "PREFIX w"]
 
 
+def test_the_editor_knows_the_prefixes_of_the_world(tab: Tab) -> None:
+    if assets.EDITOR not in assets.assets():
+        pytest.skip("YASGUI's editor is not here: python -m worlds.server.bundle fetches it")
+    page = tab.open(query="")
+    page.locator(".CodeMirror").wait_for()
+    icons = page.locator(".parseErrorIcon")
+    expect(icons).to_have_count(0)
+    for query, wrong in {
+        "SELECT ?x { ?x a s:Rover }": 0,
+        'SELECT ?x {\n  SERVICE w:search { ?hit w:query "moon" ; w:subject ?x }\n}': 0,
+        "SELECT ?x {\n  ?x a nobody:Rover\n}": 1,
+        "PREFIX nobody: <urn:nobody:>\nSELECT ?x { ?x a nobody:Rover , s:Rover }": 0,
+        "SELECT ?x { ?x a s:Rover": 0,  # not yet whole
+        "SELECT ?x { ?x a }": 1,
+    }.items():
+        page.evaluate("query => document.querySelector('.CodeMirror').CodeMirror.setValue(query)", query)
+        assert icons.count() == wrong, query
+
+
 def test_the_plain_editor_stands_in_when_the_other_does_not_come(tab: Tab) -> None:
     tab.expected.append("net::ERR_FAILED")
     tab.page.route("**/page/vendor/*", lambda route: route.abort())
@@ -514,6 +547,19 @@ def test_triples_are_a_graph(tab: Tab) -> None:
     expect(page.locator("table.rows tbody tr")).to_have_count(11)
     assert "as=graph" not in page.url
     page.go_back()
+
+
+@pytest.mark.parametrize("viewport", [WIDE, SMALL], ids=["wide", "small"])
+def test_a_long_name_leaves_room_for_the_other_columns(new_tab: Callable[..., Tab], viewport: dict[str, int]) -> None:
+    long = f"urn:long:{'x' * 600}"
+    page = new_tab(viewport=viewport).open(
+        query=f"SELECT ?a ?b ?c {{ VALUES (?a ?b ?c) {{ (<{long}> 'one' 'two') }} }}"
+    )
+    link = page.locator("table.rows tbody a")
+    expect(link).to_have_attribute("title", long)
+    scroll = page.locator(".scroll")
+    assert scroll.evaluate("node => node.scrollWidth <= node.clientWidth")
+    assert link.evaluate("node => node.closest('tr').offsetHeight") < 300
 
 
 def test_numbers_are_a_chart(tab: Tab) -> None:
@@ -693,7 +739,7 @@ READY = {"start": ".figures", "search": ".how", "nothing": ".empty", "entity": "
 CHECKS = (ROOT / "tests" / "page_checks.js").read_text("utf-8")
 
 
-@pytest.mark.parametrize("viewport", [WIDE, SMALL], ids=["wide", "small"])
+@pytest.mark.parametrize("viewport", [WIDE, SMALL, SMALLEST], ids=["wide", "small", "smallest"])
 def test_every_view_fits_and_can_be_read(new_tab: Callable[..., Tab], viewport: dict[str, int]) -> None:
     tab = new_tab(viewport=viewport)
     for view, state in VIEWS.items():

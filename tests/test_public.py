@@ -167,7 +167,7 @@ VERBS = {
     "quads": ["subject", "predicate", "object", "graph"],
     "to_rdflib": [],
 }
-PROPERTIES = {"path", "policy", "prefixes", "retention"}
+PROPERTIES = {"path", "pattern_timeout", "policy", "prefixes", "retention"}
 ATTRIBUTES = {"embedder"}
 
 HEAVY = {

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyoxigraph as ox
 import pytest
 from typer.testing import CliRunner
 
@@ -14,7 +15,7 @@ import worlds
 from tests.embedder import HashingEmbedder
 from worlds import World
 from worlds.cli import app
-from worlds.resolving import FEATURES, WEIGHTS, confidence, likeness, normal
+from worlds.resolving import FEATURES, WEIGHTS, confidence, likeness, normal, readings
 
 EX = "http://example.org/"
 
@@ -99,6 +100,69 @@ def test_many_names_are_resolved_in_their_order(world: World) -> None:
     assert json.loads(json.dumps([one.to_dict() for one in found]))[0]["candidates"][0]["kind"] == "exact"
 
 
+@pytest.mark.parametrize("bearers", [2, 3, 12])
+def test_a_misspelt_name_of_several_is_ambiguous(world: World, bearers: int) -> None:
+    world.add([(f"{EX}springfield{number}", "rdfs:label", '"Springfield"') for number in range(bearers)])
+    found = world.resolve("Sprngfield")
+    assert found.outcome == "ambiguous"
+    assert {one.matched for one in found.candidates[:bearers]} == {"Springfield"}
+    assert world.resolve("Ouagadougou").outcome == "no match"
+
+
+def test_all_candidates_have_their_types(world: World) -> None:
+    world.add([(f"{EX}lyon{number}", "rdfs:label", '"Lyon"') for number in (2, 3, 4)])
+    world.add([(EX + "lyon2", "rdf:type", EX + "Person")])
+    world.add([(EX + "lyon3", "rdf:type", EX + kind, graph) for kind in ("City", "Club") for graph in (None, EX + "g")])
+    found = world.resolve("lyon").candidates
+    types = {str(one.iri): sorted(str(kind).removeprefix(EX) for kind in one.types) for one in found}
+    wanted = {"lyon": ["City"], "lyon2": ["Person"], "lyon3": ["City", "Club"], "lyon4": []}
+    assert {name: types[EX + name] for name in wanted} == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "iri", "kind"),
+    [
+        ("the ISS", "iss", "exact"),
+        ("  An  iss", "iss", "exact"),
+        ("the who", "the_who", "exact"),
+        ("Who", "who", "exact"),
+        ("a Who", "who", "exact"),
+        ("the hobit", "hobbit", "fuzzy"),
+        ("the Marsielle", "marseille", "fuzzy"),
+    ],
+)
+def test_a_leading_article_matters_only_where_it_stands(world: World, name: str, iri: str, kind: str) -> None:
+    labels = {"iss": "ISS", "the_who": "The Who", "who": "Who", "hobbit": "The Hobbit"}
+    world.add([(EX + entity, "rdfs:label", f'"{label}"') for entity, label in labels.items()])
+    found = world.resolve(name)
+    assert found.best is not None
+    assert (str(found.best.iri), found.best.kind) == (EX + iri, kind)
+
+
+def test_what_only_begins_as_an_article_is_none() -> None:
+    assert [readings(name) for name in ("The Who", "A. Smith", "Theodor", "the", "a b")] == [
+        ["the who", "who"],
+        ["a smith"],
+        ["theodor"],
+        ["the"],
+        ["a b", "b"],
+    ]
+
+
+def test_with_an_embedder_all_candidates_have_cosines() -> None:
+    embedder = HashingEmbedder()
+    with worlds.open(embedder=embedder) as world:
+        names = ["star formation", *(f"formaton {number}" for number in range(80))]
+        world.add([(f"{EX}{number}", "rdfs:label", f'"{name}"') for number, name in enumerate(names)])
+        world.add([(ox.BlankNode(), "rdfs:label", '"star formation cloud"')])
+        found = world.resolve("star formaton", limit=100)
+        assert found.best is not None
+        assert str(found.best.iri) == EX + "0"
+        asked = embedder.embed_query("star formaton")
+        cosines = [float(embedder.embed_query(one.matched) @ asked) for one in found.candidates]
+        assert [one.similarity for one in found.candidates] == pytest.approx(cosines, abs=1e-5)
+
+
 def test_labels_are_those_of_the_policy(world: World) -> None:
     world.add([(EX + "berlin", EX + "called", '"Berlin"')])
     assert world.resolve("Berlin").outcome == "no match"
@@ -119,6 +183,14 @@ def test_labels_are_those_of_the_policy(world: World) -> None:
 def test_wrong_arguments(world: World, arguments: dict[str, Any], kind: type[Exception]) -> None:
     with pytest.raises(kind):
         world.resolve(**arguments)
+
+
+@pytest.mark.parametrize(
+    "names", ["Stars", [("a", "b", "c")], [None], ["Lyon", ("Paris",)], [3], [("a", 3)], 3], ids=str
+)
+def test_wrong_names(world: World, names: Any) -> None:
+    with pytest.raises(TypeError, match="not"):
+        world.resolve_all(names)
 
 
 def test_how_names_are_compared() -> None:
@@ -202,6 +274,17 @@ def test_the_commands(path: str, arguments: list[str], code: int, expected: list
     document = CliRunner().invoke(app, [verb, path, *rest, "--json"])
     assert document.exit_code == code
     assert json.loads(document.stdout)
+
+
+def test_names_come_from_standard_input(path: str) -> None:
+    resolve = ["resolve", path, "-", "--embedder", "none", "--json"]
+    told = CliRunner().invoke(app, resolve, input="\ufefflyon\n\n  Paris Hilton \r\n\t\nmarseille")
+    assert told.exit_code == 0, told.output
+    assert [one["name"] for one in json.loads(told.stdout)] == ["lyon", "Paris Hilton", "marseille"]
+    both = CliRunner().invoke(app, [*resolve, "Nowhere"], input="lyon\n")
+    assert both.exit_code == 1
+    assert [one["name"] for one in json.loads(both.stdout)] == ["lyon", "Nowhere"]
+    assert CliRunner().invoke(app, resolve, input="\n \n").stdout == "[]\n"
 
 
 def test_candidates_that_are_hardly_meant_are_not_printed(path: str) -> None:

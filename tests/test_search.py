@@ -613,6 +613,46 @@ def test_a_wrong_fts5_expression_is_a_query_error(world: World, expression: str)
             world.search(expression, syntax="fts5", mode=mode)
 
 
+def test_an_unquoted_hyphen_or_colon_in_fts5_is_explained(world: World) -> None:
+    add_texts(world, "red kite")
+    for expression, column in (("main-sequence", "sequence"), ("label:red", "label")):
+        with pytest.raises(QueryError, match=f"no column '{column}'; words with a hyphen or a colon go into") as told:
+            world.search(expression, syntax="fts5", mode="text")
+        assert "damaged" not in str(told.value)
+
+
+def test_a_prefix_that_another_connection_binds_anew_counts_at_once(path: Path) -> None:
+    with worlds.open(path, embedder=None) as writer:
+        writer.load(
+            b'<urn:A:x> a <urn:A:C>; <urn:p> "solar one". <urn:B:x> a <urn:B:C>; <urn:p> "solar two".', format="ttl"
+        )
+        with worlds.open(path, embedder=None, read_only=True) as reader:
+            for namespace, text in (("urn:A:", "solar one"), ("urn:B:", "solar two")):
+                writer.bind("mine", namespace)
+                for _ in range(2):
+                    assert texts(reader.search("solar", where="?subject a mine:C")) == [text]
+                assert texts(reader.search("solar", boost="5 ?subject a mine:C"))[0] == text
+
+
+def test_a_hit_names_a_blank_node_as_filters_take_it(world: World) -> None:
+    world.load(b'[] <http://www.w3.org/2000/01/rdf-schema#comment> "unnamed quokka" .', format="turtle")
+    name = world.search("quokka").to_dict()["hits"][0]["subject"]
+    assert name.startswith("_:")
+    assert len(world.search("quokka", subjects=name)) == 1
+    assert world.describe(name).iri is not None
+
+
+@pytest.mark.parametrize(
+    "pattern", ["FILTER(isIRI(?subject))", "FILTER EXISTS { ?subject ?p ?o }", "MINUS { ?subject ?p 1 }"]
+)
+def test_a_pattern_that_binds_nothing_is_refused(world: World, pattern: str) -> None:
+    add_texts(world, "red kite")
+    for options in ({"where": pattern}, {"exclude": {"where": pattern}}, {"boost": f"2 {pattern}"}):
+        with pytest.raises(FilterError, match="has to bind .subject"):
+            world.search("kite", **options)
+    assert not world.search("kite", where="VALUES ?subject { <urn:none> }")
+
+
 def test_an_fts5_expression_is_handed_over(world: World) -> None:
     add_texts(world, "red kite", "blue kite", "red heron")
     assert texts(world.search("red AND kite", syntax="fts5", mode="text")) == ["red kite"]

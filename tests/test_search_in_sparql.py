@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -543,3 +546,45 @@ def test_what_jena_would_not_take(world: worlds.World, pattern: str, says: str) 
     error = complaint(world, f"{JENA}SELECT ?s {{ {pattern} }}")
     assert says in str(error)
     assert error.line == 2
+
+
+# -- limits -----------------------------------------------------------------------------------------------------------
+
+HEAVY = "?subject ?p ?o . ?a ?b ?c . ?d ?e ?f . ?g ?h ?i FILTER(CONCAT(STR(?a), STR(?d), STR(?g)) = 'zzz')"
+
+
+@pytest.fixture(scope="module")
+def wide() -> Iterator[worlds.World]:
+    with worlds.open(embedder=None) as world:
+        world.load("".join(f"<urn:s{n}> <urn:p> 'word {n}', {n} .\n" for n in range(600)).encode(), format="turtle")
+        yield world
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.parametrize("option", ["where", "boost"])
+def test_a_limit_holds_for_the_patterns_of_a_search(wide: worlds.World, option: str) -> None:
+    value = HEAVY if option == "where" else f"2 {HEAVY}"
+    query = f'SELECT * {{ SERVICE w:search {{ ?h w:query "word" ; w:subject ?s ; w:{option} "{value}" }} }}'
+    began = time.monotonic()
+    with pytest.raises(worlds.QueryTimeout):
+        wide.query(query, timeout=0.5)
+    with pytest.raises(worlds.QueryTimeout):
+        wide.update(f"INSERT {{ ?s <urn:q> 1 }} WHERE {query.removeprefix('SELECT * ')}", timeout=0.5)
+    wide.pattern_timeout = 0.5
+    try:
+        with pytest.raises(worlds.QueryTimeout):
+            wide.search("word", where=value if option == "where" else None, boost=value if option == "boost" else None)
+        assert len(wide.search("word", where="?subject <urn:p> 7")) == 1
+    finally:
+        wide.pattern_timeout = None
+    assert time.monotonic() - began < 10
+    with pytest.raises(ValueError, match="above 0"):
+        wide.pattern_timeout = 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory limits need Linux")
+def test_a_limit_of_memory_holds_for_the_patterns_of_a_search(wide: worlds.World) -> None:
+    pattern = "{ SELECT ?subject { ?subject ?p ?o . ?a ?b ?c . ?d ?e ?f } ORDER BY ?c }"
+    query = f'SELECT * {{ SERVICE w:search {{ ?h w:query "word" ; w:subject ?s ; w:where "{pattern}" }} }}'
+    with pytest.raises(worlds.QueryError, match="bytes of memory, its limit"):
+        wide.query(query, max_memory=50_000_000, timeout=60)

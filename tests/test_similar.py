@@ -73,11 +73,60 @@ def test_vectors_are_compared_by_their_mean() -> None:
         assert len(world.similar(EX + "kite", limit=1)) == 1
         nearest = world.search("", vector=mean("kite"), mode="vector", exclude={"subjects": EX + "kite"},
                                group_by="subject", per_subject=1)  # fmt: skip
-        staged = world.similar(EX + "kite", per_subject=1)
+        staged = world.similar(EX + "kite", diversity=1)
         assert [hit.subject for hit in staged] == [hit.subject for hit in nearest], "as who asks for stages wants it"
         words = world.similar(EX + "kite", mode="text")
         assert words.explain.mode == "text"
         assert str(words[0].subject) == EX + "hawk"
+
+
+def test_options_that_say_nothing_change_nothing(world: World) -> None:
+    nothing: dict[str, Any] = {
+        **dict.fromkeys(("cursor", "boost", "decay", "diversity", "min_similarity", "rerank", "group_by")),
+        "per_subject": 1,
+    }
+    plain = world.similar("ex:kite", limit=3)
+    for given in (nothing, {"rerank": False}, *({name: value} for name, value in nothing.items())):
+        hits = world.similar("ex:kite", limit=3, **given)
+        assert [(hit.subject, hit.score) for hit in hits] == [(hit.subject, hit.score) for hit in plain]
+
+
+@pytest.mark.parametrize("limit", [0, -1, True, "3", 10_001])
+def test_a_limit_is_a_number(world: World, limit: Any) -> None:
+    with pytest.raises(ValueError, match="limit is a whole number from 1"):
+        world.similar("ex:kite", limit=limit)
+
+
+@pytest.mark.parametrize("page", [23, 60, 130, 250])
+def test_pages_follow_one_another(page: int) -> None:
+    with worlds.open(embedder=HashingEmbedder()) as world:
+        for number in range(230):
+            texts = (f"bird {number}", f"{'lake' if number % 3 else 'wood'} {number % 17}")
+            world.add([(f"{EX}{number}", EX + "text", f'"{text}"') for text in texts])
+        whole = [hit.subject for hit in world.similar(EX + "0", limit=250)]
+        assert len(whole) == len(set(whole)) == 229
+        found, cursor = [], None
+        while True:
+            hits = world.similar(EX + "0", limit=page, cursor=cursor)
+            found += [hit.subject for hit in hits]
+            cursor = hits.cursor
+            if cursor is None:
+                break
+        assert found == whole
+
+
+def test_a_cursor_belongs_to_its_entity_and_options() -> None:
+    with worlds.open(embedder=HashingEmbedder()) as world:
+        for name, texts in TEXTS.items():
+            world.add([(EX + name, EX + "text", f'"{text}"') for text in texts])
+        cursor = world.similar(EX + "kite", limit=1).cursor
+        assert cursor is not None
+        assert world.similar(EX + "kite", limit=3, cursor=cursor, diversity=None).cursor is None
+        for iri, options in (("hawk", {}), ("kite", {"predicates": EX + "text"}), ("kite", {"diversity": 1})):
+            with pytest.raises(ValueError, match="another search"):
+                world.similar(EX + iri, cursor=cursor, **options)
+        with pytest.raises(ValueError, match="cursor is not one"):
+            world.similar(EX + "kite", cursor="nonsense")
 
 
 def test_profiles_make_entities_alike_that_share_nothing_else() -> None:

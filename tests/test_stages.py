@@ -56,7 +56,9 @@ class Known:
         self.numbers: dict[str, list[str]] = {}
         self.types: dict[str, set[str]] = {}
         self.flags: dict[str, str] = {}
-        self.world.policy = worlds.TextPolicy(exclude=frozenset(EX + p for p in ("date", "size", "flag")))
+        self.world.policy = worlds.TextPolicy(
+            exclude=frozenset(EX + p for p in ("date", "size", "flag")), roles={EX + "label": "alias"}
+        )
         early: list[Any] = []
         late: list[Any] = []
         shared = [" ".join(chance.sample(WORDS, 4)) for _ in range(8)]
@@ -212,10 +214,15 @@ def group_slowly(rows: list[Row], most: int) -> list[Row]:
     groups: dict[str, list[Row]] = {}
     for row in sorted(rows, key=lambda row: -row["score"]):
         groups.setdefault(row["subjects"][0], []).append(row)
-    totals = {
-        subject: sum(row["score"] * (words_share(row["hit"]) if n else 1) / 2**n for n, row in enumerate(group))
-        for subject, group in groups.items()
-    }
+    totals = {}
+    for subject, group in groups.items():
+        totals[subject] = 0.0
+        named = False
+        for n, row in enumerate(group):
+            is_name = EX + "label" in row["predicates"]
+            share = 1 if not n else 0 if is_name and named else words_share(row["hit"])
+            totals[subject] += row["score"] * share / 2**n
+            named = named or is_name
     found = []
     for subject in sorted(groups, key=lambda subject: -totals[subject]):
         for row in groups[subject][:most]:

@@ -92,6 +92,11 @@ class Clock:
         self.milliseconds["all"] = (time.perf_counter() - self._began) * 1e3
 
 
+def _name(term: Any) -> str:
+    """What a filter takes for an IRI or a blank node."""
+    return str(to_oxigraph(term)).strip("<>")
+
+
 @dataclass(frozen=True)
 class Hit:
     """One chunk that was found. Terms are rdflib terms; `graph` is None for the default graph.
@@ -144,14 +149,14 @@ class Hit:
         return {**vars(self), "quads": self.quads, "snippet": self.snippet, **later}
 
     def to_dict(self) -> dict[str, Any]:
-        """The hit as JSON-ready values; the terms of the quads are written as in N-Triples."""
+        """The hit as JSON-ready values: IRIs, `_:label` for a blank node; terms of the quads as in N-Triples."""
         return {
             "score": self.score,
-            "subject": str(self.subject),
+            "subject": _name(self.subject),
             "label": self.label,
             "types": [str(kind) for kind in self.types],
             "predicate": str(self.predicate),
-            "graph": None if self.graph is None else str(self.graph),
+            "graph": None if self.graph is None else _name(self.graph),
             "text": self.text,
             "snippet": self.snippet,
             "language": getattr(self.literal, "language", None),

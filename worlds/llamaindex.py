@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import worlds
 from worlds.embedders.adapted import AdaptedEmbedder
-from worlds.metadata import hit_id, hit_metadata
+from worlds.metadata import has_cosines, hit_id, hit_metadata, score_of
 
 try:
     from llama_index.core.base.base_retriever import BaseRetriever
@@ -86,8 +86,9 @@ class WorldsRetriever(BaseRetriever):
     A node's text is the passage, or with `content="snippet"` the part of it that matches; its metadata are those of
     `Hit.to_dict`: subject, label, types, predicate, graph, language, score, start, end, `quads` (what to cite) and, if
     asked for, `explain` and `steps`. Only subject, label and predicate go into prompts. The node's source is the
-    subject. A query that brings its own embedding is searched by that. Errors as of `World.search`; TypeError for an
-    option that it does not have.
+    subject. A node's score is that of `World.search`, but with mode "vector", and no stage that has scores of its own,
+    the cosine similarity: where a cut-off wants an absolute value, use that, or `min_similarity`. A query that brings
+    its own embedding is searched by that. Errors as of `World.search`; TypeError for an option that it does not have.
     """
 
     def __init__(
@@ -114,18 +115,24 @@ class WorldsRetriever(BaseRetriever):
         options = dict(self.options)
         if query_bundle.embedding is not None:
             options.setdefault("vector", query_bundle.embedding)
-        return [self._node(hit) for hit in self.world.search(query_bundle.query_str, **options)]
+        by_cosine = has_cosines(options)
+        explain = bool(options.pop("explain", False))
+        found = self.world.search(query_bundle.query_str, **options, explain=explain or by_cosine)
+        return [self._node(hit, score_of(hit, by_cosine=by_cosine), explain=explain) for hit in found]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._retrieve, query_bundle)
 
-    def _node(self, hit: worlds.Hit) -> NodeWithScore:
+    def _node(self, hit: worlds.Hit, score: float, *, explain: bool) -> NodeWithScore:
+        metadata = hit_metadata(hit)
+        if not explain:
+            metadata = {name: value for name, value in metadata.items() if name not in ("explain", "steps")}
         node = TextNode(
             id_=hit_id(hit),
             text=getattr(hit, self.content),
-            metadata=hit_metadata(hit),
+            metadata=metadata,
             excluded_llm_metadata_keys=_KEPT_FROM_PROMPTS,
             excluded_embed_metadata_keys=_KEPT_FROM_PROMPTS,
             relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=str(hit.subject))},
         )
-        return NodeWithScore(node=node, score=hit.score)
+        return NodeWithScore(node=node, score=score)

@@ -150,11 +150,8 @@ def export(
                 "default graph), or use trig, nq or jsonld"
             )
         if graph is not None:
-            number = dictionary.find([graph])[0] if not isinstance(graph, ox.DefaultGraph) else DEFAULT_GRAPH_ID
-            if number is None:
-                blocks: Iterator[Ids] = iter(())
-            else:
-                blocks = _blocks_of_graph(connection, number) if past is None else _sorted([past[past[:, 3] == number]])
+            number = _graph_id(connection, dictionary, graph, past)
+            blocks = _blocks_of_graph(connection, number) if past is None else _sorted([past[past[:, 3] == number]])
         elif past is not None:
             blocks = _sorted([past])
         elif found.name == "nq":
@@ -168,6 +165,18 @@ def export(
             with _replacing(name, connection.file) as out, _compressing(out, name) as packed:
                 serialize(quads, packed, found.name, prefixes)
         return quads.count
+
+
+def _graph_id(connection: Connection, dictionary: Dictionary, graph: GraphName, past: Ids | None) -> int:
+    """The id of a graph that exists now, or in the past; ValueError."""
+    if isinstance(graph, ox.DefaultGraph):
+        return DEFAULT_GRAPH_ID
+    number = dictionary.find([graph])[0]
+    if number is not None and past is not None and (past[:, 3] == number).any():
+        return number
+    if number is None or past is not None or connection.row(_QUERIES["graph_exists"], (number,)) is None:
+        raise ValueError(f"there is no graph {graph} to export")
+    return number
 
 
 def _has_named_graphs(connection: Connection, past: Ids | None) -> bool:

@@ -217,20 +217,30 @@ def keep_out_of_text(world: World, predicates: Iterable[str]) -> None:
 def ranked_subjects(world: World, text: str, options: Mapping[str, Any]) -> Iterator[tuple[Any, float]]:
     """The subjects of all that a search finds, page by page, the best first; one comes as often as it is found.
 
-    With each comes its score: the cosine similarity of the passage for mode "vector", as long as no later stage gives
-    scores of its own, else the score of `World.search`.
+    Where the search asks for diversity, the subjects that share a text do not come together: of each passage of a page
+    the first, then of each the second, and so on. With each comes its score: the cosine similarity of the passage for
+    mode "vector", as long as no later stage gives scores of its own, else the score of `World.search`.
     """
     by_cosine = has_cosines(options)
     following: dict[str, Any] = {}
     while True:
         found = world.search(text, **{**options, **following, "explain": True})
-        for hit in found:
-            leg = (hit.explain or {}).get("vector") if by_cosine else None
-            for subject in dict.fromkeys(quad[0] for quad in hit.quads):
-                yield subject, hit.score if leg is None else leg.value
+        subjects = [list(dict.fromkeys(quad[0] for quad in hit.quads)) for hit in found]
+        ranked = [(few, score_of(hit, by_cosine=by_cosine)) for few, hit in zip(subjects, found, strict=True)]
+        if options.get("diversity") is None:
+            yield from ((subject, score) for few, score in ranked for subject in few)
+        else:
+            for turn in range(max(map(len, subjects), default=0)):
+                yield from ((few[turn], score) for few, score in ranked if turn < len(few))
         if found.cursor is None:
             return
         following["cursor"] = found.cursor
+
+
+def score_of(hit: Hit, *, by_cosine: bool) -> float:
+    """The score of a hit, or where `by_cosine`, its cosine similarity; for that it has to be explained."""
+    leg = (hit.explain or {}).get("vector") if by_cosine else None
+    return hit.score if leg is None else leg.value
 
 
 def has_cosines(options: Mapping[str, Any]) -> bool:

@@ -22,7 +22,9 @@ from worlds.graph.given import as_given, restorable
 from worlds.graph.limits import Running, deadline_of, remaining
 from worlds.graph.results import Solutions, Triples, projected_variables
 from worlds.graph.service import NAMESPACE, Function, Rewritten, mentions_search, rewrite
+from worlds.graph.shape import Shape
 from worlds.graph.terms import Term
+from worlds.graph.tokens import tokenize
 from worlds.request import Request
 from worlds.search import Search
 from worlds.service import Surroundings, WorldSearcher
@@ -87,6 +89,8 @@ class Queries:
         self._embedder = embedder
         self._surroundings = Surroundings()
         self._running = Running()
+        self._limits: dict[str, Any] = {}  # of the query that is being answered
+        self.pattern_timeout: float | None = None
 
     def interrupt(self) -> None:
         """Stop the query that runs in a process of its own."""
@@ -158,8 +162,14 @@ class Queries:
         """The ?subject of a group pattern, over the union of all graphs or of those given; FilterError."""
         query = f"SELECT DISTINCT ?subject WHERE {{\n{pattern}\n}}"
         asked = Asked(query, prefixes, union=graphs is None, default_graphs=graphs)
+        limits = self._limits or {"deadline": deadline_of(self.pattern_timeout)}
+        dataset = {**asked.dataset, "max_memory": limits.get("max_memory"), "running": self._running}
         try:
-            found = self._with_index(lambda store: run(store, query, prefixes=prefixes, **asked.dataset))
+            found = self._with_index(
+                lambda store: run(store, query, prefixes=prefixes, timeout=remaining(limits["deadline"]), **dataset)
+            )
+        except QueryTimeout:
+            raise
         except QueryError as error:
             what = str(error)
             if error.line is not None:  # where the pattern's own first line is the second
@@ -168,8 +178,11 @@ class Queries:
                     what = "it ends too early, or closes a group that it has not opened"
             raise FilterError(f"where takes a SPARQL group pattern over ?subject: {what}") from error
         assert isinstance(found, Selected)
-        terms = (solution[0] for solution in found)
-        return [term for term in terms if isinstance(term, (ox.NamedNode, ox.BlankNode))]
+        terms = [one[0] for one in found]
+        subjects = [term for term in terms if isinstance(term, (ox.NamedNode, ox.BlankNode))]
+        if not subjects and _only_filters(query):
+            raise FilterError(f"where has to bind ?subject before a FILTER, as ?subject ?p ?o does: {pattern!r}")
+        return subjects
 
     def _with_index(self, work: Callable[[ox.Store], T], progress: Progress | None = None) -> T:
         """Do something with the index, once more with another one if this one's files turn out to be damaged."""
@@ -197,9 +210,13 @@ class Queries:
         if not mentions_search(asked.query):
             return Rewritten(asked.query, asked.prefixes)
         searcher = self._searcher(store, asked, deadline)
-        return rewrite(
-            asked.query, prefixes=asked.prefixes, searcher=searcher, bindings=asked.bindings, deadline=deadline
-        )
+        self._limits = {"deadline": deadline, "max_memory": asked.max_memory}  # the patterns of searches have them, too
+        try:
+            return rewrite(
+                asked.query, prefixes=asked.prefixes, searcher=searcher, bindings=asked.bindings, deadline=deadline
+            )
+        finally:
+            self._limits = {}
 
     def _run(
         self,
@@ -247,3 +264,9 @@ class Queries:
             request=self._request,
             embedder=self._embedder,
         )
+
+
+def _only_filters(query: str) -> bool:
+    """Whether nothing in a query's pattern can bind a variable."""
+    body = Shape(query, tokenize(query)).query.body
+    return body is not None and all(element.kind in ("filter", "minus") for element in body.elements)

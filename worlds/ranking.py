@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyoxigraph as ox
+from numpy.typing import NDArray
 
 from worlds.dictionary import Dictionary, Ids, json_ids
 from worlds.filters import Filters, among
@@ -214,7 +215,10 @@ class Ranking:
                     count = wanted if stages.per_subject is None else max(wanted, _MOST_DIVERSE)
                     steps.append(("diversity", self._diversifying(stages.diversity, found, count)))
             if stages.per_subject is not None:
-                steps.append(("group", _grouping(stages.per_subject, found, given)))
+                naming = [ox.NamedNode(iri) for iri in self._filters.policy.predicates("label", "alias")]
+                names = np.zeros(len(found), dtype=bool)
+                names[found.owner[among(found.predicates, self._filters.known(naming))]] = True
+                steps.append(("group", _grouping(stages.per_subject, found, names, given)))
         return lambda: _run(steps, found, notes, clock)
 
     # -- boost and decay ------------------------------------------------------------------------------------------
@@ -422,12 +426,19 @@ def _share_by_words(row: Row) -> float:
     return float(row[TEXT_SCORE] * row[WEIGHT] / row[SCORE]) if row[TEXT_SCORE] and row[SCORE] else 0.0
 
 
-def _grouping(most: int, found: Candidates, given: Cursor | None) -> Callable[[Indexes, Floats], Change]:
+def _grouping(
+    most: int, found: Candidates, names: NDArray[np.bool_], given: Cursor | None
+) -> Callable[[Indexes, Floats], Change]:
+    """`names` tells which candidates are labels or aliases: of several spellings of one name, the best alone counts."""
     by_words = np.array([_share_by_words(row) for row in found.rows])[found.row]
 
     def stage(order: Indexes, scores: Floats) -> Change:
         counts = dict(zip(*(column.tolist() for column in np.unique(found.subject, return_counts=True)), strict=True))
-        together, changed = grouped(order, scores, found.subject, by_words)
+        spelt = ordered(order[names[order]], scores)
+        again = np.delete(spelt, np.unique(found.subject[spelt], return_index=True)[1])
+        share = by_words.copy()
+        share[again] = 0
+        together, changed = grouped(order, scores, found.subject, share)
         if given is None:
             kept = at_most(together, found.subject, lambda subject: most)
         else:

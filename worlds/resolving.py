@@ -6,8 +6,9 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from difflib import SequenceMatcher
+from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,12 +16,15 @@ import pyoxigraph as ox
 from numpy.typing import NDArray
 
 from worlds.chunkstore import ChunkStore
-from worlds.dictionary import Dictionary
+from worlds.dictionary import Dictionary, json_ids
+from worlds.errors import EmbedderError
 from worlds.graph.terms import RDF, to_oxigraph, to_rdflib
 from worlds.hits import Hit, SearchResults
 from worlds.profiles import words_of
+from worlds.request import DEFAULTS, MOST_CANDIDATES, Identity
 from worlds.sql import statements
 from worlds.sql.connection import Connection
+from worlds.stages import Cursor, sent_cursor
 from worlds.textquery import STOP_WORDS
 
 _SQL = statements("entities.sql")
@@ -32,11 +36,12 @@ _ALIKE = 0.8  # similarity of spelling from which on a name is a misspelt one
 _LIKELY = 0.5  # confidence of a match
 _POSSIBLE = 0.3  # confidence below which nothing matches
 _APART = 0.2  # by how much the best has to lead
-_COMPARED = 100  # entities near one whose means are compared
-_RANKING = {"boost", "cursor", "decay", "diversity", "min_similarity", "per_subject", "rerank"}
+_NEAREST = 100  # entities near one whose means are compared
+_RANKING = ("boost", "decay", "diversity", "min_similarity", "per_subject", "rerank")
 _QUERY_WORDS = 60  # of an entity's texts, that others are sought by
 
 _words = re.compile(r"\w+").findall
+_article = re.compile(r"\s*(?:the|an?)\s+(?=\w)", re.IGNORECASE)
 Search: TypeAlias = Callable[..., SearchResults]
 
 FEATURES = ("label", "alias", "spelling", "words", "prefix", "rivals", "lead", "cosine", "context")
@@ -154,19 +159,23 @@ class _Named:
     subject: Any
     label: str | None
     types: tuple[Any, ...]
+    names: set[tuple[str, str]] = field(default_factory=set)  # (text, role)
     matched: str = ""
     role: str = "alias"
     spelling: float = -1.0
     similarity: float | None = None
     context: float = 0.0
 
-    def learn(self, sought: str, text: str, role: str, similarity: float | None) -> None:
-        """Keep the name that fits best."""
-        spelling = likeness(sought, normal(text[:_LONGEST]))
-        if similarity is not None:
-            self.similarity = similarity if self.similarity is None else max(similarity, self.similarity)
-        if (spelling, role == "label", text) > (self.spelling, self.role == "label", self.matched):
-            self.matched, self.role, self.spelling = text, role, spelling
+    def near(self, similarity: float) -> None:
+        """Keep the greatest cosine."""
+        self.similarity = similarity if self.similarity is None else max(similarity, self.similarity)
+
+    def compare(self, sought: str) -> float:
+        """Choose the name that fits best; how alike it is written."""
+        spellings = ((likeness(sought, normal(text[:_LONGEST])), role == "label", text) for text, role in self.names)
+        self.spelling, label, self.matched = max(spellings)
+        self.role = "label" if label else "alias"
+        return self.spelling
 
 
 def normal(text: str) -> str:
@@ -174,6 +183,11 @@ def normal(text: str) -> str:
     readable = text.encode("utf-8", "replace").decode().replace("\0", " ")
     folded = unicodedata.normalize("NFKC", readable).casefold()
     return " ".join(_words(folded)) or folded.strip()
+
+
+def readings(name: str) -> list[str]:
+    """The normal name, and where it begins with an English article, the one without."""
+    return list(dict.fromkeys((normal(name), normal(_article.sub("", name, count=1)))))
 
 
 def likeness(one: str, other: str) -> float:
@@ -213,6 +227,33 @@ def confidence(values: Sequence[float], weights: Sequence[float]) -> float:
     return 1 / (1 + math.exp(-total))
 
 
+def _ranked(sought: str, close: Sequence[_Named]) -> list[tuple[tuple[float, ...], Candidate]]:
+    """The candidates, the likeliest first, each with its features."""
+    weights = WEIGHTS["hybrid" if any(one.similarity is not None for one in close) else "text"]
+    found = []
+    for one in close:
+        values = features(sought, one, close)
+        found.append((values, _candidate(sought, one, confidence(values, weights))))
+    return sorted(found, key=lambda item: (-item[1].confidence, -item[1].score, str(item[1].iri)))
+
+
+def _outcome(sought: str, close: Sequence[_Named], found: Sequence[Candidate]) -> str:
+    """What candidates, the likeliest first, come to.
+
+    Several that bear one name share its confidence. So whether the name is there at all is asked of the best one as if
+    it bore the name alone.
+    """
+    if not found:
+        return "no match"
+    best, name = found[0], normal(found[0].matched[:_LONGEST])
+    others = [one for one in close if one.subject == best.iri or normal(one.matched[:_LONGEST]) != name]
+    alone = next(one for _, one in _ranked(sought, others) if one.iri == best.iri)
+    if alone.confidence < _POSSIBLE:
+        return "no match"
+    lead = best.confidence - (found[1].confidence if len(found) > 1 else 0.0)
+    return "match" if best.confidence >= _LIKELY and lead >= _APART else "ambiguous"
+
+
 class Entities:
     """Answers for the entities of one world. `search` is the world's."""
 
@@ -229,41 +270,34 @@ class Entities:
         for what, text in (("name", name), ("context", context)):
             if not isinstance(text, str) and not (what == "context" and text is None):
                 raise TypeError(f"{what} is a str, not {text!r}")
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-            raise ValueError(f"limit is a whole number from 1 on, not {limit!r}")
+        _check_limit(limit)
         with self._connection.snapshot():
-            found = self.candidates(name, context=context, types=types, graphs=graphs)
-        if not found:
-            return Resolution(name, "no match", ())
-        chosen = [candidate for _, candidate in found]
-        first = chosen[0].confidence
-        second = chosen[1].confidence if len(chosen) > 1 else 0.0
-        outcome = "match"
-        if first < _POSSIBLE:
-            outcome = "no match"
-        elif first - second < _APART or first < _LIKELY:
-            outcome = "ambiguous"
-        return Resolution(name, outcome, tuple(chosen[:limit]))
+            sought, close = self._compared(name, context=context, types=types, graphs=graphs)
+        found = [candidate for _, candidate in _ranked(sought, close)]
+        return Resolution(name, _outcome(sought, close, found), tuple(found[:limit]))
 
     def candidates(
         self, name: str, *, context: str | None = None, types: object = None, graphs: object = None
     ) -> list[tuple[tuple[float, ...], Candidate]]:
         """The candidates for a name, the likeliest first, each with its features."""
-        sought = normal(name)
-        if not sought:
-            return []
-        named = self._named(name, sought, types=types, graphs=graphs)
+        return _ranked(*self._compared(name, context=context, types=types, graphs=graphs))
+
+    def _compared(self, name: str, *, context: str | None, types: object, graphs: object) -> tuple[str, list[_Named]]:
+        """The name as it is compared, and the entities that have one like it."""
+        read = readings(name)
+        if not read[0]:
+            return "", []
+        named = self._named(name, read[-1], types=types, graphs=graphs)
+        sought = max(read, key=lambda reading: max((one.compare(reading) for one in named), default=0.0))
+        for one in named:
+            one.compare(sought)
         ordered = sorted(named, key=lambda one: (-one.spelling, -(one.similarity or 0.0), str(one.subject)))
         by_meaning = sorted(named, key=lambda one: -(one.similarity or 0.0))[: _COMPARED // 4]
         close = list({id(one): one for one in (*ordered[:_COMPARED], *by_meaning)}.values())
-        self._learn_context(close, context)
-        vectors = any(one.similarity is not None for one in close)
-        weights = WEIGHTS["hybrid" if vectors else "text"]
-        found = []
-        for one in close:
-            values = features(sought, one, close)
-            found.append((values, _candidate(sought, one, confidence(values, weights))))
-        return sorted(found, key=lambda item: (-item[1].confidence, -item[1].score, str(item[1].iri)))
+        self._learn_facts(close, context)
+        if any(one.similarity is not None for one in close):
+            self._learn_cosines(close, name, graphs=graphs)
+        return sought, close
 
     def _named(self, name: str, sought: str, **filters: Any) -> list[_Named]:
         """The entities with names like the one sought, by words, by beginnings of words, and by meaning."""
@@ -285,23 +319,54 @@ class Entities:
                     one = found.get(subject)
                     if one is None:
                         one = found[subject] = _Named(subject, None, ())
-                    one.learn(sought, str(literal), policy.role(str(predicate)), None if leg is None else leg.value)
+                    one.names.add((str(literal), policy.role(str(predicate))))
+                    if leg is not None:
+                        one.near(leg.value)
                     if subject == hit.subject:
-                        one.label, one.types = hit.label, hit.types
+                        one.label = hit.label
         return list(found.values())
 
-    def _learn_context(self, named: Sequence[_Named], context: str | None) -> None:
-        """What share of the context's words are said of each; and the labels and types that are missing yet."""
+    def _learn_facts(self, named: Sequence[_Named], context: str | None) -> None:
+        """The labels and types of each, and what share of the context's words are said of it."""
         wanted = {word for word in _words((context or "").casefold()) if word not in STOP_WORDS}
         numbers = self._dictionary.find([to_oxigraph(one.subject) for one in named])
-        policy, profiles = self._chunks.policy, self._chunks.profiles
-        labels = profiles.labels(policy, [number for number in numbers if number is not None])
+        known = [number for number in numbers if number is not None]
+        labels, types = self._chunks.profiles.labels(self._chunks.policy, known), self._types(known)
         for number, one in zip(numbers, named, strict=True):
+            if number is None:
+                continue
+            one.types = types.get(number, ())
             if number in labels:
                 one.label = labels[number][0]
-            if wanted and number is not None:
+            if wanted:
                 said = self._words_about(number)
                 one.context = len(wanted & said) / len(wanted)
+
+    def _types(self, numbers: list[int]) -> dict[int, tuple[Any, ...]]:
+        """Entity → its types; none for entities without."""
+        rdf_type = self._dictionary.find([ox.NamedNode(RDF + "type")])[0]
+        profiles = self._chunks.profiles
+        predicates = [] if rdf_type is None else [rdf_type]
+        rows = profiles.quads_by("named_entities", numbers, predicates_json=json_ids(predicates))
+        terms = profiles.terms(set(rows[:, 2].tolist()))
+        found: dict[int, dict[int, Any]] = {}
+        for subject, _, kind, _ in rows.tolist():
+            found.setdefault(subject, {})[kind] = to_rdflib(terms[kind])
+        return {subject: tuple(kinds.values()) for subject, kinds in found.items()}
+
+    def _learn_cosines(self, named: Sequence[_Named], name: str, *, graphs: object) -> None:
+        """The cosine of each whose name was found by its words alone."""
+        unknown = {one.subject: one for one in named if one.similarity is None}
+        if not unknown:
+            return
+        predicates = self._chunks.policy.predicates("label", "alias")
+        wanted = {"subjects": list(unknown), "predicates": predicates, "graphs": graphs, "limit": len(unknown)}
+        try:
+            near = self._search(name, mode="vector", group_by="subject", explain=True, **wanted)
+        except EmbedderError:  # as an endpoint can, though it answered a moment ago
+            return
+        for hit in near:
+            unknown[hit.subject].near((hit.explain or {})["vector"].value)
 
     def _words_about(self, number: int) -> set[str]:
         """The words of what is said of an entity: its texts, and the labels of what it points to."""
@@ -317,18 +382,21 @@ class Entities:
 
     def similar(self, iri: Any, *, limit: int, **options: Any) -> SearchResults:
         """See `World.similar`."""
+        _check_limit(limit)
         exclude = dict(options.pop("exclude", None) or {})
         subjects = exclude.get("subjects", ())
         others = list(subjects) if isinstance(subjects, (list, tuple, set, frozenset)) else [subjects]
-        given = {"group_by": "subject", **options, "limit": limit, "exclude": {**exclude, "subjects": [*others, iri]}}
+        given = {**options, "limit": limit, "exclude": {**exclude, "subjects": [*others, iri]}}
+        if given.get("group_by") is None:
+            given["group_by"] = "subject"
         number = self._dictionary.find([iri])[0]
         embedded = self._connection.meta("embedder") is not None
         mean = self._mean(number) if embedded and options.get("mode") != "text" else None
         if mean is not None:
             near = {**given, "mode": "vector", "vector": mean}
-            if not options.keys().isdisjoint(_RANKING):  # who ranks otherwise gets that ranking
+            if any(_given(name, options.get(name)) for name in _RANKING):  # who ranks otherwise gets that ranking
                 return self._search("", **near)
-            return self._by_means(self._search("", **{**near, "limit": max(limit, _COMPARED)}), mean, limit)
+            return self._by_means(iri, near, mean)
         text = "" if number is None else self._words_of(number)
         return self._search(text, **{**given, "mode": "text"})
 
@@ -341,16 +409,33 @@ class Entities:
         length = float(np.linalg.norm(mean))
         return mean / length if length > 0 else None
 
-    def _by_means(self, near: SearchResults, mean: NDArray[np.float32], limit: int) -> SearchResults:
-        """Those of the entities found whose own mean is nearest: else short labels would be near everything."""
+    def _by_means(self, iri: Any, options: dict[str, Any], mean: NDArray[np.float32]) -> SearchResults:
+        """The entities whose own mean is nearest: else short labels would be near everything.
+
+        The entities with the nearest texts are taken `_NEAREST` at a time, and ordered by their means within these.
+        """
+        limit, cursor = options["limit"], options.pop("cursor", None)
+        fixed = ("limit", "vector", "explain", *_RANKING)
+        asked = {name: value for name, value in options.items() if name not in fixed and value is not None}
+        digest = Identity("similar", str(iri), sorted(asked.items())).digest
+        given = Cursor() if cursor is None else sent_cursor(cursor, digest)
+        needed = -(-(limit + len(given.keys)) // _NEAREST) * _NEAREST
+        near = self._search("", **{**options, "limit": max(limit, min(needed, MOST_CANDIDATES))})
         numbers = self._dictionary.find([to_oxigraph(hit.subject) for hit in near])
-        hits: list[Hit] = []
-        for hit, number in zip(near, numbers, strict=True):
-            other = self._mean(number)
-            if other is not None:
-                hits.append(replace(hit, score=min(float(mean @ other), 1.0)))
-        hits.sort(key=lambda hit: -hit.score)
-        return SearchResults(hits[:limit], near.explain)
+        ranked: list[tuple[int, float, int, Hit]] = []
+        for place, (hit, number) in enumerate(zip(near, numbers, strict=True)):
+            other = None if number is None or given.of(number) else self._mean(number)
+            if number is not None and other is not None:
+                score = min(float(mean @ other), 1.0)
+                ranked.append((place // _NEAREST, -score, number, replace(hit, score=score)))
+        ranked.sort(key=lambda item: item[:2])
+        page = ranked[:limit]
+
+        def following() -> str:
+            return Cursor([*given.keys, *((number, 0) for _, _, number, _ in page)]).text(digest)
+
+        more = len(ranked) > limit or len(near) == needed
+        return SearchResults([hit for *_, hit in page], near.explain, following if page and more else None)
 
     def _words_of(self, number: int) -> str:
         """The words of an entity's texts, as a query."""
@@ -363,8 +448,7 @@ class Entities:
 
     def describe(self, iri: Any, *, limit: int) -> Description:
         """See `World.describe`."""
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-            raise ValueError(f"limit is a whole number from 1 on, not {limit!r}")
+        _check_limit(limit)
         with self._connection.snapshot():
             return self._described(iri, limit)
 
@@ -421,6 +505,16 @@ class Entities:
                 if isinstance(text, ox.Literal) and text.value.strip():
                     return text.value
         return None
+
+
+def _check_limit(limit: object) -> None:
+    if isinstance(limit, bool) or not isinstance(limit, Integral) or int(limit) < 1:
+        raise ValueError(f"limit is a whole number from 1 on, not {limit!r}")
+
+
+def _given(name: str, value: object) -> bool:
+    """Whether an option of a search is given at all."""
+    return value is not None and value is not False and value != DEFAULTS[name]
 
 
 def _language(term: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -52,6 +53,7 @@ LABELS = (
     "http://purl.org/dc/elements/1.1/title",
 )
 _SHOWN = 200  # characters of an expression that an error repeats
+_NO_COLUMN = re.compile(r"no such column: ([^)]*)")
 _RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
 
@@ -267,7 +269,13 @@ class Search:
             return self._connection.rows(prepared.statement, prepared.parameters)
         except WorldsError as error:
             if request.syntax == "fts5" and prepared.match is not None:
-                raise QueryError(f"the FTS5 expression {_short(request.text)} is not valid: {error}") from error
+                column = _NO_COLUMN.search(str(error))
+                why = (
+                    f"there is no column {column[1]!r}; words with a hyphen or a colon go into double quotes"
+                    if column
+                    else error
+                )
+                raise QueryError(f"the FTS5 expression {_short(request.text)} is not valid: {why}") from error
             raise
 
     def _explained(

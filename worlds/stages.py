@@ -284,7 +284,8 @@ def grouped(order: Indexes, scores: Floats, subjects: Ids, by_words: Floats) -> 
 
     A subject's score is s1 + t2/2 + t3/4 + …: its best candidate's score, and of the others, from the best on, the
     share that they have by words. Words in several texts of a subject are more of what was asked; a second text that
-    is near tells nothing new. No number of candidates outweighs one that is twice as good.
+    is near tells nothing new, nor does another spelling of a name, whose share is given as 0. No number of candidates
+    outweighs one that is twice as good.
     """
     best = order[np.lexsort((np.arange(len(order)), -scores[order]))]
     _, group = np.unique(subjects[best], return_inverse=True)

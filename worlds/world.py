@@ -28,6 +28,7 @@ from worlds.explaining import QueryExplanation
 from worlds.filters import Filters
 from worlds.gate import Change, Gate, Revision
 from worlds.graph.formats import FORMATS, parsing, rdflib_quads
+from worlds.graph.limits import deadline_of
 from worlds.graph.results import Solutions, Triples
 from worlds.graph.service import NAMESPACE
 from worlds.graph.sources import sources
@@ -652,11 +653,26 @@ class World:
         )
         return self._queries.answer(asked, None if progress is None else partial(progress, "index"))
 
+    @property
+    def pattern_timeout(self) -> float | None:
+        """Seconds that a pattern of `where`, `exclude` or `boost` may take in a search; None, at first, is no limit.
+
+        A pattern that takes longer is stopped, wherever it is, and the search is a QueryTimeout. With a limit, patterns
+        run in processes of their own, as queries with a `timeout` do. It is this object's, and not kept in the file.
+        """
+        return self._queries.pattern_timeout
+
+    @pattern_timeout.setter
+    def pattern_timeout(self, seconds: float | None) -> None:
+        deadline_of(seconds)  # complains
+        self._queries.pattern_timeout = seconds
+
     def interrupt(self) -> None:
         """Stop the query that another thread has running, which raises QueryError there, as sqlite3's interrupt does.
 
-        Queries with `timeout` or `max_memory`, and the patterns of updates with `timeout`, run in processes of their
-        own, which can be stopped; an update is undone by that. All else goes on, queries of the past (`at`) too.
+        Queries with `timeout` or `max_memory`, the patterns of updates with `timeout` and those of searches with
+        `pattern_timeout` run in processes of their own, which can be stopped; an update is undone by that. All else
+        goes on, queries of the past (`at`) too.
         """
         self._queries.interrupt()
 
@@ -862,7 +878,8 @@ class World:
 
         `context` is the text around the name, `types` and `graphs` narrow the candidates as they do in `search`. A
         candidate's confidence is the chance that it is meant, as measured on names whose meaning is known; the
-        outcome is a match if the best has at least 0.5 and leads by 0.2, and none if it has less than 0.3.
+        outcome is a match if the best has at least 0.5 and leads by 0.2, and none if it would have less than 0.3 even
+        if it alone bore its name. A leading "the", "a" or "an" matters only where a name is nearer with it.
         """
         return self._entities.resolve(name, context=context, types=types, graphs=graphs, limit=limit)
 
@@ -875,16 +892,22 @@ class World:
         limit: int = 5,
     ) -> list[Resolution]:
         """Resolve many names, each given alone or as (name, context); one `Resolution` for each, in their order."""
+        if isinstance(names, str):
+            raise TypeError(f"resolve_all takes many names, such as [{names!r}], not a str; resolve takes one")
         asked = [(item, None) if isinstance(item, str) else item for item in names]
+        for item in asked:
+            if not isinstance(item, (tuple, list)) or len(item) != 2:
+                raise TypeError(f"a name is a str, or a pair of a name and its context, not {item!r}")
         return [self.resolve(name, context=context, types=types, graphs=graphs, limit=limit) for name, context in asked]
 
     def similar(self, iri: object, *, limit: int = 10, **options: Any) -> SearchResults:
         """Find entities like this one: one hit for each, the likest first, without the entity itself.
 
-        They are compared by the means of the vectors of their texts: a score is their cosine, of the 100 that have the
-        nearest texts. Where the entity has no vectors, or with mode="text", they are compared by the words that they
-        share. `options` are those of `search`, all filters among them; with stages after fusion, entities are ranked by
-        their nearest text, as these ask.
+        They are compared by the means of the vectors of their texts: a score is their cosine. First come the 100 that
+        have the nearest texts, ordered by it, then the next 100, and so on. Where the entity has no vectors, or with
+        mode="text", they are compared by the words that they share. `options` are those of `search`, all filters and
+        `cursor` among them; with stages after fusion or `min_similarity`, entities are ranked by their nearest text, as
+        these ask.
         """
         return self._entities.similar(self._subject(iri), limit=limit, **options)
 
@@ -922,7 +945,7 @@ class World:
         `format` is taken from the target's name if None (.gz, .bz2 and .zst compress), else it is N-Quads. `graph`
         exports one graph alone ("default" is the default graph), as triples; a format without graphs refuses a world
         with named graphs otherwise. A file is put in place only when it is complete. ValueError for what the format
-        cannot hold.
+        cannot hold, and for a graph that there is not.
         """
         name = None if graph is None else self._graph_name(graph)
         declared: dict[str, str] = dict(self._connection.rows(_SQL["all_prefixes"]))

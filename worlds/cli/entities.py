@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -11,6 +12,7 @@ from worlds.cli import show
 from worlds.cli.errors import NO
 from worlds.cli.options import Command, EmbedderName, Json, WorldPath, examples, opened
 from worlds.cli.terminal import clean, note, output, write_json
+from worlds.errors import OpenError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +37,12 @@ Graphs = Annotated[
 def resolve(
     path: WorldPath,
     names: Annotated[
-        list[str], typer.Argument(metavar="NAME...", help="Names; quote one of several words.", show_default=False)
+        list[str],
+        typer.Argument(
+            metavar="NAME...",
+            help="Names; quote one of several words. '-' reads them from standard input, one a line.",
+            show_default=False,
+        ),
     ],
     context: Annotated[str | None, typer.Option("--context", "-c", help="The text around the names.")] = None,
     types: Types = None,
@@ -48,6 +55,7 @@ def resolve(
 
     The exit code is 1 unless each name has a match.
     """
+    names = [name for given in names for name in (_read_names() if given == "-" else [given])]
     with opened(path, embedder=embedder) as world:
         asked = [(name, context) for name in names]
         found = world.resolve_all(asked, types=types or None, graphs=graph or None, limit=limit)
@@ -129,6 +137,17 @@ def describe(
         raise typer.Exit(NO)
 
 
+def _read_names() -> list[str]:
+    """The lines of standard input that are not blank."""
+    stream = sys.stdin
+    if stream is None:
+        raise OpenError("there is no standard input")
+    if stream.isatty():
+        note("reading names from the terminal, one a line; Ctrl-D ends them")
+    lines = stream.buffer.read().decode("utf-8-sig", "replace").splitlines()
+    return [line.strip() for line in lines if line.strip()]
+
+
 def _print_resolution(console: Console, found: Resolution, prefixes: Mapping[str, str]) -> None:
     line = Text(clean(found.name), style="bold")
     console.print(line.append(f"  {found.outcome}", style="not bold dim"), soft_wrap=True)
@@ -175,7 +194,7 @@ def _value(value: Value, prefixes: Mapping[str, str]) -> str:
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    names = examples("worlds resolve kb.db 'Fritz Lang' --type ex:Person", "worlds resolve kb.db Paris Texas --json")
+    names = examples("worlds resolve kb.db 'Fritz Lang' --type ex:Person", "worlds resolve kb.db - --json < names.txt")
     app.command(cls=Command, epilog=names)(resolve)
     app.command(cls=Command, epilog=examples("worlds similar kb.db ex:metropolis --type ex:Film"))(similar)
     app.command(cls=Command, epilog=examples("worlds describe kb.db ex:metropolis"))(describe)

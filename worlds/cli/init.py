@@ -54,14 +54,9 @@ def init(
             pending = world.stats().pending
             if change is not None and embedder != "none" and not no_embed:
                 note_pending(world, change)
-    except BaseException as error:
-        kept = isinstance(error, KeyboardInterrupt) and _holds_something(path)
-        if not kept:
-            _remove(target)
-        if isinstance(error, KeyboardInterrupt):
-            told = f"{path} is made and loaded, `worlds embed {shlex.quote(path)}` goes on" if kept else ""
-            raise Interrupted(told or "nothing was made") from error
-        raise
+    except KeyboardInterrupt as interrupt:
+        told = f"{path} is made and loaded, `worlds embed {shlex.quote(path)}` goes on" if target.exists() else ""
+        raise Interrupted(told or "nothing was made") from interrupt
     if settings:
         with file.open("x", encoding="utf-8") as out:
             out.write(template())
@@ -71,24 +66,6 @@ def init(
         write_json({"world": path, **told_settings, **loaded})
     else:
         _report(path, change, time.perf_counter() - began, settings=settings)
-
-
-def _holds_something(path: str) -> bool:
-    """Whether the load was finished before it was interrupted."""
-    if not Path(path).exists():
-        return False
-    with opened(path) as world:
-        return bool(world.stats().last_revision)
-
-
-def _remove(path: Path) -> None:
-    for file in (path, *path.parent.glob(f"{path.name}-*")):
-        if file.is_dir():
-            for inner in file.iterdir():
-                inner.unlink()
-            file.rmdir()
-        else:
-            file.unlink(missing_ok=True)
 
 
 def _report(path: str, change: Change | None, seconds: float, *, settings: bool) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -130,22 +131,44 @@ def embedder_of(name: str) -> str | None:
 
 @contextlib.contextmanager
 def opened(path: str, *, write: bool = False, create: bool = False, embedder: str = "none") -> Iterator[World]:
-    """The world at `path`, read-only unless `write`; without an embedder unless one is named."""
+    """The world at `path`, read-only unless `write`; without an embedder unless one is named.
+
+    One that is made here, and holds nothing when an error ends the block, is removed again.
+    """
     from worlds.world import open as open_world
 
+    empty = create and not Path(path).exists()
     durability = "normal"
     if write:
         from worlds.settings import load_settings
 
         durability = load_settings()["durability"]
-    with open_world(
-        path,
-        embedder=embedder_of(embedder),
-        read_only=not write,
-        create=create,
-        durability="full" if durability == "full" else "normal",
-    ) as world:
-        yield world
+    try:
+        with open_world(
+            path,
+            embedder=embedder_of(embedder),
+            read_only=not write,
+            create=create,
+            durability="full" if durability == "full" else "normal",
+        ) as world:
+            try:
+                yield world
+            finally:
+                empty = empty and not world.history(1)
+    except BaseException:
+        if empty:
+            _remove(Path(path))
+        raise
+
+
+def _remove(world: Path) -> None:
+    for file in (world, *world.parent.glob(f"{world.name}-*")):
+        if file.is_dir():
+            for inner in file.iterdir():
+                inner.unlink()
+            file.rmdir()
+        else:
+            file.unlink(missing_ok=True)
 
 
 INTERRUPTIBLE = 30 * 86_400.0  # seconds: a query with any time limit runs in a process of its own, which Ctrl-C ends

@@ -186,7 +186,7 @@ def update(
     text = given_query(request, file)
     bindings = given_bindings(bind)
     began = time.perf_counter()
-    with opened(path, write=True, create=True, embedder="none" if no_embed else embedder) as world:
+    with opened(path, write=True, embedder="none" if no_embed else embedder) as world:
         change = world.update(
             text,
             bindings=bindings,

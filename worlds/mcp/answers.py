@@ -15,6 +15,7 @@ class Citation(BaseModel):
     label: str | None
     types: list[str]
     score: float = Field(description="Higher is better; comparable within one answer only.")
+    similarity: float | None = Field(description="The cosine of the text with what was asked for, if there is one.")
     text: str = Field(description="A snippet, matches as **word**, or the whole passage if that was asked for.")
     quad: str = Field(description="The quad that holds the text, the text cut; a named graph is in the fourth place.")
     quads: int = Field(description="How many quads hold this text.")

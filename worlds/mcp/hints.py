@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from worlds.errors import (
@@ -19,8 +20,11 @@ from worlds.errors import (
     ReadOnlyError,
     WorldsError,
 )
-from worlds.graph.terms import shorten
-from worlds.graph.tokens import scan
+from worlds.graph.results import Solutions
+from worlds.graph.shape import Shape
+from worlds.graph.terms import RDF, shorten
+from worlds.graph.tokens import scan, tokenize
+from worlds.mcp.rendering import Terms, clip
 
 if TYPE_CHECKING:
     from worlds.schema import Schema
@@ -29,6 +33,9 @@ if TYPE_CHECKING:
 _KNOWN = 3000  # classes, and predicates, that names are compared with
 _NEAREST = 3
 _ALIKE = 0.65  # of spelling, from 0 to 1
+_LITERALS = 3  # of a pattern that are looked for as they are written otherwise, and the forms that are shown
+_SUBCLASS = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
+_COMPARED = 'literals compare with their language or datatype, "a" is not "a"@en'
 _UNKNOWN_PREFIX = re.compile(r"the prefix '([^']*?):?' is not")
 _NO_NAME = re.compile(r"'([^']+)' is neither an IRI nor a name")
 
@@ -72,9 +79,11 @@ class Hints:
         self._lock = threading.Lock()
         self._known: tuple[int, Vocabulary] | None = None
 
-    def vocabulary(self) -> Vocabulary:
-        """The names of the world as it is now."""
+    def vocabulary(self, *, lately: bool = False) -> Vocabulary:
+        """The names of the world as it is now; with `lately`, those that were found last will do."""
         with self._lock:
+            if lately and self._known is not None:
+                return self._known[1]
             entries = self._world.history(1)
             revision = entries[0].revision if entries else 0
             if self._known is None or self._known[0] != revision:
@@ -138,13 +147,24 @@ class Hints:
 
     # -- empty answers --------------------------------------------------------------------------------------------
 
-    def unknown(self, what: str, names: Iterable[object]) -> Iterator[str]:
-        """Which of the values of a filter the world does not know, with the nearest; `what` is the filter's name."""
-        known = self.vocabulary()
-        prefixes = known.prefixes
+    def unknown(
+        self, what: str, names: Iterable[object], *, subclasses: bool = False, lately: bool = False
+    ) -> Iterator[str]:
+        """Which of the values of a filter the world does not know, with the nearest; `what` is the filter's name.
+
+        `subclasses` says that a class takes in those below it, `lately` is as for `vocabulary`.
+        """
+        prefixes = self._world.prefixes
         for name in names:
             iri = expand(str(name), prefixes)
-            if iri is None or self._knows(what, iri, known):
+            if iri is None or (lately and self._knows(what, iri, self.vocabulary(lately=True))):
+                continue
+            known = self.vocabulary()
+            if self._knows(what, iri, known):
+                continue
+            if what == "types" and (below := self._below(iri)):
+                if not subclasses:
+                    yield below
                 continue
             among = {"types": known.classes, "predicates": known.predicates}.get(what)
             nearest = known.nearest(iri, among=among) if among is not None else []
@@ -153,6 +173,28 @@ class Hints:
             hint = f" Did you mean {either(nearest)}?" if nearest else ""
             thing = {"types": "class with instances", "predicates": "predicate", "graphs": "graph"}.get(what, "entity")
             yield f"{shorten(iri, prefixes)} is no {thing} of this world.{hint}"
+
+    def _below(self, iri: str) -> str | None:
+        """What to say of a class without instances whose subclasses have some; None where they have none either."""
+        from rdflib import URIRef
+
+        below = {iri: None}
+        waiting = [iri]
+        while waiting and len(below) < _KNOWN:
+            for subject, *_ in self._world.quads(predicate=_SUBCLASS, object=f"<{waiting.pop()}>"):
+                if isinstance(subject, URIRef) and str(subject) not in below:
+                    below[str(subject)] = None
+                    waiting.append(str(subject))
+        known = self.vocabulary()
+        found = [shorten(one, known.prefixes) for one in known.classes if one in below]
+        if not found:
+            return None
+        name = shorten(iri, known.prefixes)
+        return (
+            f"{name} has no instances of its own, but its subclasses have ({', '.join(found[:_NEAREST])}"
+            f"{', …' if len(found) > _NEAREST else ''}): `search` takes subclasses=true, SPARQL is "
+            f"?x a/rdfs:subClassOf* {name}."
+        )
 
     def _knows(self, what: str, iri: str, known: Vocabulary) -> bool:
         if what == "types":
@@ -171,7 +213,7 @@ class Hints:
 
     def names_in(self, pattern: str) -> list[str]:
         """The IRIs that a piece of SPARQL names, its own prefixes followed."""
-        prefixes = {"w": "urn:worlds:", **self.vocabulary().prefixes}
+        prefixes = {"w": "urn:worlds:", **self._world.prefixes}
         found: dict[str, None] = {}
         declared: str | None = None  # the prefix that is being declared
         skip = False  # the IRI after PREFIX or BASE
@@ -191,48 +233,119 @@ class Hints:
                     elif not skip:
                         found[token.text[1:-1]] = None
                     skip = False
-        return [iri for iri in found if ":" in iri]
+        return [iri for iri in found if ":" in iri and "\\" not in iri]  # an escape is left to the parser
 
-    def strangers(self, pattern: str) -> list[str]:
-        """What to say of the names in a piece of SPARQL that the world does not know."""
-        known = self.vocabulary()
+    def strangers(self, pattern: str, *, lately: bool = False) -> list[str]:
+        """What to say of the names in a piece of SPARQL that the world does not know; `lately` as for `vocabulary`."""
         told = []
         for iri in self.names_in(pattern):
-            special = iri in known.predicates or iri in known.classes or iri in known.graphs
-            if special or iri.startswith(("urn:worlds:", "http://www.w3.org/2001/XMLSchema#")) or self.mentions(iri):
+            if iri.startswith(("urn:worlds:", "http://www.w3.org/2001/XMLSchema#")):
                 continue
+            if (lately and self._occurs(iri, self.vocabulary(lately=True))) or self._occurs(iri, self.vocabulary()):
+                continue
+            known = self.vocabulary()
             nearest = known.nearest(iri)
             hint = f": did you mean {either(nearest)}?" if nearest else "."
             told.append(f"{shorten(iri, known.prefixes)} does not occur in this world{hint}")
         return told
 
-    def no_results(self, query: str, *, union: bool, quick: bool) -> list[str]:
-        """Why a query has no results, as far as can be told cheaply; `quick` says that it may be asked again."""
+    def _occurs(self, iri: str, known: Vocabulary) -> bool:
+        return iri in known.predicates or iri in known.classes or iri in known.graphs or self.mentions(iri)
+
+    def no_results(self, query: str, *, union: bool, quick: bool, joined: bool = False) -> list[str]:
+        """Why a query has no results, as far as can be told cheaply.
+
+        `quick` says that it may be asked again, `joined` that its patterns may have solutions together all the same.
+        """
         known = self.vocabulary()
         told = self.strangers(query)
-        if not union and known.named_quads and "GRAPH" not in query.upper() and "FROM" not in query.upper():
-            told.append(
-                f"{known.named_quads:,} quads are in named graphs, {known.default_quads:,} in the default graph, which "
-                "alone a query reads: give union=true, or write GRAPH ?g { … }."
-            )
+        words = words_in(query)
+        if "FROM" not in words:
+            if known.named_quads and not union and "GRAPH" not in words:
+                told.append(
+                    f"{known.named_quads:,} quads are in named graphs, {known.default_quads:,} in the default graph, "
+                    "which alone a query reads: give union=true, or write GRAPH ?g { … }."
+                )
+            elif known.default_quads and not known.named_quads and "GRAPH" in words:
+                told.append(
+                    f"All {known.default_quads:,} quads are in the default graph, which GRAPH does not read: leave "
+                    "GRAPH out."
+                )
         if quick:
-            told += self._patterns(query, union=union)
+            joined = joined or not words.isdisjoint({"OFFSET", "HAVING"})
+            told += self._patterns(query, union=union, joined=joined, filtered="FILTER" in words)
         return told
 
-    def _patterns(self, query: str, *, union: bool) -> list[str]:
+    def _patterns(self, query: str, *, union: bool, joined: bool, filtered: bool) -> list[str]:
         try:
             patterns = self._world.explain(query, union=union, timeout=3.0).patterns
         except (WorldsError, ValueError):
             return []
         empty = [one for one in patterns if one.solutions == 0]
         if empty:
-            return [f"Line {one.line}: {_inline(one.pattern)} matches nothing." for one in empty]
-        if len(patterns) < 2:
+            shape = Shape(query, tokenize(query))
+            prologue = shape.source(0, shape.prologue)
+            told = []
+            for one in empty:
+                told.append(f"Line {one.line}: {_inline(one.pattern)} matches nothing.")
+                told += self._without_instances(prologue, one.pattern)
+                told += self._written_otherwise(prologue, one.pattern)
+            return list(dict.fromkeys(told))
+        if joined or not patterns:
             return []
-        counts = "; ".join(
+        counts = [
             f"{_inline(one.pattern)} {'many' if one.solutions is None else f'{one.solutions:,}'}" for one in patterns
-        )
-        return [f"Each pattern alone matches, but they do not join, or a FILTER leaves nothing: {counts}"]
+        ]
+        if len(patterns) == 1:
+            return [f"The FILTER leaves nothing of {counts[0]}: {_COMPARED}."] if filtered else []
+        told = [f"Each pattern alone matches, but they do not join, or a FILTER leaves nothing: {'; '.join(counts)}"]
+        return [*told, f"In a FILTER, {_COMPARED}."] if filtered else told
+
+    def _without_instances(self, prologue: str, pattern: str) -> Iterator[str]:
+        """What to say of a pattern's class whose subclasses alone have instances."""
+        names = self.names_in(f"{prologue} {pattern}")
+        if RDF + "type" not in names and all(token.text != "a" for token in tokenize(pattern)):
+            return
+        known = self.vocabulary()
+        for iri in names:
+            if not self._knows("types", iri, known) and (below := self._below(iri)):
+                yield below
+
+    def _written_otherwise(self, prologue: str, pattern: str) -> Iterator[str]:
+        """How the literals of a pattern that matches nothing stand in its place with another language or datatype."""
+        terms = Terms(self._world.prefixes)
+        for before, literal, after in islice(_literals(pattern), _LITERALS):
+            asked = (
+                f"{prologue} SELECT DISTINCT ?like_it {{ {before} ?like_it {after} FILTER(!sameTerm(?like_it, "
+                f"{literal}) && (STR(?like_it) = STR({literal}) || ?like_it = {literal})) }} LIMIT {_LITERALS}"
+            )
+            with contextlib.suppress(WorldsError, ValueError):
+                found = self._world.query(asked, union=True, timeout=1.0)
+                if isinstance(found, Solutions) and found:
+                    yield f"{clip(literal, 80)} is written {either([terms.show(row[0]) for row in found])} there."
+
+
+def words_in(query: str) -> set[str]:
+    """The keywords of a query, in upper case."""
+    words: set[str] = set()
+    with contextlib.suppress(QueryError):
+        words.update(token.text.upper() for token in scan(query) if token.kind == "word")
+    return words
+
+
+def _literals(pattern: str) -> Iterator[tuple[str, str, str]]:
+    """Each literal of a pattern, with what is before and after it."""
+    tokens = tokenize(pattern)
+    for at, token in enumerate(tokens):
+        if token.kind not in ("string", "number"):
+            continue
+        end = token.end
+        following = tokens[at + 1 : at + 3]
+        if following and following[0].kind == "language":
+            end = following[0].end
+        elif following and following[0].text == "^^":
+            end = following[-1].end
+        yield pattern[: token.start], pattern[token.start : end], pattern[end:]
 
 
 def expand(name: str, prefixes: Mapping[str, str]) -> str | None:

@@ -19,6 +19,7 @@ from worlds.graph.results import Solutions as Rows
 from worlds.graph.results import Triples
 from worlds.mcp.answers import Solutions
 from worlds.mcp.arguments import Tokens
+from worlds.mcp.hints import words_in
 from worlds.mcp.rendering import Terms
 from worlds.mcp.searching import READS
 from worlds.mcp.service import MEMORY, MOST_ROWS, Service, answer
@@ -29,6 +30,7 @@ _LONGEST = 120.0
 _QUICK = 1.0  # seconds: what took less may be asked again to explain an empty result
 _PAUSE = 0.5  # seconds between reports of progress
 _CELL = 500  # characters of one value
+_AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT"})
 
 
 def register(server: MCPServer[Any], service: Service) -> None:
@@ -119,15 +121,25 @@ class _Answer:
         names = list(found.variables)
         shown = [[None if term is None else self._terms.show(term, _CELL) for term in row] for row in found[:limit]]
         head = "\t".join(f"?{name}" for name in names)
-        return self._table("select", names, shown, len(found), tokens, head=head, json=json)
+        return self._table("select", names, shown, len(found), tokens, self._blanks(found), head=head, json=json)
 
     def triples(self, found: Triples, limit: int, tokens: int | None) -> CallToolResult:
         every = list(found)
         shown = [[self._terms.show(term, _CELL) for term in triple] for triple in every[:limit]]
-        return self._table("construct", [], shown, len(every), tokens, head="", json=False)
+        notes = [] if every else self._nothing()
+        return self._table("construct", [], shown, len(every), tokens, notes, head="", json=False)
 
     def _table(
-        self, form: str, names: list[str], rows: Any, total: int, tokens: int | None, *, head: str, json: bool
+        self,
+        form: str,
+        names: list[str],
+        rows: Any,
+        total: int,
+        tokens: int | None,
+        notes: list[str],
+        *,
+        head: str,
+        json: bool,
     ) -> CallToolResult:
         from json import dumps
 
@@ -138,7 +150,6 @@ class _Answer:
             return "\t".join(cells) if form == "select" else " ".join(cells) + " ."
 
         budget = self._service.budget(tokens)
-        notes = [] if total else self._nothing()
         budget.take("\n".join([head, *notes]))
         kept = budget.fill(rows, lambda row: (line(row), row))
         if len(kept) < total:
@@ -155,5 +166,19 @@ class _Answer:
         solutions = Solutions(form=form, variables=names, rows=kept, truth=None, total=total, notes=notes)
         return answer("\n".join([text, *notes]), solutions)
 
-    def _nothing(self) -> list[str]:
-        return self._service.hints.no_results(self._query, union=self._union, quick=self._quick)
+    def _blanks(self, found: Rows) -> list[str]:
+        """What to say where there are no rows, or a column holds nothing, or nothing but 0."""
+        if not found:
+            return self._nothing()
+        blank = set(range(len(found.variables)))
+        for row in found:
+            blank = {place for place in blank if row[place] is None or str(row[place]) in ("0", "")}
+            if not blank:
+                return []
+        aggregates = _AGGREGATES & words_in(self._query)
+        if aggregates and len(found) == 1 and len(blank) == len(found.variables):
+            return self._nothing(joined=aggregates != {"COUNT"})
+        return self._service.hints.strangers(self._query)
+
+    def _nothing(self, *, joined: bool = False) -> list[str]:
+        return self._service.hints.no_results(self._query, union=self._union, quick=self._quick, joined=joined)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, Literal
 
 from mcp.server import MCPServer
@@ -33,6 +34,10 @@ READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_
 _PASSAGE = 4000  # characters
 _LONGEST_NAME = 1000  # characters
 _LONGEST_CONTEXT = 100_000  # characters
+_CURSOR = re.compile(r"([0-9]{1,9})\.(.+)", re.DOTALL)  # how many results were numbered, and the cursor of the world
+_NAMED = ("types", "predicates", "subjects", "graphs")  # filters that take names
+_DECAYING = {"predicate": "predicates", "evergreen_types": "types", "evergreen_predicates": "predicates",
+             "evergreen_flags": "predicates"}  # fmt: skip
 
 
 def register(server: MCPServer[Any], service: Service) -> None:
@@ -89,10 +94,11 @@ def register(server: MCPServer[Any], service: Service) -> None:
             "languages": _languages(languages),
             "where": where or None,
         }
+        without = {} if exclude is None else exclude.model_dump(exclude_none=True)
         options = given(
             {
                 **filters,
-                "exclude": None if exclude is None else exclude.model_dump(exclude_none=True) or None,
+                "exclude": without or None,
                 "mode": mode,
                 "subclasses": subclasses,
                 "group_by": group_by,
@@ -101,19 +107,33 @@ def register(server: MCPServer[Any], service: Service) -> None:
                 "diversity": diversity,
                 "boost": boost,
                 "decay": decay,
-                "cursor": cursor or None,
             }
         )
+
+        def told(hits: SearchResults) -> list[str]:
+            lately = bool(hits)
+            unknown = _unknown_names(service, filters, subclasses=subclasses, lately=lately)
+            beside = [
+                *(
+                    f"exclude: {note}"
+                    for note in _unknown_names(service, without, subclasses=subclasses, lately=lately)
+                ),
+                *_unknown_in_ranking(service, boost, decay, lately=lately),
+            ]
+            if not hits:
+                return [*(unknown or _why_nothing(service, hits, languages)), *beside]
+            return [*unknown, *beside, *(_no_word(hits) if mode == "hybrid" else [])]
 
         def work() -> CallToolResult:
             with service.explained(where):
                 return _found(
                     service,
-                    lambda most: service.world.search(query, limit=most, **options),
+                    lambda most, after: service.world.search(query, limit=most, cursor=after, explain=True, **options),
                     limit,
+                    cursor,
                     service.budget(token_budget),
                     full_text=full_text,
-                    nothing=lambda hits: _why_nothing(service, hits, filters),
+                    told=told,
                 )
 
         return await service.run(work)
@@ -132,21 +152,28 @@ def register(server: MCPServer[Any], service: Service) -> None:
     ) -> Annotated[CallToolResult, Found]:
         """Find the entities that are most like one, by what their texts say."""
         filters = {"types": listed(types), "graphs": listed(graphs), "where": where or None}
-        options = given({**filters, "mode": mode, "cursor": cursor or None})
+        options = given({**filters, "mode": mode})
+
+        def told(hits: SearchResults) -> list[str]:
+            unknown = _unknown_names(service, filters, lately=bool(hits))
+            if hits:
+                return unknown
+            return [
+                *service.hints.unknown("subjects", [iri]),
+                *unknown,
+                f"No other entity has texts like those of {iri}, or it has none: try `search` with its label.",
+            ]
 
         def work() -> CallToolResult:
             with service.explained(where):
                 return _found(
                     service,
-                    lambda most: service.world.similar(iri, limit=most, **options),
+                    lambda most, after: service.world.similar(iri, limit=most, cursor=after, explain=True, **options),
                     limit,
+                    cursor,
                     service.budget(token_budget),
                     full_text=False,
-                    nothing=lambda _: [
-                        *service.hints.unknown("subjects", [iri]),
-                        *_unknown_names(service, filters),
-                        f"No other entity has texts like those of {iri}, or it has none: try `search` with its label.",
-                    ],
+                    told=told,
                 )
 
         return await service.run(work)
@@ -182,23 +209,49 @@ def _languages(value: str | list[str] | None) -> list[str] | None:
     return [value] if isinstance(value, str) else value or None
 
 
-def _found(service: Service, find: Any, limit: int, budget: Budget, *, full_text: bool, nothing: Any) -> CallToolResult:
-    """The results as numbered citations, as many as the budget allows."""
-    hits: SearchResults = find(limit)
+def _found(
+    service: Service,
+    find: Callable[[int, str | None], SearchResults],
+    limit: int,
+    cursor: str | None,
+    budget: Budget,
+    *,
+    full_text: bool,
+    told: Callable[[SearchResults], list[str]],
+) -> CallToolResult:
+    """The results as numbered citations, as many as the budget allows; the numbers go on from page to page."""
+    before, after = _sent(cursor)
+    with service.turn:
+        hits = find(limit, after)
     terms = service.terms()
-    numbered = [_citation(number, hit, terms, full_text=full_text) for number, hit in enumerate(hits, 1)]
-    notes = [*([] if hits else nothing(hits)), *hits.notes]
+    numbered = [_citation(number, hit, terms, full_text=full_text) for number, hit in enumerate(hits, before + 1)]
+    notes = [*told(hits), *hits.notes]
     budget.take("\n".join(notes), notes)
     shown = budget.fill(numbered, lambda one: (_cited(one), plain(one)))
     cut = len(numbered) - len(shown)
     # Where results were cut, the next page begins after the last one that is shown.
-    cursor = find(len(shown)).cursor if cut else hits.cursor
+    if cut:
+        with service.turn:
+            following = find(len(shown), after).cursor
+    else:
+        following = hits.cursor
+    cursor = None if following is None else f"{before + len(shown)}.{following}"
     lines = [_cited(one) for one in shown] or ["No results."]
     if cut:
         lines.append(f"{cut} more results were found, but left out to stay within the token budget.")
     if cursor is not None:
         lines.append(f'To go on, call it again with the same arguments and cursor="{cursor}"')
     return answer("\n".join([*lines, *notes]), Found(citations=shown, cut=cut, cursor=cursor, notes=notes))
+
+
+def _sent(cursor: str | None) -> tuple[int, str | None]:
+    """How many results a cursor follows, and the world's cursor in it; ValueError for what is none."""
+    if not cursor:
+        return 0, None
+    match = _CURSOR.fullmatch(cursor)
+    if match is None:
+        raise ValueError(f"cursor is not one that a search gave: {cursor[:40]!r}")
+    return int(match[1]), match[2]
 
 
 def _citation(number: int, hit: Hit, terms: Terms, *, full_text: bool) -> Citation:
@@ -209,6 +262,7 @@ def _citation(number: int, hit: Hit, terms: Terms, *, full_text: bool) -> Citati
         label=None if hit.label is None else clip(hit.label, 120),
         types=[terms.show(kind) for kind in hit.types[:5]],
         score=round(hit.score, 4),
+        similarity=_similarity(hit),
         text=hit.text[:_PASSAGE] if full_text else hit.snippet,
         quad=terms.quad(quads[0]) if quads else terms.quad((hit.subject, hit.predicate, hit.literal)),
         quads=len(quads),
@@ -222,27 +276,60 @@ def _cited(one: Citation) -> str:
     return f"[{one.n}] {one.subject} {one.label or ''}{types} score {one.score}\n    {text}\n    {one.quad}{more}"
 
 
-def _unknown_names(service: Service, filters: dict[str, Any]) -> list[str]:
-    """What to say of the names in filters that the world does not know."""
+def _similarity(hit: Hit) -> float | None:
+    leg = (hit.explain or {}).get("vector")
+    return None if leg is None else round(leg.value, 4)
+
+
+def _no_word(hits: SearchResults) -> list[str]:
+    """What to say of results that no word led to."""
+    if any("text" in (hit.explain or {}) for hit in hits):
+        return []
+    best = max((found for hit in hits if (found := _similarity(hit)) is not None), default=None)
+    if best is None:
+        return []
+    return [
+        "None of these texts has a word of the query: they are only the nearest by meaning, and may have nothing to do "
+        f"with it. The highest cosine is {best:.2f}; `min_similarity` sets the least."
+    ]
+
+
+def _unknown_names(
+    service: Service, filters: dict[str, Any], *, subclasses: bool = False, lately: bool = False
+) -> list[str]:
+    """What to say of the names in filters that the world does not know; `lately` as for Hints.vocabulary."""
     told: list[str] = []
-    for name in ("types", "predicates", "subjects", "graphs"):
-        told += service.hints.unknown(name, filters.get(name) or [])
+    for name in _NAMED:
+        told += service.hints.unknown(name, listed(filters.get(name)) or [], subclasses=subclasses, lately=lately)
     if where := filters.get("where"):
-        told += service.hints.strangers(where)
+        told += service.hints.strangers(where, lately=lately)
     return told
 
 
-def _why_nothing(service: Service, hits: SearchResults, filters: dict[str, Any]) -> list[str]:
-    """Why a search has found nothing."""
-    told = _unknown_names(service, filters)
-    languages = filters.get("languages")
-    if not told and hits.explain.eligible == 0:
-        told.append("No text passes the filters: leave one out.")
-        if languages:
-            found = ", ".join(language or "''" for language in service.world.schema(limit=1).languages)
-            told.append(f"The languages of this world's texts: {found or 'none'}.")
-    elif not told:
-        told.append("Nothing matches these words: use others, fewer, or prefix*; `schema` shows what there is.")
+def _unknown_in_ranking(
+    service: Service,
+    boost: dict[str, Any] | list[dict[str, Any]] | None,
+    decay: dict[str, Any] | None,
+    *,
+    lately: bool,
+) -> Iterator[str]:
+    """As `_unknown_names`, of the names in `boost` and `decay`."""
+    for one in [boost] if isinstance(boost, dict) else boost or []:
+        names = {"predicates": one.get("predicate"), "where": one.get("where")}
+        yield from (f"boost: {note}" for note in _unknown_names(service, names, lately=lately))
+    for key, what in _DECAYING.items():
+        names = {what: (decay or {}).get(key)}
+        yield from (f"decay: {note}" for note in _unknown_names(service, names, lately=lately))
+
+
+def _why_nothing(service: Service, hits: SearchResults, languages: str | list[str] | None) -> list[str]:
+    """Why a search that names nothing unknown has found nothing."""
+    if hits.explain.eligible != 0:
+        return ["Nothing matches these words: use others, fewer, or prefix*; `schema` shows what there is."]
+    told = ["No text passes the filters: leave one out."]
+    if languages:
+        found = ", ".join(language or "''" for language in service.world.schema(limit=1).languages)
+        told.append(f"The languages of this world's texts: {found or 'none'}.")
     return told
 
 
@@ -258,9 +345,10 @@ def _resolved(
         for one in found
     ]
     notes: list[str] = []
-    if all(not one.candidates for one in shown):
-        for name in ("types", "graphs"):
-            notes += service.hints.unknown(name, filters[name] or [])
+    nothing = all(not one.candidates for one in shown)
+    for name in ("types", "graphs"):
+        notes += service.hints.unknown(name, filters[name] or [], lately=not nothing)
+    if nothing:
         notes.append("No entity has such a name: try `search`, which also reads descriptions.")
     budget = service.budget()
     budget.take("\n".join(notes), notes)

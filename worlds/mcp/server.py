@@ -40,7 +40,8 @@ class WorldServer(MCPServer[Any]):
         tools = {tool.name: tool for tool in await self.list_tools()}
         if name not in tools:
             raise ToolError(_unknown_tool(name, list(tools)))
-        known = list(tools[name].input_schema.get("properties", {}))
+        schema = tools[name].input_schema
+        known = list(schema.get("properties", {}))
         if strange := [argument for argument in arguments if argument not in known]:
             raise ToolError(_unknown_argument(name, strange[0], known))
         try:
@@ -51,7 +52,7 @@ class WorldServer(MCPServer[Any]):
             ) from (error.__cause__ or error)
         except ToolError as error:
             if isinstance(error.__cause__, ValidationError):
-                raise ToolError(_wrong_arguments(name, error.__cause__)) from error.__cause__
+                raise ToolError(_wrong_arguments(name, schema, error.__cause__)) from error.__cause__
             raise (error.__cause__ if isinstance(error.__cause__, ToolError) else error) from None
 
     async def get_prompt(
@@ -81,13 +82,27 @@ def _unknown_argument(tool: str, name: str, known: list[str]) -> str:
     return f"`{tool}` has no argument {name!r}.{hint} It takes: {', '.join(known)}"
 
 
-def _wrong_arguments(tool: str, error: ValidationError) -> str:
+def _wrong_arguments(tool: str, schema: dict[str, Any], error: ValidationError) -> str:
     told: dict[str, list[str]] = {}
     for one in error.errors(include_url=False, include_input=False):
-        place = [str(part) for part in one["loc"]]
-        told.setdefault(place[0] if place else "", []).append(one["msg"])
-    lines = [f"{name or 'the arguments'}: {'; or '.join(dict.fromkeys(said))}" for name, said in told.items()]
-    return f"`{tool}` cannot take these arguments. " + " ".join(f"{line}." for line in lines)
+        name, *place = [str(part) for part in one["loc"]] or [""]
+        message = f"there is no {place[-1]!r} in it" if place and one["type"] == "extra_forbidden" else one["msg"]
+        told.setdefault(name, []).append(message)
+    lines = []
+    for name, said in told.items():
+        takes = _takes(schema, name)
+        line = f"{name or 'the arguments'}: {'; or '.join(dict.fromkeys(said))}"
+        lines.append(f"{line}. It takes: {takes}" if takes else line)
+    return f"`{tool}` cannot take these arguments. " + " ".join(f"{line.rstrip('.')}." for line in lines)
+
+
+def _takes(schema: dict[str, Any], name: str) -> str:
+    """What an argument that is an object takes: its members, or its description; "" for any other argument."""
+    found = schema.get("properties", {}).get(name, {})
+    forms = [found, *found.get("anyOf", [])]
+    for reference in (form["$ref"] for form in forms if "$ref" in form):
+        return ", ".join(schema["$defs"][reference.rpartition("/")[2]]["properties"])
+    return str(found.get("description", "")) if any(form.get("type") == "object" for form in forms) else ""
 
 
 def _version() -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 MOST_CALLS = 8  # at a time; more wait
 MEMORY = 1 << 30  # bytes that a query may take
+PATTERN_SECONDS = 30.0  # that a pattern of a search may take
 MOST_ROWS = 10_000  # that a query may have before it is refused
 EXPECTED = (WorldsError, ValueError, TypeError, OverflowError, RecursionError)
 """What a call raises for what it was given; anything else is a mistake in worlds."""
@@ -41,6 +42,7 @@ class Service:
         self.allow_writes = allow_writes
         self.hints = Hints(world)
         self.turn = Turn()
+        world.pattern_timeout = PATTERN_SECONDS
         self._author = author
         self._limiter: anyio.CapacityLimiter | None = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from mcp.server import MCPServer
@@ -33,9 +34,9 @@ def register(server: MCPServer[Any], service: Service) -> None:
         def work() -> CallToolResult:
             with service.explained(update):
                 service.require_write(context)
-                return _written(
-                    service.world.update(update, author=author, message=message, timeout=_TIMEOUT), "undo it by `undo`"
-                )
+                change = service.world.update(update, author=author, message=message, timeout=_TIMEOUT)
+                strangers = service.hints.strangers(update) if change.revision is None else []
+                return _written(change, "undo it by `undo`", strangers)
 
         return await service.run(work, writes=True)
 
@@ -70,7 +71,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
         return await service.run(work, writes=True)
 
     async def undo(
-        revision: Annotated[int, Field(ge=1, description="Its number, from `history`.")],
+        revision: Annotated[int, Field(ge=1, strict=True, description="Its number, from `history`.")],
         context: Context[Any, Any],
         force: Annotated[
             bool, Field(description="Leave alone what later revisions changed, instead of refusing.")
@@ -100,8 +101,8 @@ def register(server: MCPServer[Any], service: Service) -> None:
         server.add_tool(tool, title=title, annotations=annotations)
 
 
-def _written(change: Change, remark: str) -> CallToolResult:
-    notes = list(change.notes)
+def _written(change: Change, remark: str, told: Sequence[str] = ()) -> CallToolResult:
+    notes = [*change.notes, *told]
     if change.revision is None:
         text = "Nothing was changed: what was to be added is there, what was to be removed is not."
     else:

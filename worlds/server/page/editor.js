@@ -3,7 +3,7 @@
 
 import { get, hasEditor } from "./api.js";
 import { h, put } from "./dom.js";
-import { prefixed } from "./terms.js";
+import { prefixed, prefixMap } from "./terms.js";
 
 const VENDOR = "/page/vendor/yasqe.min";
 const MOST_LINES = 26;
@@ -100,6 +100,12 @@ function yasqe() {
     // Its own ways to complete names, to run queries and to keep them are off: they ask others, or store what the page
     // has in its address.
     found.defaults.autocompleters = [];
+    // What it reads begins with the prefixes that need no declaration: it would mark their names as mistakes.
+    found.extendMode("sparql11", {
+      startState() {
+        return { ...this._startState(), prefixes: prefixMap() };
+      },
+    });
     found.registerAutocompleter({
       name: "world", bulk: false, autoShow: false, persistenceId: null,
       isValidCompletionPosition: (editor) => !/^[?$"'#]/.test(editor.getCompleteToken().string),

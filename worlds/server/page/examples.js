@@ -9,7 +9,7 @@ const NAMES = /"""[^]*?"""|'''[^]*?'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|<
 
 /** The query with a PREFIX line for each of the world's prefixes that it uses and does not declare. */
 export function withPrefixes(query) {
-  const known = { w: "urn:worlds:", ...prefixMap() };
+  const known = prefixMap();
   const declared = new Set([...query.matchAll(/\bPREFIX\s+([^\s:]*):/gi)].map(([, prefix]) => prefix));
   const used = new Set([...query.matchAll(NAMES)].map(([, prefix]) => prefix).filter((prefix) => prefix !== undefined));
   const lines = [...used].filter((prefix) => known[prefix] && !declared.has(prefix)).sort().map((prefix) => `PREFIX ${prefix}: <${known[prefix]}>`);

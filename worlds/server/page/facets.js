@@ -30,10 +30,10 @@ function words(kind, value) {
   return nameNode(value);
 }
 
-/** Fill `place` with the facets; `change` gets the filters that a toggle makes, `scope` says what was counted. */
-export function showFacets(place, facets, state, change, scope = "") {
+/** Fill `place` with the facets; `change` gets the filters that a toggle makes, `note` says what was counted. */
+export function showFacets(place, facets, state, change, note) {
   const focused = place.contains(document.activeElement) ? document.activeElement.id : null;
-  const groups = Object.keys(TITLES).map((kind) => group(kind, facets[kind] ?? [], state, change, () => showFacets(place, facets, state, change, scope)));
+  const groups = Object.keys(TITLES).map((kind) => group(kind, facets[kind] ?? [], state, change, () => showFacets(place, facets, state, change, note)));
   const active = Object.keys(TITLES).reduce((sum, kind) => sum + state[kind].length, 0);
   const clear = active > 0 && h("button", { type: "button", class: "quiet clear", onclick: () => change({ types: [], predicates: [], graphs: [], languages: [] }) }, "Remove all filters");
   const open = place.querySelector("details")?.open ?? matchMedia("(min-width: 52rem)").matches;
@@ -43,7 +43,7 @@ export function showFacets(place, facets, state, change, scope = "") {
   }
   put(place, h("details", { open },
     h("summary", null, active ? `Filters (${active})` : "Filters"),
-    scope && h("p", { class: "unit" }, `Counts are ${scope}.`), groups, clear));
+    h("p", { class: "unit" }, note), groups, clear));
   if (focused) document.getElementById(focused)?.focus();
 }
 

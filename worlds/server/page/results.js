@@ -5,7 +5,7 @@ import { chartOf, chartView } from "./chart.js";
 import { count, empty, freshId, h, many, put } from "./dom.js";
 import { graphPicture, roomFor } from "./graph.js";
 import { failure } from "./keys.js";
-import { fromBinding, identity, nameOf, numberOf, show, statements, timeOf } from "./terms.js";
+import { fromBinding, identity, nameOf, numberOf, short, show, statements, timeOf } from "./terms.js";
 
 const ROWS = 100; // that are shown at a time
 const NODES = 80; // of the picture
@@ -92,8 +92,9 @@ function order(a, b) {
   return identity(a).localeCompare(identity(b));
 }
 
-/** How a column makes room for a term: long texts are not squeezed, and dates and the like not broken. */
+/** How a column makes room for a term: long names are broken and cut, long texts not squeezed, dates and the like not broken. */
 function lengthClass(term) {
+  if (term.type === "iri") return short(term.value).length > 40 ? "name" : null;
   const length = term.value?.length ?? 0;
   if (length > 60 && term.type === "literal") return "long";
   return term.type === "literal" && term.datatype && length <= 24 ? "brief" : null;

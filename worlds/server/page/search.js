@@ -10,7 +10,7 @@ import { address, parameters, record } from "./router.js";
 import { explainQuery } from "./explain.js";
 
 const PAUSE = 90; // milliseconds after the last key
-const COUNTED = 100; // results that the facets count
+const COUNTED = 100; // passages that the facets count
 const DEFAULTS = { mode: "hybrid", limit: "10", fusion: "relative", group_by: "subject" };
 const UNGROUPED = "none"; // what the URL says where each passage is a result
 const LISTS = ["types", "predicates", "graphs", "languages"];
@@ -192,7 +192,8 @@ export function searchView(asked) {
     active.forEach((name, at) => {
       found[name] = others[at].facets[name];
     });
-    showFacets(facets, found, state, change, all.cursor ? `among the best ${COUNTED}` : "");
+    const cut = [all, ...others].some(({ cursor }) => cursor);
+    showFacets(facets, found, state, change, `Counts are of ${cut ? `passages, among the best ${COUNTED}` : "the passages"} that the other filters leave.`);
   }
 
   const view = {

@@ -18,7 +18,8 @@ export function setPrefixes(map) {
   prefixes = Object.entries(map).filter(([, iri]) => iri).sort((a, b) => b[1].length - a[1].length || (a[0] < b[0] ? -1 : 1));
 }
 
-export const prefixMap = () => Object.fromEntries(prefixes);
+/** The prefixes that a query need not declare. */
+export const prefixMap = () => ({ w: "urn:worlds:", ...Object.fromEntries(prefixes) });
 
 /** Remember what an IRI is called. */
 export function learn(iri, label) {
