@@ -178,6 +178,7 @@ class Ranking:
         self._connection = connection
         self._dictionary = dictionary
         self._filters = filters
+        self._naming: tuple[object, Ids] | None = None  # of which state and policy, and the predicates
 
     def prepare(
         self,
@@ -215,11 +216,18 @@ class Ranking:
                     count = wanted if stages.per_subject is None else max(wanted, _MOST_DIVERSE)
                     steps.append(("diversity", self._diversifying(stages.diversity, found, count)))
             if stages.per_subject is not None:
-                naming = [ox.NamedNode(iri) for iri in self._filters.policy.predicates("label", "alias")]
                 names = np.zeros(len(found), dtype=bool)
-                names[found.owner[among(found.predicates, self._filters.known(naming))]] = True
+                names[found.owner[among(found.predicates, self._name_predicates(state))]] = True
                 steps.append(("group", _grouping(stages.per_subject, found, names, given)))
         return lambda: _run(steps, found, notes, clock)
+
+    def _name_predicates(self, state: object) -> Ids:
+        """The predicates of labels and aliases."""
+        policy = self._filters.policy
+        if self._naming is None or self._naming[0] != (state, policy):
+            iris = [ox.NamedNode(iri) for iri in policy.predicates("label", "alias")]
+            self._naming = (state, policy), self._filters.known(iris)
+        return self._naming[1]
 
     # -- boost and decay ------------------------------------------------------------------------------------------
 
