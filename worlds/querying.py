@@ -6,7 +6,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -242,15 +242,7 @@ class Queries:
         names = {"w": NAMESPACE, **asked.prefixes}
 
         def solutions(pattern: str, functions: Mapping[ox.NamedNode, Function]) -> Any:
-            return run(
-                store,
-                pattern,
-                prefixes=names,
-                functions=functions,
-                timeout=remaining(deadline),
-                running=self._running,
-                **asked.dataset,
-            )
+            return self._run(store, pattern, names, functions, deadline, replace(asked, max_results=None))
 
         graphs = [None if given is None else tuple(given) for given in (asked.default_graphs, asked.named_graphs)]
         return WorldSearcher(
