@@ -2,8 +2,8 @@
 """Sets up a virtual environment of its own and runs the project in it; needs Python 3.11, git and a package index.
 
 python3 dev.py demo          set up, then load, search and ask the knowledge base in examples/
-python3 dev.py test          set up, then format check, lint, types and tests
-python3 dev.py test ARG...   set up, then pytest alone with these arguments, such as --long or tests/test_gate.py
+python3 dev.py test          set up, then format check, lint, types, layers and tests
+python3 dev.py test ARG...   set up, then pytest alone with these arguments, such as --long or tests/search
 python3 dev.py run ARG...    set up, then python with these arguments, such as -m benchmarks.load
 """
 
@@ -65,6 +65,7 @@ def main() -> None:
         call(python, "-m", "ruff", "format", "--check", ".")
         call(python, "-m", "ruff", "check", ".")
         call(python, "-m", "mypy")
+        call(str(PYTHON.with_name("lint-imports")), "--no-cache")
         call(python, "-m", "pytest", "-n", "2", "--dist", "worksteal")
 
 

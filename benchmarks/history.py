@@ -24,7 +24,7 @@ from benchmarks.load import generate
 
 def without_history() -> None:
     """Let this process make worlds that keep no history. They can be loaded once, and no more."""
-    import worlds.files
+    import worlds.file.opening
     import worlds.sql
 
     schema = worlds.sql.schema()

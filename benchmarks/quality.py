@@ -43,7 +43,7 @@ from benchmarks.quality_sets import (
     shared_data,
 )
 from worlds.embedders import resolve_embedder
-from worlds.policy import ChunkSize
+from worlds.texts.policy import ChunkSize
 
 DEPTH = 100  # hits that are asked for
 PROFILE = "urn:worlds:profile"

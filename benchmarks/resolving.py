@@ -3,7 +3,7 @@
 The names come from vocabularies. Every fifth alternative label is taken out and asked for; other names are labels as
 they are, labels with a letter dropped, doubled or swapped, and labels of entities that were taken out. Half of the
 names come with a context: words of the entity's definition among words of another's. `--fit` fits the weights of
-worlds/resolving.py to the first vocabularies; the table of how often a confidence holds is of the others.
+worlds/entities/resolving.py to the first vocabularies; the table of how often a confidence holds is of the others.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ import worlds
 from benchmarks.quality_cache import CachedEmbedder, default_folder
 from benchmarks.quality_sets import shared_data
 from worlds.embedders import Embedder, resolve_embedder
+from worlds.entities.resolving import FEATURES
 from worlds.graph.terms import to_rdflib
-from worlds.policy import DEFAULT_ROLES
-from worlds.resolving import FEATURES
+from worlds.texts.policy import DEFAULT_ROLES
 
 FITTED = ("uat", "physh")
 HELD_OUT = ("d3fend", "fibo")

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 import worlds
 from benchmarks.common import STOP_WORDS, Sentences, environment, median, milliseconds, table, vocabulary
+from worlds.search.words import to_match
 from worlds.sql.connection import driver
-from worlds.textquery import to_match
 
 DIMENSION = 384
 TOPICS = 400

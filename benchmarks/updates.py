@@ -19,7 +19,7 @@ import pyoxigraph as ox
 
 import worlds
 from benchmarks.common import environment, table
-from worlds.graph.updates import run_update
+from worlds.graph.update.driver import run_update
 
 EX = "http://example.org/"
 PROLOGUE = f"PREFIX ex: <{EX}>\n"

@@ -84,11 +84,11 @@ def errors() -> str:
 def adapters() -> str:
     """The modules for other libraries."""
     listed = {
-        "worlds.langchain": ("WorldsRetriever", "WorldsVectorStore", "LangChainEmbedder", "WorldsEmbeddings"),
-        "worlds.llamaindex": ("WorldsRetriever", "LlamaIndexEmbedder", "WorldsEmbedding"),
-        "worlds.llamaindex_graph": ("WorldsPropertyGraphStore",),
-        "worlds.rdflib_store": ("WorldsStore",),
-        "worlds.metadata": ("pattern",),
+        "worlds.adapters.langchain": ("WorldsRetriever", "WorldsVectorStore", "LangChainEmbedder", "WorldsEmbeddings"),
+        "worlds.adapters.llamaindex": ("WorldsRetriever", "LlamaIndexEmbedder", "WorldsEmbedding"),
+        "worlds.adapters.llamaindex_graph": ("WorldsPropertyGraphStore",),
+        "worlds.adapters.rdflib_store": ("WorldsStore",),
+        "worlds.adapters.metadata": ("pattern",),
     }
     parts = ["# Adapters", ""]
     for module, names in listed.items():
@@ -190,7 +190,7 @@ def settings() -> str:
 
 def http() -> str:
     """Every endpoint of the server, from its OpenAPI document."""
-    from worlds.server.openapi import document
+    from worlds.server.api.openapi import document
 
     described = document(None)
     parts = [
@@ -226,7 +226,7 @@ def tools() -> str:
 
     import worlds
     from worlds.mcp.server import WorldServer
-    from worlds.mcp.service import Service
+    from worlds.mcp.toolbox import Service
 
     async def listed() -> Any:
         with worlds.open(embedder=None) as world:

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.markup import escape
 
 import worlds
-from worlds.langchain import WorldsRetriever, WorldsVectorStore
+from worlds.adapters.langchain import WorldsRetriever, WorldsVectorStore
 
 FOLDER = Path(__file__).parent
 console = Console(highlight=False, soft_wrap=True)

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.markup import escape
 
 import worlds
-from worlds.llamaindex import WorldsPropertyGraphStore, WorldsRetriever
+from worlds.adapters.llamaindex import WorldsPropertyGraphStore, WorldsRetriever
 
 FOLDER = Path(__file__).parent
 console = Console(highlight=False, soft_wrap=True)

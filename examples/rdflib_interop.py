@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 
 import worlds
-from worlds.rdflib_store import WorldsStore
+from worlds.adapters.rdflib_store import WorldsStore
 
 KNOWLEDGE = Path(__file__).parent / "space.ttl"
 SPACE = Namespace("https://worlds.example/space/schema#")

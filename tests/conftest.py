@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 import worlds
-from tests.embedder import HashingEmbedder
+from tests.support.embedder import HashingEmbedder
 from worlds.settings import CONFIG, SETTINGS
 
 # The default run always tries the same examples; --long tries new and more ones.

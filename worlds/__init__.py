@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         OpenAIEmbedder,
         SentenceTransformerEmbedder,
     )
+    from worlds.entities.schema import Schema
     from worlds.errors import (
         ConflictError,
         EmbedderError,
@@ -36,12 +37,11 @@ if TYPE_CHECKING:
         SchemaError,
         WorldsError,
     )
-    from worlds.gate import Change
-    from worlds.graph.results import Solutions, Triples
-    from worlds.history import Diff, Entry, Past, Retention
-    from worlds.hits import Hit, SearchResults
-    from worlds.policy import ChunkSize, TextPolicy
-    from worlds.schema import Schema
+    from worlds.graph.query.results import Solutions, Triples
+    from worlds.revisions.gate import Change
+    from worlds.revisions.history import Diff, Entry, Past, Retention
+    from worlds.search.hits import Hit, SearchResults
+    from worlds.texts.policy import ChunkSize, TextPolicy
     from worlds.world import World, open
 
 __all__ = [
@@ -81,12 +81,12 @@ _HOMES = {
     "worlds.embedders": "Embedder FallbackEmbedder OnnxEmbedder OpenAIEmbedder SentenceTransformerEmbedder",
     "worlds.errors": "ConflictError EmbedderError FilterError IntegrityError OpenError ParseError QueryError "
     "QueryTimeout ReadOnlyError SchemaError WorldsError",
-    "worlds.gate": "Change",
-    "worlds.graph.results": "Solutions Triples",
-    "worlds.history": "Diff Entry Past Retention",
-    "worlds.hits": "Hit SearchResults",
-    "worlds.policy": "ChunkSize TextPolicy",
-    "worlds.schema": "Schema",
+    "worlds.revisions.gate": "Change",
+    "worlds.graph.query.results": "Solutions Triples",
+    "worlds.revisions.history": "Diff Entry Past Retention",
+    "worlds.search.hits": "Hit SearchResults",
+    "worlds.texts.policy": "ChunkSize TextPolicy",
+    "worlds.entities.schema": "Schema",
     "worlds.world": "World open",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}

@@ -16,41 +16,43 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 import pyoxigraph as ox
 
-from worlds import check, files, maintenance
-from worlds.chunkstore import ChunkStore
-from worlds.codes import Codes
-from worlds.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, Ids, Interner
-from worlds.documents import DOCUMENT, TEXT, Written, document_quads, read_document
+from worlds.documents.reading import DOCUMENT, TEXT, Written, document_quads, read_document
 from worlds.embedders import Embedder, reason_without, resolve_embedder
-from worlds.embedding import Embeddings
+from worlds.entities.resolving import Description, Entities, Resolution
+from worlds.entities.schema import Schema, overview
 from worlds.errors import EmbedderError, QueryError, WorldsError
-from worlds.explaining import QueryExplanation
-from worlds.filters import Filters
-from worlds.gate import Change, Gate, Revision
+from worlds.file import check, maintenance, opening
 from worlds.graph.formats import FORMATS, parsing, rdflib_quads
-from worlds.graph.limits import deadline_of
-from worlds.graph.results import Solutions, Triples
-from worlds.graph.service import NAMESPACE
+from worlds.graph.query.limits import deadline_of
+from worlds.graph.query.results import Solutions, Triples
+from worlds.graph.search.rewriting import NAMESPACE
 from worlds.graph.sources import sources
+from worlds.graph.targets import file_name
 from worlds.graph.terms import WELL_KNOWN_PREFIXES, GraphName, NamedGraph, is_prefix, to_object, to_oxigraph
-from worlds.graph.updates import Rows, run_update
-from worlds.history import Diff, Entry, History, Past, Retention
-from worlds.hits import SearchResults
-from worlds.ingest import Reader
-from worlds.patterns import Patterns, to_dataset
-from worlds.policy import TextPolicy
-from worlds.quads import NO_QUADS, difference, read_quads
-from worlds.querying import Asked, Queries
-from worlds.reembedding import Reembedding
-from worlds.request import Requests
-from worlds.rerank import Reranker
-from worlds.resolving import Description, Entities, Resolution
-from worlds.schema import Schema, overview
-from worlds.search import Search
-from worlds.sparql import SparqlIndex
+from worlds.graph.update.driver import Rows, run_update
+from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, Ids, Interner
+from worlds.quads.export import export
+from worlds.quads.patterns import Patterns, to_dataset
+from worlds.quads.reader import Reader
+from worlds.quads.rows import NO_QUADS, difference, read_quads
+from worlds.revisions.gate import Change, Gate, Revision
+from worlds.revisions.history import Diff, Entry, History, Past, Retention
+from worlds.search.engine import Search
+from worlds.search.filters import Filters
+from worlds.search.hits import SearchResults
+from worlds.search.request import Requests
+from worlds.search.rerank import Reranker
+from worlds.sparql.explaining import QueryExplanation
+from worlds.sparql.index import SparqlIndex
+from worlds.sparql.queries import Asked, Queries
+from worlds.sparql.updates import WorldTarget
 from worlds.sql import statements
 from worlds.sql.connection import Connection
-from worlds.updating import WorldTarget
+from worlds.texts.chunks import ChunkStore
+from worlds.texts.policy import TextPolicy
+from worlds.vectors.codes import Codes
+from worlds.vectors.embedding import Embeddings
+from worlds.vectors.reembedding import Reembedding
 
 if TYPE_CHECKING:
     import rdflib
@@ -93,11 +95,11 @@ def open(
     EmbedderError if `embedder` was named and does not fit what the world was embedded with; ReadOnlyError if the
     folder cannot be written to and `read_only` is False.
     """
-    name = files.file_name(path)
+    name = file_name(path)
     if vector_index != "auto" and not isinstance(vector_index, bool):
         raise ValueError(f"vector_index is True, False or 'auto', not {vector_index!r}")
     chosen = resolve_embedder(embedder)
-    connection = files.open_file(
+    connection = opening.open_file(
         name,
         read_only=read_only,
         create=create,
@@ -949,7 +951,7 @@ class World:
         """
         name = None if graph is None else self._graph_name(graph)
         declared: dict[str, str] = dict(self._connection.rows(_SQL["all_prefixes"]))
-        return maintenance.export(self._connection, self._dictionary, target, format, name, declared)
+        return export(self._connection, self._dictionary, target, format, name, declared)
 
     def stats(self) -> maintenance.Stats:
         """What the world holds: counts, sizes, the embedder, what is pending."""
@@ -964,7 +966,7 @@ class World:
 
         OpenError if there is something at `path` already, or it cannot be written.
         """
-        maintenance.backup(self._connection, files.file_name(path))
+        maintenance.backup(self._connection, file_name(path))
 
     def compact(self) -> None:
         """Give unused space back: drop cached embeddings of texts that are gone and unused terms, and rebuild the file.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from worlds.graph.results import Solutions
+    from worlds.graph.query.results import Solutions
 
 _RESULTS = ("table", "json", "xml", "csv", "tsv")
 _BLOCK = 1000  # lines written at a time

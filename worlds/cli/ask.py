@@ -18,7 +18,7 @@ from worlds.cli.terminal import note, output, progress, waiting, write_json, wri
 from worlds.errors import OpenError
 
 if TYPE_CHECKING:
-    from worlds.graph.results import Solutions, Triples
+    from worlds.graph.query.results import Solutions, Triples
     from worlds.world import World
 
 FILTERS = "What may be found"
@@ -307,7 +307,7 @@ def sparql(
 
 
 def _print_answer(answer: Solutions | Triples | bool, form: ResultFormat, world: World) -> None:
-    from worlds.graph.results import Solutions
+    from worlds.graph.query.results import Solutions
 
     if isinstance(answer, bool):
         write_utf8(form.boolean(answer))

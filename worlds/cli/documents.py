@@ -17,7 +17,7 @@ from worlds.errors import EmbedderError, OpenError
 
 if TYPE_CHECKING:
     from worlds.cli.terminal import Bar
-    from worlds.gate import Change
+    from worlds.revisions.gate import Change
     from worlds.world import World
 
 
@@ -159,7 +159,7 @@ def _documents(given: list[str], base: str | None, iri: str | None) -> list[tupl
 
 def _files(path: Path) -> list[tuple[str, Path]]:
     """The name without ending, relative to the folder, and the file, of each document at or below a path."""
-    from worlds.documents import FORMATS
+    from worlds.documents.reading import FORMATS
 
     if not path.is_dir():
         if not path.exists():

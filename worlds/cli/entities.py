@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from worlds.resolving import Description, Property, Resolution, Value
+    from worlds.entities.resolving import Description, Property, Resolution, Value
 
 _LEAST = 0.01  # confidence of a candidate that is printed
 _UNKNOWN = "the world says nothing of it"

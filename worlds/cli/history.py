@@ -18,8 +18,8 @@ from worlds.cli.terminal import clean, counted, note, output, write_json, write_
 from worlds.cli.write import note_pending, report
 
 if TYPE_CHECKING:
-    from worlds.gate import Change
-    from worlds.history import Diff, Entry
+    from worlds.revisions.gate import Change
+    from worlds.revisions.history import Diff, Entry
     from worlds.world import World
 
 _SHOWN = 50  # quads of a difference that are printed for people, of each kind

@@ -16,7 +16,7 @@ from worlds.cli.write import note_pending, outcome, sentence
 from worlds.errors import OpenError
 
 if TYPE_CHECKING:
-    from worlds.gate import Change
+    from worlds.revisions.gate import Change
 
 
 def init(

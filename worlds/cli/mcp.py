@@ -51,7 +51,7 @@ def mcp(
     from worlds.world import open as open_world
 
     try:
-        from worlds.mcp.service import Service
+        from worlds.mcp.toolbox import Service
         from worlds.mcp.transport import serve_http, serve_stdio
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] == "worlds":

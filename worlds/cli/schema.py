@@ -15,7 +15,7 @@ from worlds.cli.terminal import clean, counted, output, write_json
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from worlds.schema import PredicateSummary, Schema
+    from worlds.entities.schema import PredicateSummary, Schema
 
 
 def schema(

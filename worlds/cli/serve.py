@@ -12,7 +12,7 @@ from worlds.cli.terminal import note, output
 from worlds.errors import OpenError, WorldsError
 
 if TYPE_CHECKING:
-    from worlds.server.base import Server, ServerSettings
+    from worlds.server.http.base import Server, ServerSettings
 
 
 def serve(
@@ -114,7 +114,7 @@ def serve(
     )
     _check_target(target)
     try:
-        from worlds.server.base import ServerSettings
+        from worlds.server.http.base import ServerSettings
         from worlds.server.running import serve as run
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("worlds"):

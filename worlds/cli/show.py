@@ -15,8 +15,8 @@ from worlds.cli.terminal import clean
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from worlds.check import Report
-    from worlds.hits import Hit, Leg, SearchResults, Step
+    from worlds.file.check import Report
+    from worlds.search.hits import Hit, Leg, SearchResults, Step
 
 _MARKED = re.compile(r"\*\*(.+?)\*\*")
 _WIDEST = 100  # cells of a line of text, however wide the terminal is

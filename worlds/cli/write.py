@@ -27,7 +27,7 @@ from worlds.cli.terminal import counted, note, output, progress, write_json
 from worlds.errors import OpenError
 
 if TYPE_CHECKING:
-    from worlds.gate import Change
+    from worlds.revisions.gate import Change
     from worlds.world import World
 
 

@@ -69,7 +69,7 @@ def count_tokens(embedder: Embedder, text: str) -> int:
         with failing_as(f"embedder {embedder.name!r} failed"):
             tokens: int = own(text)
             return tokens
-    from worlds.chunking import estimate_tokens
+    from worlds.texts.chunking import estimate_tokens
 
     return estimate_tokens(text)
 

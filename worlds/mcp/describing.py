@@ -10,6 +10,8 @@ from mcp.server import MCPServer
 from mcp.types import CallToolResult
 from pydantic import Field
 
+from worlds.entities.resolving import Property, Value
+from worlds.entities.schema import ClassSummary, PredicateSummary
 from worlds.mcp.answers import (
     Changes,
     ClassShown,
@@ -24,9 +26,7 @@ from worlds.mcp.arguments import Graphs, Iri, Tokens
 from worlds.mcp.hints import either, expand
 from worlds.mcp.rendering import Budget, Terms, clip
 from worlds.mcp.searching import READS
-from worlds.mcp.service import Service, answer, listed
-from worlds.resolving import Property, Value
-from worlds.schema import ClassSummary, PredicateSummary
+from worlds.mcp.toolbox import Service, answer, listed
 
 _MATCHED = 3000  # classes and predicates that `matching` looks through
 

@@ -20,14 +20,14 @@ from worlds.errors import (
     ReadOnlyError,
     WorldsError,
 )
-from worlds.graph.results import Solutions
-from worlds.graph.shape import Shape
+from worlds.graph.query.results import Solutions
+from worlds.graph.query.shape import Shape
+from worlds.graph.query.tokens import scan, tokenize
 from worlds.graph.terms import RDF, shorten
-from worlds.graph.tokens import scan, tokenize
 from worlds.mcp.rendering import Terms, clip
 
 if TYPE_CHECKING:
-    from worlds.schema import Schema
+    from worlds.entities.schema import Schema
     from worlds.world import World
 
 _KNOWN = 3000  # classes, and predicates, that names are compared with

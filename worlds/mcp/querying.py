@@ -14,15 +14,15 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from worlds.errors import QueryError
-from worlds.graph.evaluation import first_keyword
-from worlds.graph.results import Solutions as Rows
-from worlds.graph.results import Triples
+from worlds.graph.query.evaluation import first_keyword
+from worlds.graph.query.results import Solutions as Rows
+from worlds.graph.query.results import Triples
 from worlds.mcp.answers import Solutions
 from worlds.mcp.arguments import Tokens
 from worlds.mcp.hints import words_in
 from worlds.mcp.rendering import Terms
 from worlds.mcp.searching import READS
-from worlds.mcp.service import MEMORY, MOST_ROWS, Service, answer
+from worlds.mcp.toolbox import MEMORY, MOST_ROWS, Service, answer
 from worlds.world import Progress
 
 _TIMEOUT = 20.0  # seconds

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from worlds.mcp import guide
 from worlds.mcp.describing import described, overview
-from worlds.mcp.service import EXPECTED, Service
+from worlds.mcp.toolbox import EXPECTED, Service
 
 _TURTLE = "text/turtle"
 _PLAIN = "text/plain"

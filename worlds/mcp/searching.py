@@ -10,7 +10,7 @@ from mcp.server import MCPServer
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
-from worlds.hits import Hit, SearchResults
+from worlds.entities.resolving import Candidate
 from worlds.mcp.answers import CandidateShown, Citation, Found, ResolutionShown, Resolved, plain
 from worlds.mcp.arguments import (
     Cursor,
@@ -27,8 +27,8 @@ from worlds.mcp.arguments import (
     Where,
 )
 from worlds.mcp.rendering import Budget, Terms, clip
-from worlds.mcp.service import Service, answer, given, listed
-from worlds.resolving import Candidate
+from worlds.mcp.toolbox import Service, answer, given, listed
+from worlds.search.hits import Hit, SearchResults
 
 READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _PASSAGE = 4000  # characters

@@ -14,7 +14,7 @@ from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequ
 from pydantic import ValidationError
 
 from worlds.mcp import describing, guide, querying, resources, searching, writing
-from worlds.mcp.service import Service
+from worlds.mcp.toolbox import Service
 
 _WRITES = ("update", "add", "undo")
 

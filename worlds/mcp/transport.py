@@ -16,7 +16,7 @@ import anyio
 
 from worlds.errors import OpenError, WorldsError
 from worlds.mcp.server import WorldServer
-from worlds.mcp.service import Service
+from worlds.mcp.toolbox import Service
 
 if TYPE_CHECKING:
     from worlds.world import World

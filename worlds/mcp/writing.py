@@ -10,10 +10,10 @@ from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
-from worlds.gate import Change
 from worlds.mcp.answers import Written
 from worlds.mcp.arguments import Message
-from worlds.mcp.service import Service, answer
+from worlds.mcp.toolbox import Service, answer
+from worlds.revisions.gate import Change
 
 _TIMEOUT = 60.0  # seconds, of each pattern
 _MOST_QUADS = 5000

@@ -17,18 +17,21 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from worlds.server import api, graphstore, page, protocol
-from worlds.server.access import Access, HostCheck
-from worlds.server.base import Server, ServerSettings
+from worlds.server import page
+from worlds.server.api import handlers as api
+from worlds.server.api.openapi import document
+from worlds.server.api.operations import Operation, operations
 from worlds.server.errors import ErrorAnswers, MethodNotAllowed, NotFound
 from worlds.server.hosting import Hosting
+from worlds.server.http.access import Access, HostCheck
+from worlds.server.http.base import Server, ServerSettings
+from worlds.server.http.limits import BodyLimit, Limits, RateLimit
+from worlds.server.http.logs import REQUEST_ID, Observed
+from worlds.server.http.metrics import Metrics
 from worlds.server.keys import KeyStore, key_file
-from worlds.server.limits import BodyLimit, Limits, RateLimit
-from worlds.server.logs import REQUEST_ID, Observed
-from worlds.server.metrics import Metrics
-from worlds.server.openapi import document
-from worlds.server.operations import Operation, operations
-from worlds.server.pool import Pool
+from worlds.server.protocols import graphstore
+from worlds.server.protocols import sparql as protocol
+from worlds.server.workers.pool import Pool
 
 _NAMED_BY_PATH = re.compile(rb"(?:/worlds/[^/]*)?/(?:entities|graphs)/")
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")

@@ -14,8 +14,8 @@ from starlette.requests import Request
 
 import worlds
 from worlds.errors import ConflictError, OpenError
-from worlds.server.base import WorldRef
 from worlds.server.errors import Forbidden, NotFound
+from worlds.server.http.base import WorldRef
 
 SUFFIX = ".db"
 """What the file of a world that is made over HTTP ends in."""

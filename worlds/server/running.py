@@ -16,10 +16,10 @@ from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from worlds.errors import OpenError, WorldsError
-from worlds.server.access import check_settings
 from worlds.server.app import create_app
-from worlds.server.base import Server, ServerSettings
-from worlds.server.logs import configure_logs
+from worlds.server.http.access import check_settings
+from worlds.server.http.base import Server, ServerSettings
+from worlds.server.http.logs import configure_logs
 
 _KEPT = 15  # seconds that an idle connection is kept
 _HEAD = 20.0  # seconds in which the head of a request must come, or sooner where the time limit is shorter

@@ -1,0 +1,1 @@
+"""SPARQL queries: their text read, guarded and repaired; evaluated within limits; their results."""

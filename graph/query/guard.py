@@ -1,0 +1,291 @@
+"""Keeps the text of a query or an update from crashing the process, and from reaching the network.
+
+pyoxigraph's parser, optimizer and evaluator recurse over what they read, and a stack that overflows kills the process.
+How deep they go is bounded by the number of tokens, and more tightly by that of brackets. So a text may have so many
+of both, and `with_room` runs what is not plainly small on a stack that has room for them.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import sys
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from worlds.errors import QueryError
+from worlds.graph.query.tokens import CLOSING, OPENING, Token, error_at, scan
+
+T = TypeVar("T")
+Functions = Mapping[Any, Callable[..., Any]]
+
+DEEPEST = 256  # nested groups and brackets
+MOST_TOKENS = 20_000  # of one operation, not counting data, and of several arguments only the longest
+
+# Measured: a token takes up to 7.6 KB of stack (an item of a collection, which is two triples), a character 3.6 KB
+# (the same items, as "1 1 1"), a nested bracket 13 KB (EXISTS). These are the double.
+_A_TOKEN = 16 << 10  # bytes
+_A_CHARACTER = 8 << 10  # bytes
+_LEAST_STACK, _MOST_STACK = 16 << 20, 512 << 20  # bytes of addresses; memory is taken where a thread goes
+_SHORT = _MOST_STACK // _A_CHARACTER  # characters that have room whatever the tokens are
+
+_starting = threading.Lock()  # the stack size of new threads is one setting for the process
+
+
+# --- the text -----------------------------------------------------------------------------------------------------
+
+_BEFORE_DATA = ("DATA", "INSERT", "DELETE", "CONSTRUCT", "VALUES")
+_ESCAPE = re.compile(
+    r"""\\(?:[tbnrf"'\\]|(?:u|U0000)(?![Dd][89A-Fa-f])[0-9A-Fa-f]{4}|U00(?:0[1-9A-Fa-f]|10)[0-9A-Fa-f]{4})"""
+)
+_WITH_AUTHORITY = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*://")
+_MAY_HIDE = re.compile(r"['()\[\]#]")
+
+
+def check(text: str, tokens: Iterable[Token] | None = None, *, allow_network: bool | Collection[str] = False) -> None:
+    """QueryError, with its place, for a query or an update that could crash the process or reach the network.
+
+    That is what is nested deeper than DEEPEST, has more than MOST_TOKENS, or asks an endpoint (SERVICE) whose host
+    `allow_network` does not name; where the data tells the endpoint, only `allow_network=True` allows it. FROM
+    reaches no network, LOAD is the update's own affair. `tokens` are those of the text, if they are there already.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"a query is a str, not {type(text).__name__}")
+    check_characters(text)
+    if (
+        len(text) <= _SHORT
+        and text.count("{") + text.count("(") + text.count("[") + text.count("<<") <= DEEPEST
+        and (allow_network is True or "service" not in text.lower())
+    ):
+        return
+    walk = _Walk(text, allow_network)
+    for token in scan(text) if tokens is None else tokens:
+        walk.step(token)
+
+
+def check_characters(text: str) -> None:
+    """QueryError, with its place, for a lone surrogate, which no UTF-8 can hold."""
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise error_at("a lone surrogate, which is no character", text, error.start) from error
+
+
+class _Walk:
+    """Goes through the tokens, and counts.
+
+    Where pyoxigraph reads a text otherwise than the tokens have it (it has no lexer, and takes the `<` of
+    `?a<'x'||?b>?c` for an operator where the specification has an IRI), the text is refused: something may hide there.
+    """
+
+    def __init__(self, text: str, allow_network: bool | Collection[str]) -> None:
+        self._text = text
+        hosts = [allow_network] if isinstance(allow_network, str) else allow_network
+        self._everywhere = hosts is True
+        self._hosts = frozenset() if isinstance(hosts, bool) else {host.lower() for host in hosts}
+        self._open: list[_Bracket] = []
+        self._spent = 0  # tokens that may stand for levels of recursion
+        self._data = 0  # brackets around this place that hold data
+        self._data_follows = False
+        self._service: Token | None = None  # whose endpoint comes next
+        self._after_operand = False
+
+    def step(self, token: Token) -> None:
+        """Take in the next token."""
+        if self._service is not None and not token.is_word("SILENT"):
+            self._ask(self._service, token)
+            self._service = None
+        if token.kind == "mark":
+            self._mark(token)
+        elif token.kind == "word":
+            self._word(token)
+        elif token.kind == "string":
+            if "\\" in token.text and "\\" in _ESCAPE.sub("", token.text):
+                raise error_at("an unknown escape in a string", self._text, token.start)
+        elif token.kind == "iri" and self._could_compare(token):
+            raise error_at(
+                "an IRI where none can stand: write a space after a '<' that compares", self._text, token.start
+            )
+        if not self._data:
+            self._spent += 1
+            if self._spent > MOST_TOKENS:
+                message = f"longer than {MOST_TOKENS} tokens, data and lists of arguments apart"
+                raise error_at(message, self._text, token.start)
+        self._after_operand = token.kind not in ("mark", "word") or token.text == ")" or token.is_word("TRUE", "FALSE")
+
+    def _mark(self, token: Token) -> None:
+        mark = token.text
+        if mark in OPENING:
+            data = mark == "{" and self._data_follows
+            self._data_follows = self._data_follows and mark != "{"
+            self._data += data
+            self._open.append(_Bracket(mark, self._spent, data))
+            if len(self._open) > DEEPEST:
+                raise error_at(f"nested deeper than {DEEPEST}", self._text, token.start)
+        elif mark in CLOSING:
+            for opening in (CLOSING[mark],) if mark != ")>>" or self._is_open("<<(") else ("(", "<<"):
+                self._close(opening)
+        elif mark == "," and self._open and self._open[-1].mark == "(":
+            self._open[-1].longest = max(self._open[-1].longest, self._spent)
+            self._spent = self._open[-1].before
+        elif mark == ";" and not self._open:
+            self._spent = 0  # the next operation of an update
+
+    def _is_open(self, opening: str) -> bool:
+        return any(bracket.mark == opening for bracket in reversed(self._open))
+
+    def _close(self, opening: str) -> None:
+        if self._is_open(opening):
+            closed = None
+            while closed is None or closed.mark != opening:  # what an expression such as ?a<<iri> seemed to open
+                closed = self._open.pop()
+                self._data -= closed.data
+                self._spent = max(closed.longest, self._spent)
+
+    def _word(self, token: Token) -> None:
+        self._data_follows = token.is_word(*_BEFORE_DATA)
+        if token.is_word("SERVICE") and not self._everywhere:
+            self._service = token
+        if not self._open and token.is_word("PREFIX", "BASE"):
+            self._spent = 0
+
+    def _could_compare(self, token: Token) -> bool:
+        return (
+            self._after_operand
+            and not self._data
+            and bool(self._open)
+            and self._open[-1].mark == "("
+            and _MAY_HIDE.search(token.text) is not None
+            and _WITH_AUTHORITY.match(token.text) is None
+        )
+
+    def _ask(self, service: Token, endpoint: Token) -> None:
+        host = _host(endpoint.text[1:-1]) if endpoint.kind == "iri" else None
+        if host is None or host not in self._hosts:
+            hint = f"; allow_network=[{host!r}] allows this host" if host else ""
+            if endpoint.kind == "name" and self._hosts:
+                hint = "; an endpoint that is allowed has to be written as an IRI in <>"
+            raise error_at(f"SERVICE is not allowed to reach the network{hint}", self._text, service.start)
+
+
+class _Bracket:
+    """A bracket that is open: how much was spent before it, and the longest of its arguments so far."""
+
+    __slots__ = ("before", "data", "longest", "mark")
+
+    def __init__(self, mark: str, before: int, data: bool) -> None:
+        self.mark = mark
+        self.before = before
+        self.longest = 0
+        self.data = data
+
+
+def _host(iri: str) -> str | None:
+    """The host of an endpoint's IRI, None if it has none, or not plainly."""
+    try:
+        parts = urlsplit(iri)
+        return parts.hostname if parts.scheme.lower() in ("http", "https") and "\\" not in iri else None
+    except ValueError:
+        return None
+
+
+# --- the stack ----------------------------------------------------------------------------------------------------
+
+
+def with_room(text: str, work: Callable[[Functions | None], T], functions: Functions | None = None) -> T:
+    """What `work(functions)` gives, which has pyoxigraph read `text`, on a stack with room for all that passes `check`.
+
+    A short text is run here, others in a thread of their own, which costs about 0.1 ms. `work` must not need a lock
+    that its caller holds; the `functions`, which it is handed, may: they are always called here.
+    """
+    if len(text) * _A_CHARACTER <= _own_stack():
+        return work(functions)
+    events: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
+
+    def ask(name: Any, arguments: tuple[Any, ...]) -> Any:
+        answers: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+        events.put((name, arguments, answers))
+        value, error = answers.get()
+        if error is None:
+            return value
+        try:
+            raise error
+        finally:
+            del error  # its traceback has this frame
+
+    def go() -> None:
+        try:
+            result = work(asking(functions, ask))
+        except BaseException as error:
+            events.put((None, None, error))
+        else:
+            events.put((None, result, None))
+
+    thread = _start(go, min(max(len(text) * _A_CHARACTER, _LEAST_STACK), _MOST_STACK))
+    while True:
+        name, value, other = events.get()
+        if name is None:
+            thread.join()
+            if other is None:
+                return value  # type: ignore[no-any-return]  # the result of `work`
+            try:
+                raise other
+            finally:
+                del other  # its traceback has this frame
+        assert functions is not None
+        try:
+            other.put((functions[name](*value), None))
+        except BaseException as error:
+            other.put((None, error))
+            if not isinstance(error, Exception):
+                raise
+
+
+def asking(functions: Functions | None, ask: Callable[[Any, tuple[Any, ...]], Any]) -> Functions | None:
+    """Functions that hand their name and arguments to `ask`, in the place of those given."""
+    if not functions:
+        return functions
+
+    def stand_in(name: Any) -> Callable[..., Any]:
+        return lambda *arguments: ask(name, arguments)
+
+    return {name: stand_in(name) for name in functions}
+
+
+def _start(target: Callable[[], None], stack: int) -> threading.Thread:
+    thread = threading.Thread(target=target, name="worlds-query", daemon=True)
+    with _starting:
+        before = threading.stack_size(stack)
+        try:
+            thread.start()
+        except (RuntimeError, MemoryError) as error:
+            raise QueryError(
+                f"there is no room for the {stack >> 20} MB of stack that a query so long needs"
+            ) from error
+        finally:
+            threading.stack_size(before)
+    return thread
+
+
+def _system_stack() -> int:
+    """The bytes of stack that any thread has, by the system's default."""
+    if sys.platform != "linux" or "CS_GNU_LIBC_VERSION" not in os.confstr_names:
+        return 512 << 10
+    import resource  # is not there on Windows
+
+    limit = resource.getrlimit(resource.RLIMIT_STACK)[0]
+    return 2 << 20 if limit == resource.RLIM_INFINITY else min(limit, 8 << 20)
+
+
+_SYSTEM_STACK = _system_stack()
+
+
+def _own_stack() -> int:
+    with _starting:
+        chosen = threading.stack_size()  # which sets it, too
+        threading.stack_size(chosen)
+    return min(chosen or _SYSTEM_STACK, _SYSTEM_STACK)

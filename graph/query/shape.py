@@ -1,0 +1,499 @@
+"""The shape of a query: its groups, what stands in them, and what surrounds a place in it; read from its tokens.
+
+For queries that pyoxigraph's parser has taken: nothing here complains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from worlds.graph.query.tokens import CLOSING, OPENING, Token
+
+Kind: TypeAlias = Literal[
+    "triples", "filter", "bind", "values", "optional", "minus", "lateral", "graph", "group", "service"
+]
+Names: TypeAlias = frozenset[str]  # of variables, without `?`, and of blank nodes, with `_:`
+
+_KEYWORDS = ("OPTIONAL", "MINUS", "LATERAL", "GRAPH", "SERVICE", "FILTER", "BIND", "VALUES")
+_NO_NAMES: Names = frozenset()
+
+
+@dataclass(eq=False)
+class Element:
+    """One conjunct of a group: tokens `first` up to `last`, and the groups in it.
+
+    Of triples, an element is a subject with one predicate and its objects, where the subject is a single token;
+    its tokens then begin at the predicate.
+    """
+
+    kind: Kind
+    first: int
+    last: int
+    groups: list[Group] = field(default_factory=list)
+    subject: tuple[int, int] = (0, 0)  # of triples, as tokens
+    statement: tuple[int, int] = (0, 0)  # the triples with this subject, up to the full stop
+    predicate: int = 0
+
+
+@dataclass(eq=False)
+class Group:
+    """What stands between braces; a sub-SELECT, and a query, has a `body` instead of elements."""
+
+    first: int
+    last: int = 0
+    elements: list[Element] = field(default_factory=list)
+    body: Group | None = None
+    projected: dict[str, bool] | None = None  # name → whether it is a plain variable; None for all, or no SELECT
+    others: list[Group] = field(default_factory=list)  # in expressions outside the body
+    dataset: tuple[int, int] = (0, 0)  # the FROM clauses, as tokens
+    short: bool = False  # CONSTRUCT WHERE, whose body can only hold triples
+
+
+Path: TypeAlias = tuple[tuple[Group, Element], ...]
+
+
+class Shape:
+    """A query's groups: `query.body` is its WHERE clause, `prologue` the number of tokens before its form."""
+
+    def __init__(self, text: str, tokens: Sequence[Token]) -> None:
+        self.text = text
+        self.tokens = tokens
+        self.prologue = 0
+        while self.prologue < len(tokens) and tokens[self.prologue].is_word("PREFIX", "BASE", "VERSION"):
+            self.prologue += 3 if tokens[self.prologue].is_word("PREFIX") else 2
+        self.replaced: dict[Element, tuple[str, Names]] = {}  # by what, and the names that it always binds
+        self._mentions: dict[Element | Group, Names] = {}
+        self._certain: dict[Element | Group, Names] = {}
+        self.query = Group(0)
+        self._clauses(self.prologue, self.query)
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def _is(self, at: int, mark: str) -> bool:
+        return at < len(self.tokens) and self.tokens[at].kind == "mark" and self.tokens[at].text == mark
+
+    def _is_word(self, at: int, *words: str) -> bool:
+        return at < len(self.tokens) and self.tokens[at].is_word(*words)
+
+    def _clauses(self, at: int, into: Group) -> int:
+        """Read a query, or a sub-SELECT up to its closing brace, from its form on."""
+        if self._is_word(at, "SELECT"):
+            at = self._projection(at + 1, into)
+        elif self._is_word(at, "CONSTRUCT"):
+            at += 1
+            if self._is(at, "{"):
+                at = self._after(at, [])
+            else:
+                into.short = True
+        grouped = False
+        while at < len(self.tokens) and not self._is(at, "}"):
+            if self._is_word(at, "FROM"):
+                begin = at
+                at += 3 if self._is_word(at + 1, "NAMED") else 2
+                into.dataset = (into.dataset[0] or begin, at)
+            elif self._is_word(at, "VALUES"):
+                values, at = self._values(at)
+                if into.body is not None and not grouped:  # joined with what the body gives
+                    into.body.elements.append(values)
+            elif self._is(at, "{"):
+                group, at = self._group(at)
+                if into.body is None:
+                    into.body = group
+                else:
+                    into.others.append(group)
+            elif self._is(at, "("):
+                at = self._after(at, into.others)
+            else:
+                grouped = grouped or self._is_word(at, "GROUP")
+                at += 1
+        return at
+
+    def _projection(self, at: int, into: Group) -> int:
+        if self._is_word(at, "DISTINCT", "REDUCED"):
+            at += 1
+        if self._is(at, "*"):
+            return at + 1
+        into.projected = {}
+        while not (self._is(at, "{") or self._is_word(at, "WHERE", "FROM")):
+            if self._is(at, "("):
+                begin, at = at, self._after(at, into.others)
+                names = [token.text[1:] for token in self.tokens[begin:at] if token.kind == "variable"]
+                into.projected[names[-1]] = False  # (… AS ?name)
+            else:
+                into.projected[self.tokens[at].text[1:]] = True
+                at += 1
+        return at
+
+    def _after(self, at: int, groups: list[Group]) -> int:
+        """Where what the bracket at `at` opens has ended; the groups of EXISTS in it are added to `groups`."""
+        depth = 0
+        while True:
+            token = self.tokens[at]
+            if token.is_word("EXISTS") and self._is(at + 1, "{"):
+                group, at = self._group(at + 1)
+                groups.append(group)
+                continue
+            if token.kind == "mark":
+                depth += (token.text in OPENING) - (token.text in CLOSING)
+            at += 1
+            if depth == 0:
+                return at
+
+    def _group(self, at: int) -> tuple[Group, int]:
+        group = Group(at)
+        at += 1
+        if self._is_word(at, "SELECT"):
+            at = self._clauses(at, group)
+        while not self._is(at, "}"):
+            at = at + 1 if self._is(at, ".") else self._element(at, group.elements)
+        group.last = at + 1
+        self.mentions(group), self.certain(group)  # from the inside out, so that nothing recurses deeply later
+        return group, at + 1
+
+    def _element(self, at: int, into: list[Element]) -> int:
+        token = self.tokens[at]
+        if self._is(at, "{"):
+            return self._grouped("group", at, at, into)
+        for word in ("OPTIONAL", "MINUS", "LATERAL", "GRAPH", "SERVICE"):
+            if token.is_word(word):
+                inside = at + 1
+                while not self._is(inside, "{"):
+                    inside += 1
+                return self._grouped(word.lower(), at, inside, into)  # type: ignore[arg-type]  # these are kinds
+        if token.is_word("VALUES"):
+            element, at = self._values(at)
+            into.append(element)
+            return at
+        if token.is_word("FILTER", "BIND"):
+            element = Element("filter" if token.is_word("FILTER") else "bind", at, at)
+            at += 1
+            while not self._is(at, "("):
+                if self._is(at, "{"):  # FILTER EXISTS
+                    group, at = self._group(at)
+                    element.groups.append(group)
+                    break
+                at += 1
+            else:
+                at = self._after(at, element.groups)
+            element.last = at
+            into.append(element)
+            return at
+        return self._triples(at, into)
+
+    def _grouped(self, kind: Kind, first: int, at: int, into: list[Element]) -> int:
+        element = Element(kind, first, first)
+        group, at = self._group(at)
+        element.groups.append(group)
+        while kind == "group" and self._is_word(at, "UNION"):
+            group, at = self._group(at + 1)
+            element.groups.append(group)
+        element.last = at
+        into.append(element)
+        return at
+
+    def _values(self, at: int) -> tuple[Element, int]:
+        first = at
+        while not self._is(at, "{"):
+            at += 1
+        at = self._after(at, [])
+        return Element("values", first, at), at
+
+    def _triples(self, at: int, into: list[Element]) -> int:
+        first = at
+        at = self._after(at, [])  # the subject: a token, or what its bracket opens
+        subject = (first, at)
+        cuts = [at]
+        while not self._ends_triples(at):
+            if self._is(at, ";"):
+                cuts += [at, at + 1]
+                at += 1
+            else:
+                at = self._after(at, [])
+        cuts.append(at)
+        parts = [(begin, end) for begin, end in zip(cuts[::2], cuts[1::2], strict=True) if begin < end]
+        if subject[1] - first > 1 or not parts:
+            into.append(Element("triples", first, at, [], subject, (first, at), subject[1]))
+        else:
+            into += [Element("triples", begin, end, [], subject, (first, at), begin) for begin, end in parts]
+        return at
+
+    def _ends_triples(self, at: int) -> bool:
+        return self._is(at, ".") or self._is(at, "{") or self._is(at, "}") or self._is_word(at, *_KEYWORDS)
+
+    # -- asking ---------------------------------------------------------------------------------------------------
+
+    def source(self, first: int, last: int) -> str:
+        """The text of the tokens `first` up to `last`."""
+        return self.text[self.tokens[first].start : self.tokens[last - 1].end] if last > first else ""
+
+    def is_not_exists(self, element: Element) -> bool:
+        """Whether it is FILTER NOT EXISTS { … }, and nothing more."""
+        return (
+            element.kind == "filter"
+            and self._is_word(element.first + 1, "NOT")
+            and element.groups[0].first == element.first + 3
+        )
+
+    def text_of(self, element: Element) -> str:
+        """The element, to stand in a group of its own."""
+        if element in self.replaced:
+            return self.replaced[element][0]
+        if element.kind != "triples":
+            return self.source(element.first, element.last)
+        subject = "" if element.first == element.subject[0] else self.source(*element.subject) + " "
+        return f"{subject}{self.source(element.first, element.last)} ."
+
+    def walk(self) -> Iterator[tuple[Path, Element]]:
+        """Every element, with the way to it from the innermost SELECT: each group, and the element gone through."""
+        yield from self._walk(self.query, ())
+
+    def _walk(self, group: Group, path: Path) -> Iterator[tuple[Path, Element]]:
+        if group.body is not None:
+            yield from self._walk(group.body, ())
+        for other in group.others:
+            yield from self._walk(other, ())
+        for element in group.elements:
+            yield (*path, (group, element)), element
+            for inner in element.groups:
+                yield from self._walk(inner, (*path, (group, element)))
+
+    def _names(self, first: int, last: int) -> set[str]:
+        found = set()
+        for token in self.tokens[first:last]:
+            if token.kind == "variable":
+                found.add(token.text[1:])
+            elif token.kind == "blank":
+                found.add(token.text)
+        return found
+
+    def mentions(self, item: Element | Group) -> Names:
+        """The names that can mean something outside: of a sub-SELECT, those that it projects."""
+        if item not in self._mentions:
+            self._mentions[item] = self._find_mentions(item)
+        return self._mentions[item]
+
+    def _find_mentions(self, item: Element | Group) -> Names:
+        if isinstance(item, Group):
+            if item.body is None:
+                return _NO_NAMES.union(*(self.mentions(element) for element in item.elements))
+            return self.mentions(item.body) if item.projected is None else frozenset(item.projected)
+        found = self._names(*item.subject)
+        at = item.first
+        for group in item.groups:
+            found |= self._names(at, group.first) | self.mentions(group)
+            at = group.last
+        return frozenset(found | self._names(at, item.last))
+
+    def certain(self, item: Element | Group) -> Names:
+        """The names that are bound in each solution."""
+        if item not in self._certain:
+            self._certain[item] = self._find_certain(item)
+        return self._certain[item]
+
+    def _find_certain(self, item: Element | Group) -> Names:
+        if isinstance(item, Group):
+            if item.body is None:
+                return _NO_NAMES.union(*(self.certain(element) for element in item.elements))
+            inside = self.certain(item.body)
+            if item.projected is None:
+                return inside
+            return inside & {name for name, plain in item.projected.items() if plain}
+        if item.kind == "triples":
+            return self.mentions(item)
+        if item.kind == "values":
+            undefined = any(token.is_word("UNDEF") for token in self.tokens[item.first : item.last])
+            return _NO_NAMES if undefined else self.mentions(item)
+        if item.kind == "graph":
+            return self.certain(item.groups[0]) | self._names(item.first, item.groups[0].first)
+        if item.kind == "group":
+            return frozenset.intersection(*(self.certain(group) for group in item.groups))
+        return _NO_NAMES
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What surrounds a place says about some of the names: a group pattern's text, without its braces."""
+
+    names: tuple[str, ...]
+    pattern: str
+
+
+def surroundings(
+    shape: Shape, path: Path, names: Sequence[str], foreign: Names, usable: Callable[[Element], bool]
+) -> list[Surroundings]:
+    """What the conjuncts around the last element of `path`, up to the SELECT, say about each of `names`.
+
+    Names that the same conjuncts connect come together. Left out is what mentions a `foreign` name, is not `usable`,
+    or is not connected to the names; OPTIONAL; and a FILTER, BIND or MINUS that could not decide as it does in its
+    place, since what is left out may bind its variables. So the patterns allow all that the query allows, and more
+    only there.
+    """
+    frames = _frames(shape, path, foreign, usable)
+    found: list[Surroundings] = []
+    left = list(dict.fromkeys(names))
+    while left:
+        reached = _reached(left[0], frames)
+        together = tuple(name for name in left if name in reached)
+        left = [name for name in left if name not in reached]
+        pattern = _pattern(shape, frames, reached, foreign)
+        if pattern:
+            found.append(Surroundings(together, pattern))
+    return found
+
+
+def exclusions(shape: Shape, path: Path, name: str, foreign: Names, usable: Callable[[Element], bool]) -> list[str]:
+    """Group patterns whose values of `name` the query excludes: of MINUS and NOT EXISTS that share nothing else."""
+    frames = _frames(shape, path, foreign, usable)
+    found: list[str] = []
+    for number, frame in enumerate(frames):
+        if any(inner.one_sided for inner in frames[number:]):  # so it may be unbound out here
+            continue
+        elsewhere = _elsewhere(frames, frame, foreign) - {name}
+        around = [outer.graph for outer in frames[:number] if outer.graph]
+        if any(outer.graph_names for outer in frames[:number]):  # the rest of the query says which graph
+            continue
+        for text in frame.exclusions(name, elsewhere):
+            found.append(" { ".join([*around, text]) + " }" * len(around))
+    return found
+
+
+def _frames(shape: Shape, path: Path, foreign: Names, usable: Callable[[Element], bool]) -> list[_Frame]:
+    frames = [
+        _Frame(shape, group, through, last=number == len(path) - 1) for number, (group, through) in enumerate(path)
+    ]
+    beside = _NO_NAMES
+    for frame in frames:
+        frame.choose(foreign, usable, beside)
+        beside |= frame.graph_names
+    return frames
+
+
+def _elsewhere(frames: Sequence[_Frame], frame: _Frame, foreign: Names) -> Names:
+    """The names that mean something around the tests of one of the frames."""
+    return foreign.union(*(other.names_beside_tests if other is frame else other.names for other in frames))
+
+
+def _reached(name: str, frames: Sequence[_Frame]) -> set[str]:
+    reached = {name}
+    size = 0
+    while size < len(reached):
+        size = len(reached)
+        for frame in frames:
+            for element in frame.chosen:
+                mentioned = frame.mentions[element]
+                if not reached.isdisjoint(mentioned):
+                    reached |= mentioned
+    return reached
+
+
+def _pattern(shape: Shape, frames: Sequence[_Frame], reached: set[str], foreign: Names) -> str:
+    text = ""
+    for position in range(len(frames) - 1, -1, -1):
+        frame = frames[position]
+        if position < len(frames) - 1 and text:
+            text = f"{frame.graph} {{\n{text}\n}}"
+        elsewhere = _elsewhere(frames, frame, foreign)
+        kept = [element for element in frame.chosen if not reached.isdisjoint(frame.mentions[element])]
+        tests = frame.tests(kept, reached, elsewhere) if kept else []
+        text = "\n".join([*map(shape.text_of, kept), *([text] if text else []), *map(shape.text_of, tests)])
+    return text
+
+
+class _Frame:
+    """One group on the way to a place: what of it counts."""
+
+    def __init__(self, shape: Shape, group: Group, through: Element, *, last: bool) -> None:
+        self.shape = shape
+        self.through = through
+        self.last = last
+        at = group.elements.index(through)
+        before, after = group.elements[:at], group.elements[at + 1 :]
+        self.one_sided = not last and through.kind in ("optional", "minus", "lateral", "bind", "filter")
+        self.left_out = _NO_NAMES
+        if self.one_sided and through.kind != "filter":
+            # What stands behind an OPTIONAL joins with what it gives, unless all that they share is bound before.
+            names = _NO_NAMES.union(*(shape.mentions(element) for element in after if element.kind != "filter"))
+            if not names & shape.mentions(through) <= _NO_NAMES.union(*map(shape.certain, before)):
+                after = [element for element in after if element.kind == "filter"]
+                self.left_out = names
+        self.elements = before + after
+        self.before_through = set(before)
+        self.graph = ""
+        self.graph_names = _NO_NAMES
+        if not last and through.kind == "graph":
+            inside = through.groups[0].first
+            self.graph = shape.source(through.first, inside)
+            self.graph_names = frozenset(shape._names(through.first, inside))
+        self.chosen: list[Element] = []  # what binds
+        self.mentions: dict[Element, Names] = {}
+        self.certain: dict[Element, Names] = {}
+
+    def choose(self, foreign: Names, usable: Callable[[Element], bool], beside: Names) -> None:
+        """Find the conjuncts that bind; `beside` are the names of the GRAPH patterns around them all."""
+        before: set[str] = set()
+        known: set[str] = set()
+        self._usable = [element for element in self.elements if usable(element)]
+        for element in self.elements:
+            mentioned = self.shape.mentions(element)
+            replaced = self.shape.replaced.get(element)
+            certain = replaced[1] if replaced else self.shape.certain(element)
+            taken = element in self._usable and foreign.isdisjoint(mentioned)
+            if element.kind == "bind":
+                target = self.shape.tokens[element.last - 2].text[1:]
+                taken = taken and all(name in known or name not in before for name in mentioned - {target})
+                certain = frozenset({target})  # or unbound, but then wherever it stands
+            else:
+                taken = taken and (replaced is not None or element.kind in ("triples", "values", "graph", "group"))
+            self.mentions[element] = mentioned
+            self.certain[element] = certain
+            if taken:
+                self.chosen.append(element)
+                known |= certain
+            before |= mentioned
+        for element in self.chosen:
+            self.mentions[element] |= beside
+
+    @cached_property
+    def names(self) -> Names:
+        """The names that stand anywhere in this group."""
+        return self.names_beside_tests.union(*self.mentions.values())
+
+    @cached_property
+    def names_beside_tests(self) -> Names:
+        """The names that stand in this group, but for its own FILTERs and MINUSes."""
+        beside = [names for element, names in self.mentions.items() if element.kind not in ("filter", "minus")]
+        return self.shape.mentions(self.through).union(self.left_out, *beside)
+
+    def tests(self, kept: list[Element], reached: set[str], elsewhere: Names) -> list[Element]:
+        """The FILTERs, and then the MINUSes, that decide over what is kept as they do over everything."""
+        known = _NO_NAMES.union(*(self.certain[element] for element in kept))
+        filters, minuses = [], []
+        for at, element in enumerate(self.elements):
+            mentioned = self.mentions[element]
+            if element not in self._usable or reached.isdisjoint(mentioned):
+                continue
+            shared = mentioned & (elsewhere | known)
+            if element.kind == "filter" and shared <= known:
+                filters.append(element)
+            elif element.kind == "minus" and shared <= known:
+                before = _NO_NAMES.union(*(self.certain[other] for other in self.elements[:at] if other in kept))
+                if self.last and element not in self.before_through:
+                    before |= self.shape.mentions(self.through)
+                if shared <= before:  # a MINUS sees only what stands before it
+                    minuses.append(element)
+        return [*minuses, *filters]
+
+    def exclusions(self, name: str, elsewhere: Names) -> Iterator[str]:
+        """See the function of this name; `elsewhere` are the other names that mean something here."""
+        for element in self._usable:
+            if not element.groups or not elsewhere.isdisjoint(self.mentions[element]):
+                continue
+            inside = element.groups[0]
+            if name not in self.shape.certain(inside):
+                continue
+            follows = element not in self.before_through  # a MINUS sees only what stands before it
+            if (element.kind == "minus" and follows) or self.shape.is_not_exists(element):
+                yield self.shape.source(inside.first, inside.last)

@@ -1,0 +1,91 @@
+"""Outputs: files that are put in place only when they are complete, compressed as their names say."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, BinaryIO, cast
+
+from worlds.errors import OpenError
+from worlds.graph.formats import EXTENSIONS, FORMATS
+
+_COMPRESSIONS = (".gz", ".bz2", ".zst")
+
+
+def file_name(path: object) -> str:
+    """The name of a file as a str; TypeError for what is no path, OpenError for what no file is called."""
+    name = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(name, str):
+        raise TypeError(f"a path is a str or an os.PathLike of one, not {path!r}")
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise OpenError(f"{name!r} is not the path of a file: it is not Unicode ({error})") from error
+    if not name or "\0" in name or "://" in name:
+        raise OpenError(f"{name!r} is not the path of a file")
+    return name
+
+
+def format_of(name: str) -> str:
+    """The format that a file's name asks for; N-Quads for one without an extension. ValueError for an unknown one."""
+    path = Path(name.lower())
+    extension = (path.with_suffix("") if path.suffix in _COMPRESSIONS else path).suffix.removeprefix(".")
+    if extension and extension not in EXTENSIONS:
+        raise ValueError(f"the format of {name} cannot be told from '.{extension}'; name one: {', '.join(FORMATS)}")
+    return EXTENSIONS.get(extension, "nq")
+
+
+@contextlib.contextmanager
+def replacing(name: str) -> Iterator[IO[bytes]]:
+    """A file that takes the place of `name` when the block ends, and is gone if the block raises.
+
+    What is no regular file (a pipe), and what is below /dev, such as /dev/stdout, is written to as it is.
+    """
+    given, final = Path(name), Path(os.path.realpath(name))  # of /dev/stdout, a pipe's real path is none
+    try:
+        if given.exists() and (not given.is_file() or given.is_relative_to("/dev")):
+            with given.open("ab") as out:  # a folder raises, as it should
+                yield out
+            return
+        draft = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
+        try:
+            with draft.open("xb") as out:
+                yield out
+                out.flush()
+                os.fsync(out.fileno())
+            if final.exists():
+                shutil.copymode(final, draft)
+            draft.replace(final)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OpenError(f"{name} cannot be written: {error.strerror or error}") from error
+
+
+@contextlib.contextmanager
+def compressing(out: IO[bytes], name: str) -> Iterator[BinaryIO]:
+    """What compresses into `out` as the extension of `name` says; closed, but not `out`, when the block ends."""
+    extension = Path(name.lower()).suffix
+    packed: Any
+    if extension == ".gz":
+        packed = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=out)
+    elif extension == ".bz2":
+        packed = bz2.BZ2File(out, "wb")
+    elif extension == ".zst":
+        import zstandard  # not before it is needed: importing worlds stays quick
+
+        packed = zstandard.ZstdCompressor().stream_writer(out, closefd=False)
+    else:
+        yield cast(BinaryIO, out)
+        return
+    with packed:
+        yield packed

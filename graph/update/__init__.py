@@ -1,0 +1,1 @@
+"""SPARQL updates as the quads that they add and remove."""

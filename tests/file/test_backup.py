@@ -1,0 +1,228 @@
+"""A backup is a whole world of its own, whatever others do meanwhile."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+import worlds
+from tests.support.embedder import HashingEmbedder
+from worlds import OpenError, Solutions, World, WorldsError
+
+TEXTS = [
+    f"the {size} {color} {bird}"
+    for size in ("small", "large", "old")
+    for color in ("red", "grey", "white", "black")
+    for bird in ("kite", "heron", "gull", "crane", "crow", "swan")
+]
+
+
+def fill(world: World) -> None:
+    world.add([(f"http://example.org/{n}", "rdfs:label", f'"{text}"') for n, text in enumerate(TEXTS)])
+    world.add([("http://example.org/0", "rdfs:seeAlso", "_:b", "http://example.org/g")])
+    world.remove([("http://example.org/1", "rdfs:label", f'"{TEXTS[1]}"')])
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
+
+
+def answers(world: World) -> list[object]:
+    solutions = world.query("SELECT * WHERE { ?s ?p ?o }")
+    assert isinstance(solutions, Solutions)
+    found: list[object] = [len(world), sorted(map(str, solutions.to_dicts()))]
+    plans: tuple[Literal["exact", "codes", "index"], ...] = ("exact", "codes", "index")
+    for plan in plans:
+        for text in TEXTS[::9]:
+            found.append([(hit.text, str(hit.subject)) for hit in world.search(text, plan=plan)])
+    return found
+
+
+def assert_same(backup: Path, world: World, **options: str) -> None:
+    with worlds.open(backup, embedder=HashingEmbedder(), create=False, encryption_key=options.get("key")) as copy:
+        report = copy.check()
+        assert report.ok, str(report)
+        assert report.recall == {"codes": 1.0, "index": 1.0}
+        assert answers(copy) == answers(world)
+        # It can be written to, and takes its own way from here.
+        change = copy.add([("http://example.org/new", "rdfs:label", '"a brown owl"')])
+        assert change.embedded == 1
+        assert copy.search("owl", plan="index", mode="vector")[0].text == "a brown owl"
+        assert copy.check().ok
+
+
+def test_a_backup_is_a_whole_world(path: Path, tmp_path: Path) -> None:
+    backup = tmp_path / "backup.db"
+    with worlds.open(path, embedder=HashingEmbedder()) as world:
+        fill(world)
+        assert Path(f"{path}-wal").stat().st_size  # what is only in the log is in the backup too
+        world.backup(backup)
+        assert names(tmp_path) == ["backup.db", "world.db", "world.db-shm", "world.db-wal"]
+        before = backup.read_bytes()
+        world.add([("http://example.org/later", "rdfs:label", '"later"')])
+        assert backup.read_bytes() == before
+        world.remove([("http://example.org/later", "rdfs:label", '"later"')])
+        assert_same(backup, world)
+        assert world.check().ok
+
+
+def test_a_world_in_memory_can_be_kept(world: World, tmp_path: Path) -> None:
+    fill(world)
+    world.backup(str(tmp_path / "kept.db"))
+    assert_same(tmp_path / "kept.db", world)
+    assert world.check().ok
+
+
+def test_an_empty_world_can_be_backed_up(tmp_path: Path) -> None:
+    with worlds.open(embedder=None) as world:
+        world.backup(tmp_path / "empty.db")
+    with worlds.open(tmp_path / "empty.db", embedder=None, create=False) as copy:
+        assert len(copy) == 0
+        assert copy.check().ok
+
+
+def test_a_read_only_world_can_be_backed_up(path: Path, tmp_path: Path) -> None:
+    with worlds.open(path, embedder=HashingEmbedder()) as world:
+        fill(world)
+    content = path.read_bytes()
+    with worlds.open(path, embedder=HashingEmbedder(), read_only=True) as world:
+        world.backup(tmp_path / "backup.db")
+        assert_same(tmp_path / "backup.db", world)
+    assert path.read_bytes() == content
+
+
+def test_the_backup_of_an_encrypted_world_is_encrypted(path: Path, tmp_path: Path) -> None:
+    backup = tmp_path / "backup.db"
+    with worlds.open(path, embedder=HashingEmbedder(), encryption_key="a secret") as world:
+        fill(world)
+        world.backup(backup)
+        assert_same(backup, world, key="a secret")
+        assert names(tmp_path) == ["backup.db", "world.db", "world.db-shm", "world.db-wal"]
+    assert b"heron" not in backup.read_bytes()
+    with pytest.raises(OpenError, match="key is wrong"):
+        worlds.open(backup, embedder=None)
+    with pytest.raises(OpenError, match="key is wrong"):
+        worlds.open(backup, embedder=None, encryption_key="another")
+
+
+def test_a_backup_can_be_put_in_the_place_of_a_lost_world(path: Path, tmp_path: Path) -> None:
+    with worlds.open(path, embedder=HashingEmbedder()) as world:
+        fill(world)
+        world.backup(tmp_path / "backup.db")
+        expected = answers(world)
+    path.write_bytes((tmp_path / "backup.db").read_bytes())
+    with worlds.open(path, embedder=HashingEmbedder()) as world:
+        assert answers(world) == expected
+        assert world.check().ok
+
+
+def test_nothing_that_exists_is_overwritten(path: Path, tmp_path: Path) -> None:
+    with worlds.open(path, embedder=None) as world:
+        world.add([("urn:a", "urn:b", "urn:c")])
+        (tmp_path / "there").write_text("there before")
+        (tmp_path / "nowhere").symlink_to(tmp_path / "no such file")
+        for target in (path, tmp_path / "there", tmp_path / "nowhere", tmp_path):
+            with pytest.raises(OpenError, match="exists already"):
+                world.backup(target)
+        assert (tmp_path / "there").read_text() == "there before"
+        assert names(tmp_path) == ["nowhere", "there", "world.db", "world.db-shm", "world.db-wal"]
+
+
+def test_what_cannot_be_written_is_an_open_error(world: World, tmp_path: Path) -> None:
+    with pytest.raises(OpenError, match="cannot be written"):
+        world.backup(tmp_path / "no" / "backup.db")
+    assert names(tmp_path) == []
+
+
+def test_a_transaction_cannot_be_backed_up_by_half(world: World, tmp_path: Path) -> None:
+    with world.transaction():
+        world.add([("urn:a", "urn:b", "urn:c")])
+        with pytest.raises(WorldsError, match="inside a transaction"):
+            world.backup(tmp_path / "backup.db")
+    assert names(tmp_path) == []
+
+
+WRITER = """
+import sys
+import worlds
+from tests.support.embedder import HashingEmbedder
+with worlds.open(sys.argv[1], embedder=HashingEmbedder()) as world:
+    print("begin", flush=True)
+    for n in range(100_000):
+        # Two quads each time, so that a backup of half a revision would have an odd number.
+        world.add([(f"urn:{n}", "rdfs:label", f'"text number {n}"'), (f"urn:{n}", "rdfs:comment", f'"comment {n}"')])
+        if n % 5 == 4:
+            world.remove([(f"urn:{n - 2}", "rdfs:label", f'"text number {n - 2}"'), (f"urn:{n - 2}", "rdfs:comment", f'"comment {n - 2}"')])
+"""  # noqa: E501  # the lines of a program
+
+
+def test_others_may_write_all_the_time(path: Path, tmp_path: Path) -> None:
+    with worlds.open(path, embedder=HashingEmbedder()) as world:
+        fill(world)
+        first = len(world)
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True)
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "begin\n"
+        counts: list[int] = []
+        try:
+            for number in range(4):
+                while len(world) <= max(counts, default=first):
+                    time.sleep(0.01)
+                seen = len(world)
+                world.backup(tmp_path / f"{number}.db")
+                with worlds.open(tmp_path / f"{number}.db", embedder=None) as copy:
+                    assert (len(copy) - first) % 2 == 0
+                    assert len(copy) >= seen - 2  # a later write may have removed two
+                    counts.append(len(copy))
+                    report = copy.check()
+                    assert report.ok, str(report)
+            assert writer.poll() is None  # no write of its own has failed
+        finally:
+            writer.kill()
+            writer.wait()
+            writer.stdout.close()
+        assert counts[-1] > counts[0]
+        assert world.check().ok
+
+
+BACKUPS = """
+import sys
+import worlds
+with worlds.open(sys.argv[1], embedder=None) as world:
+    print("begin", flush=True)
+    try:
+        for n in range(100_000):
+            world.backup(f"{sys.argv[2]}/{n}.db")
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+
+
+def test_ctrl_c_leaves_complete_backups_only(path: Path, tmp_path: Path) -> None:
+    with worlds.open(path, embedder=HashingEmbedder()) as world:
+        fill(world)
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    child = subprocess.Popen(
+        [sys.executable, "-c", BACKUPS, str(path), str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "begin\n"
+    deadline = time.monotonic() + 60
+    while not (folder / "1.db").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=60)
+    assert out == "interrupted\n", err
+    made = names(folder)
+    assert sorted(made) == sorted(f"{n}.db" for n in range(len(made)))
+    assert {file.stat().st_size for file in folder.iterdir()} == {path.stat().st_size}

@@ -1,0 +1,261 @@
+"""The folders and what is made of them: the wheel, the links, and which layer may know which."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import worlds
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = {"worlds": "worlds", "graph": "worlds/graph", "sql": "worlds/sql"}  # in the repository → in the wheel
+
+# What the command line may use of the engine while it runs, besides the public names: how a term is written, which
+# formats there are, which embedder a name means, where it lies and how it is run, and why there is none; the settings;
+# and the doors that it starts.
+OPEN_TO_DOORS = {
+    "worlds.documents.reading.FORMATS",
+    "worlds.embedders.DEFAULT_MODEL",
+    "worlds.embedders.exported",
+    "worlds.embedders.models.find_local",
+    "worlds.embedders.reason_without",
+    "worlds.embedders.resolve_embedder",
+    "worlds.graph.formats",
+    "worlds.graph.terms",
+    "worlds.mcp",
+    "worlds.server",
+    "worlds.settings",
+}
+
+
+def run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> str:
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def files() -> list[str]:
+    """The files of the repository: those that git tracks, and new ones that it does not ignore."""
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("this is no clone, so git cannot tell which files belong to it")
+    listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
+    return sorted(name for name in listed if name and os.path.lexists(ROOT / name))
+
+
+@pytest.fixture(scope="session")
+def wheel(files: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built in a copy of the repository."""
+    pytest.importorskip("setuptools", "77", reason="building the wheel needs setuptools>=77, which is in the dev extra")
+    copy = tmp_path_factory.mktemp("clone")
+    for name in files:
+        target = copy / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, target, follow_symlinks=False)
+    out = tmp_path_factory.mktemp("wheel")
+    code = f"from setuptools.build_meta import build_wheel; build_wheel({str(out)!r})"
+    run(sys.executable, "-c", code, cwd=copy, WORLDS_WITHOUT_NODE="1")
+    (built,) = out.iterdir()
+    return built
+
+
+# --- the wheel --------------------------------------------------------------------------------------------------------
+
+
+def test_the_wheel_has_the_files_of_the_three_folders_and_no_others(files: list[str], wheel: Path) -> None:
+    expected = set()
+    for name in files:
+        folder, _, rest = name.partition("/")
+        if folder in FOLDERS and not (ROOT / name).is_symlink():
+            expected.add(f"{FOLDERS[folder]}/{rest}")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    assert len(names) == len(set(names))
+    code = {name for name in names if ".dist-info/" not in name}
+    assert code == expected
+    assert {"worlds/py.typed", "worlds/graph/terms.py", "worlds/sql/schema.sql"} <= code
+    assert {name.partition("/")[2] for name in set(names) - code} == {
+        "METADATA",
+        "RECORD",
+        "WHEEL",
+        "entry_points.txt",
+        "licenses/LICENSE",
+        "top_level.txt",
+    }
+
+
+def test_an_installed_wheel_works(wheel: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    pip = ("-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-index", "--no-deps")
+    run(sys.executable, *pip, "--target", site, wheel)
+    assert {path.name for path in site.iterdir()} - {"bin", "Scripts"} == {"worlds", "worlds_kg-0.1.0.dist-info"}
+    script = """
+import worlds, worlds.cli, worlds.graph.terms
+from worlds.sql import SQL_FOLDER, migrations, schema, statements
+for file in SQL_FOLDER.glob("*.sql"):
+    statements(file.name)
+print(worlds.__file__)
+print(len(schema()), len(migrations()), statements("queries.sql")["any_quad"].sql)
+with worlds.open("world.db", embedder=None) as world:
+    world.add([("urn:s", "urn:p", '"red kite"')])
+    print(world.search("kite")[0].text)
+"""
+    printed = run(sys.executable, "-c", script, cwd=tmp_path, PYTHONPATH=str(site)).splitlines()
+    assert Path(printed[0]).is_relative_to(site)
+    assert printed[1].endswith("SELECT 1 FROM quads LIMIT 1;")
+    assert printed[-1] == "red kite"
+    version = run(sys.executable, "-m", "worlds", "--version", cwd=tmp_path, PYTHONPATH=str(site))
+    assert version == "worlds 0.1.0\n"
+
+
+# --- the links --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["graph", "sql"])
+def test_a_package_outside_worlds_is_linked_into_it(name: str, files: list[str]) -> None:
+    assert f"worlds/{name}" in files
+    mode, _, _, path = run("git", "ls-files", "--stage", f"worlds/{name}").split()
+    assert (mode, path) == ("120000", f"worlds/{name}"), "git tracks it as a symbolic link"
+    target = (ROOT / "worlds" / name).readlink()
+    assert target == Path("..") / name
+
+
+# --- ruff -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["import graph", "import sql", "import graph.terms", "from graph import terms", "from sql.connection import Row"],
+)
+def test_ruff_bans_the_folders_as_packages_of_their_own(line: str, tmp_path: Path) -> None:
+    assert banned(line, tmp_path)
+    assert not banned(line.replace("graph", "worlds.graph").replace("sql", "worlds.sql"), tmp_path)
+
+
+def banned(line: str, folder: Path) -> bool:
+    file = folder / "module.py"
+    file.write_text(line + "\n")
+    command = [sys.executable, "-m", "ruff", "check", "--no-cache", "--config", str(ROOT / "pyproject.toml")]
+    done = subprocess.run(
+        [*command, "--output-format", "json", str(file)], capture_output=True, encoding="utf-8", check=False
+    )
+    assert done.returncode in (0, 1), done.stderr
+    return "TID251" in {finding["code"] for finding in json.loads(done.stdout)}
+
+
+# --- layers -----------------------------------------------------------------------------------------------------------
+
+
+def sources() -> dict[str, Path]:
+    """Module → file, of the whole package."""
+    found = {}
+    for folder, package in FOLDERS.items():
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            if not (folder == "worlds" and file.relative_to(ROOT / "worlds").parts[0] in FOLDERS):
+                parts = [*Path(package).parts, *file.relative_to(ROOT / folder).with_suffix("").parts]
+                found[".".join(parts).removesuffix(".__init__")] = file
+    return found
+
+
+MODULES = sources()
+
+
+def imported(module: str, *, types: bool = True) -> set[str]:
+    """What a module imports, at its top or later; with `types`, also what only a type checker sees."""
+    return {
+        name for name, only_types in _imports(ast.parse(MODULES[module].read_text("utf-8"))) if types or not only_types
+    }
+
+
+def _imports(tree: ast.AST) -> Iterator[tuple[str, bool]]:
+    for node, only_types in _import_nodes(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, only_types) for alias in node.names)
+        else:
+            assert node.level == 0, f"a relative import: {ast.unparse(node)}"
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                yield (name if name in MODULES else str(node.module)), only_types
+
+
+def _import_nodes(tree: ast.AST, only_types: bool = False) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node, only_types
+        else:
+            guarded = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+            yield from _import_nodes(node, only_types or guarded)
+
+
+def ours(names: set[str]) -> set[str]:
+    return {name for name in names if name.split(".")[0] == "worlds"}
+
+
+def within(package: str) -> list[str]:
+    return [module for module in MODULES if module == package or module.startswith(f"{package}.")]
+
+
+def test_every_module_is_seen() -> None:
+    assert {"worlds", "worlds.world", "worlds.cli", "worlds.cli.ask", "worlds.graph.terms", "worlds.sql"} <= set(
+        MODULES
+    )
+    assert "worlds.sql.connection" in imported("worlds.world")
+    assert "worlds.file.check" in imported("worlds.world"), "the whole of it"
+    assert "worlds.world" in imported("worlds.cli.options", types=False), "inside a function"
+    assert "worlds.file.check" in imported("worlds.cli.show") - imported("worlds.cli.show", types=False)
+
+
+def test_one_module_touches_a_driver() -> None:
+    # Both drivers and the standard library's sqlite3 in one process would take away each other's locks.
+    touching = {module for module in MODULES if imported(module) & {"libsql", "libsql_experimental", "sqlite3", "apsw"}}
+    assert touching == {"worlds.sql.connection"}
+
+
+def test_the_command_line_uses_public_names() -> None:
+    public = {f"worlds.{name}" for name in worlds.__all__}
+    for module in within("worlds.cli"):
+        for name, only_types in engine_names(module):
+            package, _, last = name.rpartition(".")
+            assert not name.startswith("worlds.sql"), f"{module}: {name}"
+            assert (
+                only_types
+                or f"worlds.{last}" in public
+                or package == "worlds.errors"
+                or {name, package, ".".join(name.split(".")[:2])} & OPEN_TO_DOORS
+            ), f"{module} uses {name}"
+
+
+def engine_names(module: str) -> list[tuple[str, bool]]:
+    """What a module of the command line imports from the engine, name by name."""
+    found = []
+    for node, only_types in _import_nodes(ast.parse(MODULES[module].read_text("utf-8"))):
+        package = "" if isinstance(node, ast.Import) else f"{node.module}."
+        found += [(package + alias.name, only_types) for alias in node.names]
+    return [(name, only) for name, only in found if name.startswith("worlds.") and not name.startswith("worlds.cli")]
+
+
+def test_the_command_line_uses_no_private_name_of_the_engine() -> None:
+    for module in within("worlds.cli"):
+        tree = ast.parse(MODULES[module].read_text("utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and not str(node.module).startswith("worlds.cli"):
+                names = [alias.name for alias in node.names if node.module != "__future__"]
+                assert not [name for name in names if name.startswith("_")], f"{module}: {ast.unparse(node)}"
+            if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.endswith("__"):
+                assert ast.unparse(node.value) in ("self", "cls", "os"), f"{module}: {ast.unparse(node)}"

@@ -1,0 +1,106 @@
+"""What pyproject.toml promises: a door's extra brings what the door imports, the set-up what the tests import."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.project.test_layout import MODULES, imported
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
+# Which extras a module may need, besides the dependencies; the first that fits.
+NEEDS = {
+    "worlds.server.": ("server",),
+    "worlds.mcp.": ("mcp",),
+    "worlds.cli.mcp": ("mcp",),
+    "worlds.cli.": ("server",),
+    "worlds.adapters.langchain": ("langchain",),
+    "worlds.adapters.llamaindex": ("llamaindex",),
+    "worlds.embedders.": ("semantic", "onnx", "model"),
+    "worlds.search.rerank": ("semantic",),
+    "worlds.documents.html": ("html",),
+}
+# What is imported where it is there, and comes with another package: torch and the hub with sentence-transformers.
+COMES_ALONG = {"huggingface_hub", "torch", "transformers"}
+
+
+def names(requirements: list[str]) -> set[str]:
+    """The distributions that requirements name, in lower case."""
+    return {re.split(r"[^\w.-]", line, maxsplit=1)[0].lower().replace("_", "-") for line in requirements}
+
+
+def distributions() -> dict[str, set[str]]:
+    """Importable name → the distributions that bring it."""
+    return {
+        name: {one.lower().replace("_", "-") for one in found}
+        for name, found in metadata.packages_distributions().items()
+    }
+
+
+def foreign(module: str) -> set[str]:
+    """The packages that a module imports, wherever in it, that are neither ours nor Python's."""
+    found = {name.partition(".")[0] for name in imported(module)}
+    return found - set(sys.stdlib_module_names) - {"worlds", "__future__"}
+
+
+def test_every_door_imports_what_its_extra_brings() -> None:
+    known = distributions()
+    for module in MODULES:
+        extras = next((given for start, given in NEEDS.items() if f"{module}.".startswith(start)), ())
+        declared = names(PROJECT["project"]["dependencies"]).union(*(names(EXTRAS[extra]) for extra in extras))
+        for package in foreign(module) - COMES_ALONG:
+            brought = known.get(package, set()) | {package.replace("_", "-")}
+            assert brought & declared, f"{module} imports {package}, which {extras or 'the dependencies'} do not bring"
+
+
+def test_one_extra_brings_all_features() -> None:
+    (line,) = EXTRAS["all"]
+    assert set(re.findall(r"[\w-]+", line.partition("[")[2])) == set(EXTRAS) - {"all", "dev", "docs"}
+    assert '".[all,docs,dev]"' in (ROOT / "dev.py").read_text("utf-8")
+
+
+def test_the_tests_import_what_the_set_up_brings() -> None:
+    known = distributions()
+    declared = names(PROJECT["project"]["dependencies"]).union(*map(names, EXTRAS.values()))
+    for file in sorted((ROOT / "tests").glob("*.py")):
+        text = file.read_text("utf-8")
+        for package in set(re.findall(r"(?m)^(?:from|import) (\w+)", text)):
+            if package in sys.stdlib_module_names or package in {"worlds", "tests", "benchmarks", "__future__"}:
+                continue
+            brought = known.get(package, set()) | {package.replace("_", "-")}
+            assert brought & declared, f"{file.name} imports {package}"
+
+
+def test_every_package_is_in_the_wheel() -> None:
+    folders = {file.parent.relative_to(ROOT) for file in (ROOT / "worlds").rglob("__init__.py")}
+    for name in ("graph", "sql"):  # links, which rglob does not follow
+        folders |= {Path("worlds") / file.parent.relative_to(ROOT) for file in (ROOT / name).rglob("__init__.py")}
+    found = {".".join(folder.parts) for folder in folders if "node_modules" not in folder.parts}
+    assert set(PROJECT["tool"]["setuptools"]["packages"]) == found
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_no_requirement_is_without_a_bound(extra: str) -> None:
+    for line in EXTRAS[extra]:
+        assert line.startswith("worlds-kg[") or re.search(r"[<>=]=?\d", line), line
+
+
+def test_what_is_installed_here_satisfies_what_is_asked_for() -> None:
+    requirements = pytest.importorskip("packaging.requirements", reason="packaging comes with pytest")
+    for line in [*PROJECT["project"]["dependencies"], *(line for extra in EXTRAS.values() for line in extra)]:
+        asked = requirements.Requirement(line)
+        if asked.name == "worlds-kg" or (asked.marker is not None and not asked.marker.evaluate()):
+            continue
+        try:
+            version = metadata.version(asked.name)
+        except metadata.PackageNotFoundError:
+            continue
+        assert asked.specifier.contains(version, prereleases=True), f"{asked}, and {version} is installed"

@@ -1,0 +1,235 @@
+"""`World.quads` and `World.to_rdflib`: what matches a pattern, by which index, and what of it rdflib can hold."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+import rdflib
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rdflib import XSD, BNode, Literal, URIRef
+
+import worlds
+from worlds.quads import patterns
+from worlds.sql import statements
+
+A, B, P, Q, G, H = (URIRef(f"urn:{name}") for name in "abpqgh")
+NODE = BNode("node")
+ONE, LONG_ONE = (Literal(form, datatype=XSD.integer, normalize=False) for form in ("1", "01"))
+TEXTS = [Literal("1"), Literal("1", lang="en"), Literal("nul \0 in it")]
+
+Quad = tuple[Any, Any, Any, Any]
+
+
+@pytest.fixture
+def world() -> Iterator[worlds.World]:
+    with worlds.open(embedder=None) as world:
+        yield world
+
+
+def key(quad: Quad) -> list[str]:
+    return [repr(term) for term in quad]
+
+
+def brute(quads: set[Quad], pattern: Quad) -> list[Quad]:
+    *terms, graph = pattern
+    found = [
+        quad
+        for quad in quads
+        if all(wanted in (None, term) for wanted, term in zip(terms, quad, strict=False))
+        and (graph is None or quad[3] == (None if graph == "default" else graph))
+    ]
+    return sorted(found, key=key)
+
+
+# --- what matches -----------------------------------------------------------------------------------------------------
+
+subjects = st.sampled_from([A, B, NODE])
+predicates = st.sampled_from([P, Q])
+objects = st.sampled_from([A, NODE, ONE, LONG_ONE, *TEXTS])
+some_quads = st.sets(st.tuples(subjects, predicates, objects, st.sampled_from([None, G, H, NODE])), max_size=40)
+
+
+@contextmanager
+def constants(**values: int) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in values.items():
+            patch.setattr(patterns, name, value)
+        yield
+
+
+@settings(max_examples=30)
+@given(some_quads, st.sampled_from([0, 3, 1000]), st.booleans())
+def test_every_pattern_gives_what_a_search_through_all_quads_gives(
+    quads: set[Quad], small_graph: int, created: bool
+) -> None:
+    blocks = constants(_SMALL_GRAPH=small_graph, _FIRST_BLOCK=1, _BLOCK=2, _REMEMBERED=4)
+    with blocks, worlds.open(embedder=None, vector_index=False) as world:
+        world.add(quads)
+        if created:
+            world.update("CREATE SILENT GRAPH <urn:empty>; CREATE SILENT GRAPH <urn:g>")
+        for pattern in itertools.product(
+            [None, A, NODE, URIRef("urn:unknown")],
+            [None, P],
+            [None, A, LONG_ONE, *TEXTS[:2]],
+            [None, "default", G, NODE],
+        ):
+            found = sorted(world.quads(*pattern), key=key)
+            assert [key(quad) for quad in found] == [key(quad) for quad in brute(quads, pattern)], pattern
+
+
+def test_terms_are_given_as_everywhere(world: worlds.World) -> None:
+    world.bind("ex", "urn:ex:")
+    world.add([("ex:a", "rdf:value", LONG_ONE, "ex:g"), ("ex:a", "rdf:value", True), ("_:b", "rdf:value", 2)])
+    value = rdflib.RDF.value
+    (quad,) = world.quads("ex:a", "rdf:value", '"01"^^xsd:integer', "ex:g")
+    assert quad == (URIRef("urn:ex:a"), value, LONG_ONE, URIRef("urn:ex:g"))
+    assert str(quad[2]) == "01"
+    assert [*world.quads(URIRef("urn:ex:a"), graph=ox.DefaultGraph())] == [
+        (URIRef("urn:ex:a"), value, Literal(True), None)
+    ]
+    assert [*world.quads(subject=ox.BlankNode("b"))] == [*world.quads(BNode("b"), object=2)] == [*world.quads("_:b")]
+    assert [*world.quads(object=Literal("ex:a"))] == []
+    assert [*world.quads(Literal("a literal is no subject"))] == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "error"),
+    [({"subject": "no prefix:here"}, ValueError), ({"object": []}, TypeError), ({"graph": '"text"'}, ValueError)],
+    ids=["name", "list", "graph"],
+)
+def test_what_is_no_term_is_told_at_once(world: worlds.World, pattern: dict[str, Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        world.quads(**pattern)
+
+
+def test_a_triple_term_is_pyoxigraphs(world: worlds.World) -> None:
+    triple = ox.Triple(
+        ox.NamedNode("urn:a"), ox.NamedNode("urn:p"), ox.Literal("01", datatype=ox.NamedNode(XSD.integer))
+    )
+    world.add([(A, P, triple)])
+    assert [quad[2] for quad in world.quads(object=triple)] == [triple]
+
+
+# --- a snapshot -------------------------------------------------------------------------------------------------------
+
+
+def test_writes_change_nothing_of_what_is_being_read(world: worlds.World) -> None:
+    quads = {(URIRef(f"urn:{n}"), P, Literal(str(n)), None) for n in range(300)}
+    world.add(quads)
+    reading = world.quads(predicate=P)
+    seen = {next(reading)}
+    world.remove(quads)
+    world.add([(A, P, B)])
+    assert seen | set(reading) == quads
+
+
+def test_what_was_read_in_a_transaction_outlives_its_end(world: worlds.World) -> None:
+    with pytest.raises(KeyError), world.transaction():
+        world.add([(A, P, Literal("undone"))])
+        reading = world.quads()
+        raise KeyError
+    world.add([(B, Q, Literal("the same ids"))])
+    assert [*reading] == [(A, P, Literal("undone"), None)]
+
+
+def test_quads_are_read_after_another_process_wrote(path: Any) -> None:
+    with worlds.open(path, embedder=None) as one, worlds.open(path, embedder=None) as other:
+        one.add([(A, P, B)])
+        assert [*other.quads(A)] == [(A, P, B, None)]
+        other.remove([(A, P, B)])
+        assert [*one.quads(A)] == []
+
+
+# --- its cost ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("statement", "plan"),
+    [
+        ("quads_of_subject", "USING COVERING INDEX quads_spog (subject=?)"),
+        ("quads_of_subject_predicate", "USING COVERING INDEX quads_spog (subject=? AND predicate=?)"),
+        ("quads_of_subject_object", "USING COVERING INDEX quads_spog (subject=?)"),
+        ("quads_of_subject_predicate_object", "quads_spog (subject=? AND predicate=? AND object=?)"),
+        ("quads_of_predicate", "USING COVERING INDEX quads_posg (predicate=?)"),
+        ("quads_of_predicate_object", "USING COVERING INDEX quads_posg (predicate=? AND object=?)"),
+        ("quads_of_object", "USING INDEX quads_o (object=?)"),
+        ("quads_of_named_graph", "USING INDEX quads_g (graph=?)"),
+        ("count_up_to", "USING COVERING INDEX quads_g (graph=?)"),
+        ("count_named_graph", "USING COVERING INDEX quads_g (graph=?)"),
+    ],
+)
+def test_a_pattern_is_read_by_its_index(world: worlds.World, statement: str, plan: str) -> None:
+    sql = statements("queries.sql")[statement]
+    rows = world._connection.rows(f"EXPLAIN QUERY PLAN {sql.sql}", [1] * len(sql.parameters))
+    steps = [row[3] for row in rows]
+    assert any(f"SEARCH quads {plan}" in step or plan in step for step in steps), steps
+    assert not any(step.startswith("SCAN quads") for step in steps)
+
+
+@pytest.mark.slow
+def test_a_lookup_takes_a_fraction_of_a_millisecond(world: worlds.World) -> None:
+    world.add([(URIRef(f"urn:{n // 5}"), URIRef(f"urn:p{n % 5}"), n) for n in range(20_000)], embed=False)
+    started = time.process_time()
+    for n in range(500):
+        assert len([*world.quads(URIRef(f"urn:{n}"))]) == 5
+    assert time.process_time() - started < 0.5, "measured: 0.06 s"
+
+
+# --- rdflib's datasets ------------------------------------------------------------------------------------------------
+
+
+def as_set(dataset: rdflib.Dataset) -> set[tuple[str, ...]]:
+    """Its quads, each term as N-Triples writes it, so that lexical forms count."""
+    default = dataset.default_graph.identifier
+    return {tuple("" if term in (None, default) else term.n3() for term in quad) for quad in dataset.quads()}
+
+
+def test_a_copy_in_rdflib_has_quads_graphs_and_prefixes_as_they_are(world: worlds.World) -> None:
+    world.bind("geo", "urn:mine:")
+    world.add([(A, P, LONG_ONE), (A, P, ONE, G), (NODE, P, NODE, H), (NODE, Q, TEXTS[1], NODE)])
+    world.update("CREATE GRAPH <urn:empty>")
+    copy = world.to_rdflib()
+    assert as_set(copy) == {
+        ("<urn:a>", "<urn:p>", '"01"^^<http://www.w3.org/2001/XMLSchema#integer>', ""),
+        ("<urn:a>", "<urn:p>", '"1"^^<http://www.w3.org/2001/XMLSchema#integer>', "<urn:g>"),
+        ("_:node", "<urn:p>", "_:node", "<urn:h>"),
+        ("_:node", "<urn:q>", '"1"@en', "_:node"),
+    }
+    names = {str(graph.identifier) for graph in copy.graphs()}
+    assert names == {"urn:x-rdflib:default", "urn:g", "urn:h", "node", "urn:empty"}
+    assert world.prefixes.items() <= {prefix: str(iri) for prefix, iri in copy.namespaces()}.items()
+    assert len(copy.graph(G)) == 1
+
+
+def test_a_copy_of_an_empty_world_is_empty(world: worlds.World) -> None:
+    assert len(world.to_rdflib()) == 0
+
+
+@settings(max_examples=30)
+@given(some_quads)
+def test_there_and_back_changes_nothing(quads: set[Quad]) -> None:
+    with worlds.open(embedder=None, vector_index=False) as one, worlds.open(embedder=None, vector_index=False) as other:
+        one.add(quads)
+        other.add(one.to_rdflib())
+        assert sorted(map(key, other.quads())) == sorted(map(key, one.quads())) == sorted(map(key, quads))
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        ox.Triple(ox.NamedNode("urn:a"), ox.NamedNode("urn:p"), ox.NamedNode("urn:o")),
+        ox.Literal("سلام", language="ar", direction=ox.BaseDirection.RTL),
+    ],
+    ids=["triple term", "direction"],
+)
+def test_what_rdflib_cannot_hold_is_said(world: worlds.World, term: Any) -> None:
+    world.add([(A, P, term)])
+    with pytest.raises(ValueError, match="rdflib has no term for"):
+        world.to_rdflib()

@@ -1,0 +1,639 @@
+"""What history tells, against a plain set of quads for each revision."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+import rdflib
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+import worlds
+from tests.cli.test_cli import fails, ok, run
+from tests.support.embedder import HashingEmbedder
+from worlds import ConflictError, Diff, ParseError, Past, ReadOnlyError, Retention, World, WorldsError
+from worlds.graph.terms import to_oxigraph
+from worlds.quads.dictionary import Interner
+from worlds.quads.rows import NO_QUADS, marker
+
+EX = "http://example.org/"
+NAMES = "abc"
+
+
+def quads_of(source: World | Past) -> set[ox.Quad]:
+    target = io.BytesIO()
+    count = source.export(target, format="nq")
+    found = set(ox.parse(target.getvalue(), format=ox.RdfFormat.N_QUADS))
+    assert len(found) == count == len(source)
+    return found
+
+
+def as_quads(rows: Any) -> set[ox.Quad]:
+    """Quads of rdflib terms as pyoxigraph has them."""
+    found: set[ox.Quad] = set()
+    for subject, predicate, value, graph in rows:
+        named: Any = ox.DefaultGraph() if graph is None else to_oxigraph(graph)
+        terms: list[Any] = [to_oxigraph(term) for term in (subject, predicate, value)]
+        found.add(ox.Quad(terms[0], terms[1], terms[2], named))
+    return found
+
+
+# --- any history ------------------------------------------------------------------------------------------------------
+
+iris = st.sampled_from(NAMES).map(lambda name: ox.NamedNode(EX + name))
+objects = st.one_of(
+    iris,
+    st.sampled_from(["red kite", "grey heron"]).map(ox.Literal),
+    st.sampled_from(["1", "01"]).map(lambda text: ox.Literal(text, datatype=ox.NamedNode("urn:number"))),
+    st.just(ox.BlankNode("b")),
+)
+graphs = st.sampled_from([ox.DefaultGraph(), ox.NamedNode(EX + "g")])
+some_quads = st.lists(st.builds(ox.Quad, iris, iris, objects, graphs), max_size=5)
+picks = st.integers(0, 1000)
+
+
+class HistoryMachine(RuleBasedStateMachine):
+    """Writes, undoes, patches and forgets, and compares with the set of quads that there was after each revision."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = worlds.open(embedder=HashingEmbedder(8), vector_index=False)
+        self.states: list[set[ox.Quad]] = [set()]  # by revision
+        self.first = 1  # that is not forgotten
+
+    def teardown(self) -> None:
+        report = self.world.check()
+        assert report.ok, str(report)
+        self.world.close()
+
+    @property
+    def now(self) -> set[ox.Quad]:
+        return self.states[-1]
+
+    def pick(self, number: int, first: int) -> int:
+        """A revision from `first` to the last."""
+        return first + number % (len(self.states) - first)
+
+    def expect(self, change: worlds.Change, after: set[ox.Quad]) -> None:
+        if after == self.now:
+            assert change.revision is None
+            return
+        assert change.revision == len(self.states)
+        assert (change.added, change.removed) == (len(after - self.now), len(self.now - after))
+        self.states.append(after)
+        self.forget()
+
+    def forget(self) -> None:
+        if self.world.retention.revisions is not None:
+            self.first = max(self.first, len(self.states) - self.world.retention.revisions)
+
+    @rule(quads=some_quads)
+    def add(self, quads: list[ox.Quad]) -> None:
+        self.expect(self.world.add(quads), self.now | set(quads))
+
+    @rule(quads=some_quads, pick=picks)
+    def remove(self, quads: list[ox.Quad], pick: int) -> None:
+        gone = {*quads, *sorted(self.now, key=str)[: pick % 4]}
+        self.expect(self.world.remove(gone), self.now - gone)
+
+    @rule(added=some_quads, removed=some_quads)
+    def write_both(self, added: list[ox.Quad], removed: list[ox.Quad]) -> None:
+        with self.world.transaction():
+            self.world.remove(removed)
+            self.world.add(added)
+            with contextlib.suppress(ZeroDivisionError), self.world.transaction():
+                self.world.remove(self.now)
+                raise ZeroDivisionError
+        after = self.now - set(removed) | set(added)
+        assert quads_of(self.world) == after
+        if after != self.now:
+            self.states.append(after)
+            self.forget()
+
+    @rule(quads=some_quads)
+    def load(self, quads: list[ox.Quad]) -> None:
+        graph = ox.NamedNode(EX + "g")
+        new = {
+            ox.Quad(quad.subject, quad.predicate, quad.object, graph)
+            for quad in quads
+            if not isinstance(quad.object, ox.BlankNode)
+        }
+        data = b"".join(f"{quad.triple} .\n".encode() for quad in new)
+        kept = {quad for quad in self.now if quad.graph_name != graph}
+        self.expect(self.world.load(data, format="nt", graph=graph, mode="replace"), kept | new)
+
+    @precondition(lambda self: len(self.states) > self.first)
+    @rule(pick=picks, force=st.booleans())
+    def undo(self, pick: int, force: bool) -> None:
+        revision = self.pick(pick, self.first)
+        before, after = self.states[revision - 1], self.states[revision]
+        added, removed = after - before, before - after
+        blocked = (added - self.now) | (removed & self.now)
+        if blocked and not force:
+            with pytest.raises(ConflictError, match=f"revision {revision} cannot be undone as a whole"):
+                self.world.undo(revision)
+            return
+        self.expect(self.world.undo(revision, force=force), self.now - added | removed)
+
+    @rule(a=picks, b=picks, strict=st.booleans())
+    def patch(self, a: int, b: int, strict: bool) -> None:
+        a, b = self.pick(a, self.first - 1), self.pick(b, self.first - 1)
+        text = self.world.patch(a, b)
+        added, removed = self.states[b] - self.states[a], self.states[a] - self.states[b]
+        if strict and ((added & self.now) or (removed - self.now)):
+            with pytest.raises(ConflictError):
+                self.world.apply_patch(text)
+            return
+        self.expect(self.world.apply_patch(text, strict=strict), self.now - removed | added)
+
+    @rule(pick=picks)
+    def prune(self, pick: int) -> None:
+        before = 1 + pick % (len(self.states))
+        assert self.world.prune(before) == max(before - self.first, 0)
+        self.first = max(self.first, before)
+
+    @rule(revisions=st.sampled_from([None, 0, 4]))
+    def retain(self, revisions: int | None) -> None:
+        self.world.retention = Retention(revisions=revisions)
+        self.forget()
+
+    @rule(a=picks, b=picks)
+    def compare(self, a: int, b: int) -> None:
+        a, b = self.pick(a, self.first - 1), self.pick(b, self.first - 1)
+        found = self.world.diff(a, b)
+        assert as_quads(found.added) == self.states[b] - self.states[a]
+        assert as_quads(found.removed) == self.states[a] - self.states[b]
+        assert len(found.added) == len(self.states[b] - self.states[a])
+
+    @rule(a=picks)
+    def look_back(self, a: int) -> None:
+        revision = self.pick(a, self.first - 1)
+        with self.world.at(revision) as past:
+            assert quads_of(past) == as_quads(past.quads()) == self.states[revision]
+            named = past.query("SELECT * { GRAPH ?g { ?s ?p ?o } }")
+            assert len(named) == sum(isinstance(quad.graph_name, ox.NamedNode) for quad in self.states[revision])  # type: ignore[arg-type]
+
+    @invariant()
+    def the_log_is_complete(self) -> None:
+        entries = self.world.history()
+        assert [entry.revision for entry in entries] == list(range(len(self.states) - 1, self.first - 1, -1))
+        for entry in entries[:2]:
+            before, after = self.states[entry.revision - 1], self.states[entry.revision]
+            assert (entry.added, entry.removed) == (len(after - before), len(before - after))
+        assert quads_of(self.world) == self.now
+
+
+TestHistory = HistoryMachine.TestCase
+TestHistory.settings = settings(max_examples=25, stateful_step_count=25)
+
+
+# --- revisions and differences ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def birds(world: World) -> World:
+    """Three revisions: two quads, another label, and a graph."""
+    world.bind("ex", EX)
+    world.add([("ex:a", "rdfs:label", '"red kite"'), ("ex:a", "ex:count", '"01"^^xsd:integer')], author="ann")
+    with world.transaction(author="bob", message="it is black"):
+        world.remove([("ex:a", "rdfs:label", '"red kite"')])
+        world.add([("ex:a", "rdfs:label", '"black kite"')])
+    world.add([("_:n", "ex:p", "ex:a", "ex:g")])
+    return world
+
+
+def test_the_history_says_when_who_and_why(birds: World) -> None:
+    newest, middle, oldest = birds.history()
+    assert (oldest.author, oldest.message, oldest.added, oldest.removed) == ("ann", None, 2, 0)
+    assert (middle.author, middle.message, middle.added, middle.removed) == ("bob", "it is black", 1, 1)
+    assert oldest.time <= middle.time <= newest.time <= datetime.datetime.now(datetime.UTC)
+    assert newest.time.utcoffset() == datetime.timedelta(0)
+    assert birds.history(1) == [newest]
+    assert birds.history(0) == []
+    for wrong in (-1, 1.5, "1", True):
+        with pytest.raises(ValueError, match="limit"):
+            birds.history(wrong)  # type: ignore[arg-type]
+
+
+def test_a_difference_is_a_pair_of_sequences(birds: World) -> None:
+    found = birds.diff(1)
+    assert isinstance(found, Diff)
+    assert repr(found) == "<Diff from 1 to 3: 2 added, 1 removed>"
+    assert (found.a, found.b) == (1, 3)
+    subject, _, label, graph = found.removed[0]
+    assert (subject, label, graph) == (rdflib.URIRef(EX + "a"), rdflib.Literal("red kite"), None)
+    assert found.added[-1][3] == rdflib.URIRef(EX + "g")
+    assert list(found.added[:1]) == [found.added[0]]
+    assert found.removed[0] in found.removed
+    back = birds.diff(3, 1)
+    assert (list(back.added), list(back.removed)) == (list(found.removed), list(found.added))
+    assert found
+    assert not birds.diff(2, 2)
+    assert str(list(birds.diff(0, 1).added)[1][2]) == "01"
+
+
+def test_a_difference_costs_no_terms_until_they_are_read(birds: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = birds.diff(0)
+    monkeypatch.setattr(birds._dictionary, "terms", None)
+    assert (len(found.added), len(found.removed)) == (3, 0)
+
+
+def test_now_includes_what_is_being_written(birds: World) -> None:
+    with birds.transaction():
+        birds.add([("ex:b", "rdfs:label", '"grey heron"')])
+        found = birds.diff(3)
+        assert (found.b, len(found.added)) == (4, 1)
+        assert len(birds.at(3)) == 3
+        with pytest.raises(ValueError, match="no revision 4"):
+            birds.undo(4)
+
+
+def test_a_difference_outlives_the_transaction_that_it_was_of(birds: World) -> None:
+    with pytest.raises(ZeroDivisionError), birds.transaction():
+        birds.add([("ex:b", "rdfs:label", '"grey heron"')])
+        found = birds.diff(3)
+        raise ZeroDivisionError
+    birds.add([("ex:other", "ex:other", '"something else"')])
+    expected = (rdflib.URIRef(EX + "b"), rdflib.RDFS.label, rdflib.Literal("grey heron"), None)
+    assert found.added[0] == found.added[:1][0] == next(iter(found.added)) == expected
+    assert "grey heron" in found.patch()
+
+
+@pytest.mark.parametrize("wrong", [4, -1])
+def test_a_revision_that_there_is_not_is_a_value_error(wrong: int, birds: World) -> None:
+    for ask in (birds.at, birds.diff, birds.undo, lambda number: birds.diff(0, number), birds.patch):
+        with pytest.raises(ValueError, match=f"there is no revision {wrong}"):
+            ask(wrong)
+    with pytest.raises(ValueError, match="stands for the empty world"):
+        birds.undo(0)
+    with pytest.raises(TypeError):
+        birds.at("1")  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        birds.undo(True)
+
+
+# --- the past ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_past_is_asked_and_exported(birds: World, tmp_path: Path) -> None:
+    past = birds.at(1)
+    assert repr(past) == "<Past :memory: at revision 1>"
+    assert (past.revision, len(past)) == (1, 2)
+    names = past.query("SELECT ?name { ?s rdfs:label ?name }", bindings={"s": "ex:a"})
+    assert [row.name.value for row in names] == ["red kite"]  # type: ignore[union-attr]
+    assert past.query("ASK { ?s ex:count 1 }")
+    assert [str(row.n) for row in past.query("SELECT ?n { ?s ex:count ?n }")] == ["01"]  # type: ignore[union-attr]
+    target = tmp_path / "past.ttl"
+    assert past.export(target) == 2
+    assert "ex:count" in target.read_text()
+    assert "ex:count 01 " in target.read_text()
+    assert past.export(io.BytesIO(), format="nt", graph="default") == 2
+    with pytest.raises(ValueError, match="there is no graph"):
+        past.export(io.BytesIO(), format="nt", graph="ex:g")
+    assert not hasattr(past, "add")
+    later = birds.at(3)
+    assert later.export(io.BytesIO(), format="nt", graph="ex:g") == 1
+    with pytest.raises(ValueError, match="cannot hold the named graphs"):
+        later.export(io.BytesIO(), format="nt")
+    with pytest.raises(ValueError, match="named by an IRI"):
+        later.export(io.BytesIO(), graph=rdflib.Literal("g"))
+    assert not later.query("ASK { ?s ex:p ?o }")
+    assert later.query("ASK { ?s ex:p ?o }", union=True)
+    with pytest.raises(worlds.QueryError, match="column"):
+        later.query("SELECT ?x {")
+    assert len(list(later.quads("ex:a"))) == 2
+    assert len(list(later.quads(None, None, "ex:a"))) == 1
+    assert [quad[3] for quad in later.quads(graph="ex:g")] == [rdflib.URIRef(EX + "g")]
+    assert len(list(later.quads(graph="default"))) == 2
+    assert list(later.quads(object=rdflib.Literal("red kite"))) == list(later.quads("ex:unheard-of")) == []
+
+
+def test_the_past_does_not_change(birds: World) -> None:
+    before, opened = quads_of(birds), birds.at(3)
+    birds.load(b"<urn:new> <urn:p> 'new' .", format="turtle", mode="replace")
+    assert len(opened) == len(before) == 3
+    assert quads_of(opened) == before
+    with opened:
+        assert opened.query("ASK { ?s rdfs:label 'black kite' }")
+    assert opened.query("ASK { ?s rdfs:label 'black kite' }"), "closed, it is read again"
+
+
+def test_a_past_that_is_forgotten_is_no_past(birds: World) -> None:
+    past, read = birds.at(1), birds.at(1)
+    list(read.quads())
+    birds.prune(3)
+    with pytest.raises(WorldsError, match="revision 1 is forgotten: history begins with revision 3"):
+        past.query("ASK {}")
+    assert read.query("ASK { ?s rdfs:label 'red kite' }"), "what was read stays"
+
+
+# --- taking back ------------------------------------------------------------------------------------------------------
+
+
+def test_undoing_brings_texts_back_and_takes_them_away(birds: World) -> None:
+    change = birds.undo(2, author="ann")
+    assert (change.revision, change.added, change.removed) == (4, 1, 1)
+    entry = birds.history(1)[0]
+    assert (entry.author, entry.message) == ("ann", "undo of revision 2")
+    assert [hit.text for hit in birds.search("kite")] == ["red kite"]
+    assert birds.query("ASK { ?s rdfs:label 'red kite' }")
+    assert birds.stats().pending == 0
+    again = birds.undo(4, message="it was black after all")
+    assert (again.added, again.removed) == (1, 1)
+    assert [hit.text for hit in birds.search("kite")] == ["black kite"]
+    assert birds.history(1)[0].message == "it was black after all"
+    assert not birds.diff(3)
+    assert birds.check().ok
+
+
+def test_a_conflict_names_revisions_and_quads_and_leaves_the_world_alone(birds: World) -> None:
+    birds.add([("ex:a", "rdfs:label", '"red kite"')])
+    birds.remove([("ex:a", "rdfs:label", '"black kite"')])
+    before = birds.history()
+    with pytest.raises(ConflictError) as raised:
+        birds.undo(2)
+    assert str(raised.value) == (
+        "revision 2 cannot be undone as a whole, because revisions 4 and 5 changed 2 quads of it back: "
+        f'<{EX}a> <http://www.w3.org/2000/01/rdf-schema#label> "black kite"; '
+        f'<{EX}a> <http://www.w3.org/2000/01/rdf-schema#label> "red kite"; '
+        "undo them first, or force, which leaves such quads as they are"
+    )
+    assert birds.history() == before
+    assert birds.undo(2, force=True).revision is None
+    birds.undo(5)
+    birds.undo(4)
+    assert birds.undo(2).revision is not None, "after those that stood in the way"
+
+
+def test_an_undo_belongs_to_the_transaction_around_it(birds: World) -> None:
+    with birds.transaction(message="both"):
+        birds.undo(3)
+        birds.undo(2)
+    assert birds.history(1)[0].message == "both"
+    assert quads_of(birds) == quads_of(birds.at(1))
+    with pytest.raises(ZeroDivisionError), birds.transaction():
+        birds.undo(1)
+        raise ZeroDivisionError
+    assert len(birds) == 2
+    assert birds.check().ok
+
+
+def test_a_read_only_world_tells_its_history_and_takes_nothing_back(path: Path) -> None:
+    with worlds.open(path, embedder=None) as world:
+        world.add([("urn:a", "urn:p", "urn:b")])
+    with worlds.open(path, embedder=None, read_only=True) as world:
+        assert len(world.at(1)) == len(world.diff(0).added) == len(world.history()) == 1
+        assert world.patch(0).count("\nA ") == 1
+        for write in (
+            lambda: world.undo(1),
+            lambda: world.apply_patch(""" D <urn:a> <urn:p> <urn:b> . """),
+            lambda: world.prune(1),
+            lambda: setattr(world, "retention", Retention(1)),
+        ):
+            with pytest.raises(ReadOnlyError):
+                write()
+
+
+def test_graphs_that_were_created_are_told_apart_from_quads(world: World) -> None:
+    def mark(*, gone: bool) -> None:
+        with world._gate.write():
+            interner = Interner(world._connection, world._dictionary, rename_blank_nodes=False)
+            number = interner.local(ox.NamedNode(EX + "empty"))
+            row = marker(int(interner.resolve(ids(number))[0]))
+            world._gate.apply(*((NO_QUADS, row) if gone else (row, NO_QUADS)))
+
+    world.add([("urn:a", "urn:p", "urn:b")])
+    mark(gone=False)
+    mark(gone=True)
+    created, dropped = world.diff(1, 2), world.diff(2, 3)
+    assert created.created == dropped.dropped == (rdflib.URIRef(EX + "empty"),)
+    assert not created.added
+    assert not created.dropped
+    assert created
+    assert len(world.at(2)) == world.at(2).export(io.BytesIO()) == len(list(world.at(2).quads())) == 1
+    assert len(world.at(2).query("SELECT ?g { GRAPH ?g {} }")) == 1  # type: ignore[arg-type]
+    assert len(world.at(3).query("SELECT ?g { GRAPH ?g {} }")) == 0  # type: ignore[arg-type]
+    world.undo(3)
+    assert world.diff(1).created == created.created
+    assert world.patch(1).splitlines()[2:] == ["TX .", "TC ."]
+    assert world.check().ok
+
+
+def ids(*numbers: int) -> Any:
+    import numpy as np
+
+    return np.array(numbers, dtype=np.int64)
+
+
+# --- forgetting -------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_forgotten_can_no_longer_be_asked(birds: World) -> None:
+    assert birds.prune(2) == 1
+    assert [entry.revision for entry in birds.history()] == [3, 2]
+    for ask in (birds.undo, lambda number: birds.at(number - 1), lambda number: birds.diff(number - 1)):
+        with pytest.raises(WorldsError, match="is forgotten: history begins with revision 2") as raised:
+            ask(1)
+        assert type(raised.value) is WorldsError
+    assert len(birds.at(1)) == 2, "the state that the first revision left changed"
+    assert birds.undo(2).removed == 1
+    assert birds.prune(1) == birds.prune(2) == 0
+    assert birds.prune(5) == 3
+    assert birds.history() == []
+    assert birds._connection.rows("SELECT count(*) FROM removed_quads") == [(0,)]
+    assert len(birds.at(4)) == len(birds) == 3
+    assert birds.add([("urn:a", "urn:b", "urn:c")]).revision == 5
+    assert [entry.revision for entry in birds.history()] == [5]
+    assert birds.check().ok
+    with pytest.raises(ValueError, match="there is no revision 7: the last one is 5; 6 forgets all"):
+        birds.prune(7)
+    for wrong in ("2", None, 1.5, True):
+        with pytest.raises(TypeError):
+            birds.prune(wrong)  # type: ignore[arg-type]
+
+
+def test_what_is_forgotten_leaves_the_file(path: Path) -> None:
+    with worlds.open(path, embedder=None) as world:
+        world.add([("urn:a", "urn:p", '"a secret name"'), ("urn:a", "urn:p", '"a public name"')])
+        world.remove([("urn:a", "urn:p", '"a secret name"')])
+        world.prune(3)
+        world.compact()
+        assert world.check().ok
+    assert b"secret" not in path.read_bytes()
+    assert b"public" in path.read_bytes()
+
+
+def test_a_time_forgets_what_is_older(birds: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    days = [datetime.datetime(2025, 1, day, tzinfo=datetime.UTC) for day in (1, 2, 3)]
+    for revision, day in enumerate(days, 1):
+        text = day.isoformat(timespec="milliseconds")
+        birds._connection.run("UPDATE revisions SET time = ?1 WHERE revision = ?2", (text, revision))
+    zone = datetime.timezone(datetime.timedelta(hours=5))
+    assert birds.prune(datetime.datetime(2024, 6, 1, tzinfo=datetime.UTC)) == 0
+    assert birds.prune(datetime.datetime(2025, 1, 2, 5, 0, tzinfo=zone)) == 1, "the second is as old as that"
+    with pytest.raises(ValueError, match="no time zone"):
+        birds.prune(datetime.datetime(2025, 1, 2))
+    birds.add([("urn:a", "urn:p", "urn:b")])
+    birds.retention = Retention(days=7)
+    assert [entry.revision for entry in birds.history()] == [4]
+    assert birds.prune(datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=1)) == 1
+
+
+def test_a_retention_is_kept_in_the_file_and_applied_after_every_write(path: Path) -> None:
+    with worlds.open(path, embedder=None) as world:
+        assert world.retention == Retention(None, None)
+        for number in range(5):
+            world.add([("urn:a", "urn:p", number)])
+        world.retention = Retention(revisions=4)
+        assert len(world.history()) == 4
+    with worlds.open(path, embedder=None) as world:
+        assert world.retention == Retention(revisions=4)
+        with world.transaction():
+            world.add([("urn:a", "urn:p", 5)])
+            world.remove([("urn:a", "urn:p", 0)])
+            assert [entry.revision for entry in world.history()] == [5, 4, 3, 2]
+        assert [entry.revision for entry in world.history()] == [6, 5, 4, 3]
+        world.retention = Retention(revisions=1, days=1)
+        world.add([("urn:a", "urn:p", 6)])
+        assert len(world.history()) == 5, "either of them keeps"
+        assert world.check().ok
+        with pytest.raises(TypeError):
+            world.retention = 3  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("wrong", [{"revisions": -1}, {"revisions": 1.5}, {"revisions": True}, {"days": -1}])
+@pytest.mark.parametrize("other", [{}, {"days": float("nan")}])
+def test_an_impossible_retention_is_refused(wrong: dict[str, Any], other: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"revisions is|days is"):
+        Retention(**other | wrong)
+
+
+def test_another_process_notices_that_history_was_forgotten(path: Path) -> None:
+    with worlds.open(path, embedder=None) as world, worlds.open(path, embedder=None) as other:
+        world.add([("urn:a", "urn:p", number) for number in range(3)])
+        assert len(other.query("SELECT * { ?s ?p ?o }")) == 3  # type: ignore[arg-type]
+        world.remove([("urn:a", "urn:p", 0)])
+        world.remove([("urn:a", "urn:p", 1)])
+        world.prune(4)
+        assert len(other.query("SELECT * { ?s ?p ?o }")) == 1  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind"),
+    [
+        ("DELETE FROM revisions WHERE revision = 3", "missing-revisions"),
+        ("INSERT INTO removed_quads VALUES (1, 2, 3, 0, 1, 1)", "missing-revisions"),
+        ("UPDATE meta SET value = 1 WHERE name = 'history_from'", "missing-revisions"),
+    ],
+)
+def test_damage_to_a_pruned_history_is_seen(sql: str, kind: str, birds: World) -> None:
+    birds.undo(2)
+    birds.prune(3)
+    assert birds.check().ok
+    birds._connection.run(sql)
+    assert kind in {problem.kind for problem in birds.check().problems}
+
+
+# --- the command line -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def kb(tmp_path: Path) -> Path:
+    """A world of two revisions."""
+    path = tmp_path / "kb.db"
+    ok("load", path, "-", "-f", "turtle", "--no-embed", "--author", "ann", "-m", "first\nof all", input=TURTLE)
+    ok("load", path, "-", "-f", "turtle", "--no-embed", "-g", EX + "g", input=f"<{EX}b> <{EX}p> 'a robin' .")
+    return path
+
+
+TURTLE = f"@prefix ex: <{EX}> . ex:a ex:p 'a kite' , 01 ."
+BARE = ["--embedder", "none"]
+
+
+def test_the_log_is_a_table(kb: Path) -> None:
+    lines = ok("log", kb).splitlines()
+    assert lines[0].split() == ["revision", "time", "added", "removed", "author", "message"]
+    assert [line.split()[0] for line in lines[2:]] == ["2", "1"]
+    assert lines[3].endswith("ann     first of all")
+    told = json.loads(ok("log", kb, "--json", "-n", "1"))["revisions"]
+    assert [entry["revision"] for entry in told] == [2]
+    assert datetime.datetime.fromisoformat(told[0]["time"]).tzinfo is not None
+    assert "limit" in fails(2, "log", kb, "-n", "-1")
+
+
+def test_a_difference_is_shown_with_signs(kb: Path) -> None:
+    assert ok("diff", kb, "1").splitlines() == [
+        "from revision 1 to 2: 1 quad added, 0 removed",
+        '+ ex:b ex:p "a robin" in ex:g',
+    ]
+    assert ok("diff", kb, "2", "0", "-n", "1").splitlines()[1:] == ['- ex:a ex:p "a kite"', "- … and 2 more"]
+    told = json.loads(ok("diff", kb, "0", "--json"))
+    assert (told["from"], told["to"], told["counts"]) == (0, 2, {"added": 3, "removed": 0})
+    assert told["added"][1] == [f"<{EX}a>", f"<{EX}p>", "01", None]
+    assert told["added"][2][3] == f"<{EX}g>"
+    assert fails(2, "diff", kb, "3") == "there is no revision 3: the last one is 2"
+    assert "--limit" in fails(2, "diff", kb, "0", "-n", "-1")
+
+
+def test_an_undo_and_its_conflict(kb: Path) -> None:
+    assert "1 removed" in ok("undo", kb, "2", "--author", "bob", "-m", "wrong file", *BARE)
+    assert ok("log", kb, "-n", "1").endswith("bob     wrong file\n")
+    assert "cannot be undone as a whole, because revision 3 changed 1 quad" in fails(7, "undo", kb, "2", *BARE)
+    assert ok("undo", kb, "2", "--force", *BARE) == "nothing changed: all that it did was changed back since\n"
+    told = json.loads(ok("undo", kb, "3", "--json", *BARE))
+    assert (told["revision"], told["added"], told["removed"], told["pending"]) == (4, 1, 0, 2)
+
+
+def test_a_patch_is_printed_and_applied(kb: Path, tmp_path: Path) -> None:
+    text = ok("patch", kb, "0", "1")
+    assert text.splitlines()[1:] == [
+        "TX .",
+        f'A <{EX}a> <{EX}p> "a kite" .',
+        f'A <{EX}a> <{EX}p> "01"^^<http://www.w3.org/2001/XMLSchema#integer> .',
+        "TC .",
+    ]
+    assert "adds what is there already" in fails(7, "apply", kb, "-", "--no-embed", input=text)
+    shown = ok("apply", kb, "-", "--lenient", "--no-embed", input=text)
+    assert shown == "nothing changed: the world is as the patch would make it\n"
+    patch = tmp_path / "back.rdfp"
+    patch.write_text(ok("patch", kb, "2", "0"))
+    told = json.loads(ok("apply", kb, patch, "--json", "--no-embed", "--author", "eve", "-m", "all gone"))
+    assert told["removed"] == 3
+    assert ok("log", kb, "-n", "1").endswith("eve     all gone\n")
+    assert "line 1, column 1" in fails(4, "apply", kb, "-", "--no-embed", input="nonsense\n")
+    fails(3, "apply", kb, tmp_path / "none", "--no-embed")
+
+
+def test_pruning(kb: Path) -> None:
+    assert ok("prune", kb, "2") == "1 revision forgotten; history begins with revision 2\n"
+    assert fails(9, "undo", kb, "1", *BARE) == "revision 1 is forgotten: history begins with revision 2"
+    assert json.loads(ok("prune", kb, "--keep", "5", "--json")) == {"forgotten": 0, "first": 2}
+    with worlds.open(kb, embedder=None) as world:
+        assert world.retention == Retention(revisions=5)
+    assert ok("prune", kb, "--keep", "0") == "1 revision forgotten; no revision is left\n"
+    ok("prune", kb, "--keep-all")
+    ok("prune", kb, "2025-01-31")
+    for arguments in ([], ["2", "--keep", "1"], ["tomorrow"], ["9"], ["--keep-days", "-1"]):
+        assert run("prune", kb, *arguments).exit_code == 2
+    assert ok("check", kb) == "no problems\n"
+
+
+@pytest.mark.parametrize("command", ["log", "diff", "undo", "patch", "apply", "prune"])
+def test_help_shows_lines_that_are_commands(command: str) -> None:
+    assert f"worlds {command} " in ok(command, "--help").partition("Examples")[2]
+
+
+def test_a_patch_that_fails_changes_nothing(kb: Path) -> None:
+    with worlds.open(kb, embedder=None) as world:
+        before = quads_of(world), world.prefixes
+        with pytest.raises(ParseError):
+            world.apply_patch("PA new <urn:new> .\nA <urn:a> <urn:p> 'x' .\n")
+        assert (quads_of(world), world.prefixes) == before

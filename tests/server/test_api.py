@@ -1,0 +1,531 @@
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+import worlds
+from tests.support.embedder import HashingEmbedder
+from tests.support.serving import EMBEDDER, Served, served
+from worlds.server.api.openapi import document
+from worlds.server.api.operations import operations
+from worlds.server.api.parameters import search_options
+from worlds.server.api.schemas import SCHEMAS
+from worlds.server.app import routes
+from worlds.server.keys import KeyStore, key_file
+
+EX = "http://example.org/"
+DATA = """
+@prefix ex: <http://example.org/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+ex:solar a ex:Report ; rdfs:label "Solar cells"@en ; rdfs:comment "Perovskite solar cells degrade in moist air."@en .
+ex:wind a ex:Report ; rdfs:label "Windräder"@de ; rdfs:comment "Wind turbines and solar cells share a grid." .
+ex:kite a ex:Bird ; rdfs:label "Red kite" ; rdfs:comment "The red kite is a bird of prey." ; ex:about ex:solar .
+ex:notes { ex:kite rdfs:comment "Seen above a solar farm." . }
+"""
+
+
+def make_world(path: Path) -> Path:
+    with worlds.open(path, embedder=HashingEmbedder()) as world:
+        world.load(DATA.encode(), format="trig", author="maker", message="the first")
+    return path
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server with one world, which answers reads to everybody."""
+    path = make_world(tmp_path_factory.mktemp("single") / "kb.db")
+    with served(path, "--readers", "1", embedder=EMBEDDER) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def key(server: Served, tmp_path_factory: pytest.TempPathFactory) -> str:
+    target = next(server.log.parent.glob("*.db"))
+    return KeyStore(key_file(target)).add("ann", {"*": "write"})[1]
+
+
+@pytest.fixture
+def client(server: Served) -> Iterator[httpx.Client]:
+    with server.client() as found:
+        yield found
+
+
+@pytest.fixture
+def writer(server: Served, key: str) -> Iterator[httpx.Client]:
+    with server.client(key) as found:
+        yield found
+
+
+def problem(response: httpx.Response, status: int) -> str:
+    """What a problem document says."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    told = response.json()
+    assert told["status"] == status
+    assert told["request"] == response.headers["x-request-id"]
+    return str(told["detail"])
+
+
+# --- search -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_search_answers_as_the_library_does(client: httpx.Client, server: Served) -> None:
+    found = client.get("/search", params={"q": "solar cells"}).json()
+    with worlds.open(server.log.parent / "kb.db", embedder=HashingEmbedder(), read_only=True) as world:
+        expected = world.search("solar cells").to_dict()
+    for told in (found, expected):
+        told["explain"] = {name: told["explain"][name] for name in ("query", "mode", "plan", "fusion", "candidates")}
+    assert found == expected
+
+
+def test_get_and_post_take_the_same_options(client: httpx.Client) -> None:
+    options: dict[str, Any] = {
+        "q": "solar",
+        "types": ["ex:Report", "ex:Bird"],
+        "limit": 2,
+        "mode": "text",
+        "subclasses": True,
+        "exclude": {"languages": "de"},
+        "weights": {"text": 2},
+        "boost": [{"predicate": "ex:about", "weight": 0.5}],
+        "k": 3.5,
+        "group_by": "subject",
+        "explain": True,
+    }
+    by_post = client.post("/search", json=options).json()
+    as_text = {name: json.dumps(value) if isinstance(value, dict) else value for name, value in options.items()}
+    as_text |= {"boost": json.dumps(options["boost"]), "subclasses": "true", "explain": "true"}
+    by_get = client.get("/search", params=as_text).json()
+    assert [hit["subject"] for hit in by_get["hits"]] == [hit["subject"] for hit in by_post["hits"]]
+    assert len(by_get["hits"]) == 2
+    assert by_get["hits"][0]["explain"] == by_post["hits"][0]["explain"] != {}
+    assert "SELECT" in by_get["explain"]["sql"]
+
+
+def test_filters_narrow_what_is_found(client: httpx.Client) -> None:
+    def subjects(**options: object) -> set[str]:
+        hits = client.get("/search", params={"q": "solar", **options}).json()["hits"]  # type: ignore[dict-item]
+        return {hit["subject"].removeprefix(EX) for hit in hits}
+
+    assert subjects(types="ex:Bird") == {"kite"}
+    assert subjects(graphs="ex:notes") == {"kite"}
+    assert subjects(languages="en") == {"solar"}
+    assert subjects(where="?subject ex:about ex:solar") == {"kite"}
+    assert subjects(predicates=["rdfs:label", "rdfs:comment"], subjects="ex:wind") == {"wind"}
+    vector = json.dumps(HashingEmbedder().embed_query("red kite").tolist())
+    assert subjects(vector=vector, mode="vector", limit=1) == {"kite"}
+
+
+def test_a_cursor_gives_the_hits_that_follow(client: httpx.Client) -> None:
+    first = client.get("/search", params={"q": "solar cells", "limit": 2}).json()
+    second = client.get("/search", params={"q": "solar cells", "limit": 2, "cursor": first["cursor"]}).json()
+    both = client.get("/search", params={"q": "solar cells", "limit": 4}).json()
+    assert [hit["text"] for hit in (*first["hits"], *second["hits"])] == [hit["text"] for hit in both["hits"]]
+
+
+def test_facets_count_what_the_hits_have(client: httpx.Client) -> None:
+    facets = client.get("/search", params={"q": "solar", "facets": "true", "limit": 100, "mode": "text"}).json()[
+        "facets"
+    ]
+    assert facets["types"] == [
+        {"value": EX + "Report", "label": "ex:Report", "count": 3},
+        {"value": EX + "Bird", "label": "ex:Bird", "count": 1},
+    ]
+    assert facets["graphs"] == [
+        {"value": "default", "label": "default graph", "count": 3},
+        {"value": EX + "notes", "label": "ex:notes", "count": 1},
+    ]
+    assert {item["value"]: item["count"] for item in facets["languages"]} == {"en": 2, "": 2}
+    assert sum(item["count"] for item in facets["predicates"]) == 4
+    for name in ("types", "graphs", "languages"):  # each value is what the filter takes
+        for item in facets[name]:
+            asked = {"q": "solar", "mode": "text", name: item["value"], "limit": 100}
+            assert len(client.get("/search", params=asked).json()["hits"]) == item["count"]
+
+
+def test_facets_of_the_library(world: worlds.World) -> None:
+    world.load(DATA.encode(), format="trig")
+    found = world.search("solar", mode="text", limit=3)
+    assert sum(count for _, count in found.facets.predicates) == 3
+    assert dict(found.facets.types) == Counter(str(kind) for hit in found for kind in hit.types)
+    assert [count for _, count in found.facets.types] == sorted(dict(found.facets.types).values(), reverse=True)
+    assert world.search("nothing like it", mode="text").facets.to_dict() == {
+        "types": [],
+        "predicates": [],
+        "graphs": [],
+        "languages": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"q": "a", "limt": "3"}, "did you mean 'limit'"),
+        ({"q": "a", "xyzzy": "3"}, "there is no parameter 'xyzzy'"),
+        ({"limit": "3"}, "'q' is missing"),
+        ({"q": "a", "limit": "0"}, "whole number from 1 to 10,000"),
+        ({"q": "a", "limit": "1e3"}, "whole number"),
+        ({"q": "a", "limit": "9" * 5000}, "whole number"),
+        ({"q": "a", "limit": ["1", "2"]}, "given 2 times"),
+        ({"q": "a", "mode": "magic"}, "one of hybrid, vector, text"),
+        ({"q": "a", "k": "nan"}, "a number"),
+        ({"q": "a", "explain": "perhaps"}, "true or false"),
+        ({"q": "a", "exclude": "[1]"}, "a JSON object"),
+        ({"q": "a", "exclude": '{"types": {"a": 1}}'}, "types"),
+        ({"q": "a", "exclude": "[" * 3000}, "a JSON object"),
+        ({"q": "a", "vector": "[1, null]"}, "a list of numbers"),
+        ({"q": "a", "vector": "[1, 2]"}, "32 dimensions"),
+        ({"q": "a", "rerank": "/etc/passwd"}, "true or false"),
+        ({"q": "a", "types": "no name"}, "types"),
+        ({"q": "a", "where": "SERVICE <http://127.0.0.1/> { ?subject ?p ?o }"}, "network"),
+        ({"q": "a", "cursor": "abc"}, "cursor"),
+        ({"q": "a", "boost": "much"}, "boost"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_wrong_parameters_are_named(client: httpx.Client, asked: dict[str, Any], said: str) -> None:
+    assert said in problem(client.get("/search", params=asked), 400)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"{", "not JSON"),
+        (b"[]", "a JSON object"),
+        (b'{"q": "\xff"}', "not UTF-8"),
+        (b'{"q": NaN}', "NaN"),
+        (b'{"q": "a", "limit": true}', "whole number"),
+        (b'{"q": "a", "limit": 1e400}', "whole number"),
+        (b'{"q": ["a"]}', "a text"),
+        (b'{"q": "a", "types": [1]}', "a list of texts"),
+        (b'{"q": "a", "boost": 7}', "description"),
+        (b'{"q": "a", "k": ' + b"1" * 5000 + b"}", "not JSON as it is read here"),
+        (b"[" * 200_000, "nested too deeply"),
+        (b"{}", "'q' is missing"),
+        (b'{"q": "a", "cursor": "' + b"x" * 70_000 + b'"}', "longer than 65,536"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_wrong_bodies_are_told(client: httpx.Client, body: bytes, said: str) -> None:
+    response = client.post("/search", content=body, headers={"Content-Type": "application/json"})
+    assert said in problem(response, 400)
+
+
+def test_a_body_of_another_type_is_refused(client: httpx.Client) -> None:
+    assert "application/json" in problem(client.post("/search", data={"q": "a"}), 415)
+    gzipped = client.post("/search", content=b"x", headers={"Content-Encoding": "gzip"})
+    assert "compressed" in problem(gzipped, 415)
+
+
+def test_lone_surrogates_do_no_harm(client: httpx.Client) -> None:
+    response = client.post("/search", content=b'{"q": "solar \\ud800"}', headers={"Content-Type": "application/json"})
+    assert response.status_code == 200
+    assert response.json()["hits"]
+    response = client.post("/resolve", content=b'{"names": ["\\ud800"]}', headers={"Content-Type": "application/json"})
+    assert response.status_code == 200
+    assert response.json()[0]["name"] == "?"
+
+
+# --- entities -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["ex:solar", quote(EX + "solar", safe=""), EX + "solar", quote(f"<{EX}solar>")])
+def test_an_entity_by_any_of_its_names(client: httpx.Client, name: str) -> None:
+    found = client.get(f"/entities/{name}").json()
+    assert found["iri"] == EX + "solar"
+    assert found["label"] == "Solar cells"
+    assert found["incoming"][0]["values"][0]["term"] == f"<{EX}kite>"
+
+
+def test_entities_that_there_are_not(client: httpx.Client) -> None:
+    assert "says nothing" in problem(client.get("/entities/ex:nobody"), 404)
+    assert "prefix" in problem(client.get("/entities/nowhere:x"), 400)
+    problem(client.get("/entities/%00"), 400)
+    problem(client.get("/entities/ex:solar", params={"limit": "-1"}), 400)
+
+
+def test_an_entity_that_is_not_known_is_like_none(client: httpx.Client) -> None:
+    assert "ex:nobody" in problem(client.get("/similar", params={"iri": "ex:nobody"}), 404)
+
+
+def test_types_have_one_name(client: httpx.Client) -> None:
+    assert "types" in problem(client.get("/resolve", params={"name": "red kite", "type": "ex:Bird"}), 400)
+
+
+def test_similar_and_resolve(client: httpx.Client) -> None:
+    similar = client.get("/similar", params={"iri": "ex:solar", "limit": 1, "types": "ex:Report"}).json()
+    assert similar["hits"][0]["subject"] == EX + "wind"
+    one = client.get("/resolve", params={"name": "red kite", "types": "ex:Bird"}).json()
+    assert (one["outcome"], one["candidates"][0]["iri"]) == ("match", EX + "kite")
+    assert client.get("/resolve", params={"name": "red kite", "types": "ex:Report"}).json()["outcome"] != "match"
+    many = client.post("/resolve", json={"names": ["Red kite", {"name": "Solar cells", "context": "moist air"}]})
+    assert [found["candidates"][0]["iri"] for found in many.json()] == [EX + "kite", EX + "solar"]
+    strange: tuple[Any, ...] = ("Red kite", [1], [{"nam": "x"}], [{"name": "x", "context": 1}], {})
+    for names in strange:
+        assert "names" in problem(client.post("/resolve", json={"names": names}), 400)
+    problem(client.post("/resolve", json={"names": ["x"] * 1001}), 400)
+
+
+# --- what the world holds ---------------------------------------------------------------------------------------------
+
+
+def test_stats_schema_and_prefixes(client: httpx.Client) -> None:
+    stats = client.get("/stats").json()
+    assert stats["quads"] >= 11
+    assert "path" not in stats
+    schema = client.get("/schema", params={"limit": 1}).json()
+    assert schema["classes"][0]["iri"] == EX + "Report"
+    assert schema["class_count"] == 2
+    assert client.get("/prefixes").json()["ex"] == EX
+
+
+def test_both_addresses_of_the_only_world(client: httpx.Client) -> None:
+    assert client.get("/worlds/kb/prefixes").json() == client.get("/prefixes").json()
+    listed = client.get("/worlds").json()["worlds"]
+    assert [world["name"] for world in listed] == ["kb"]
+    assert client.get(listed[0]["address"] + "/prefixes").status_code == 200
+    assert "no world 'other'" in problem(client.get("/worlds/other/prefixes"), 404)
+
+
+# --- history and writes -----------------------------------------------------------------------------------------------
+
+
+def test_a_write_is_the_keys_and_can_be_undone(writer: httpx.Client) -> None:
+    quad = f'<{EX}owl> <{EX}says> "hoo" .'
+    done = writer.post("/quads", json={"add": quad, "message": "an owl"}).json()
+    assert (done["added"], done["removed"]) == (1, 0)
+    number = done["revision"]
+    told = writer.get(f"/history/{number}").json()
+    assert (told["author"], told["message"], told["added"]) == ("ann", "an owl", 1)
+    assert told["quads_added"] == [[f"<{EX}owl>", f"<{EX}says>", '"hoo"', None]]
+    assert writer.get("/history", params={"limit": 1}).json()["revisions"][0]["revision"] == number
+    assert writer.get("/history", params={"iri": "ex:owl"}).json()["revisions"][0]["revision"] == number
+    assert [hit["text"] for hit in writer.get("/search", params={"q": "hoo", "mode": "text"}).json()["hits"]] == ["hoo"]
+
+    undone = writer.post(f"/history/{number}/undo").json()
+    assert undone["removed"] == 1
+    assert "changed 1 quad of it back" in problem(writer.post(f"/history/{number}/undo"), 409)
+    forced = writer.post(f"/history/{number}/undo", json={"force": True}).json()
+    assert forced["revision"] is None
+    told = writer.get(f"/history/{undone['revision']}").json()
+    assert (told["author"], told["quads_removed"]) == ("ann", [[f"<{EX}owl>", f"<{EX}says>", '"hoo"', None]])
+
+
+def test_removing_and_adding_is_one_revision(writer: httpx.Client) -> None:
+    lines = [f"<{EX}n{number}> <{EX}p> <{EX}g> ." for number in range(3)]
+    first = writer.post("/quads", json={"add": lines[:2]}).json()
+    both = writer.post("/quads", json={"remove": lines[0], "add": [lines[2], lines[1]]}).json()
+    assert (both["revision"], both["added"], both["removed"]) == (first["revision"] + 1, 1, 1)
+    same = writer.post("/quads", json={"remove": lines[1], "add": lines[1]}).json()
+    assert (same["revision"], same["added"], same["removed"]) == (None, 0, 0)
+    assert len(writer.get("/history", params={"before": both["revision"]}).json()["revisions"]) == first["revision"]
+
+
+def test_what_cannot_be_written(writer: httpx.Client, client: httpx.Client) -> None:
+    before = client.get("/stats").json()["last_revision"]
+    response = writer.post("/quads", json={"add": [f"<{EX}a> <{EX}p> <{EX}b> .", "<a>"]})
+    assert "N-Quads" in problem(response, 400)
+    assert response.json()["line"] == 1
+    problem(writer.post("/quads", json={}), 400)
+    problem(writer.post("/quads", json={"add": 1}), 400)
+    problem(writer.post("/quads", json={"add": "", "message": "a\0b"}), 400)
+    problem(writer.post("/history/999999/undo"), 404)
+    problem(client.get("/history/999999"), 404)
+    problem(client.get("/history/0"), 400)
+    assert "key with the scope write" in problem(client.post("/quads", json={"add": ""}), 401)
+    assert client.get("/stats").json()["last_revision"] == before
+
+
+def test_the_diff_of_a_revision_is_bounded(client: httpx.Client) -> None:
+    told = client.get("/history/1", params={"limit": 2}).json()
+    assert len(told["quads_added"]) == 2
+    assert told["truncated"] is True
+    assert told["added"] == 11
+
+
+def test_texts_that_are_written_get_their_vectors(writer: httpx.Client) -> None:
+    writer.post("/quads", json={"add": f'<{EX}newt> <{EX}says> "a newt swims slowly" .'})
+    deadline = time.monotonic() + 30
+    while writer.get("/stats").json()["pending"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    found = writer.get("/search", params={"q": "newt swims", "mode": "vector", "limit": 1}).json()
+    assert found["hits"][0]["text"] == "a newt swims slowly"
+
+
+# --- the server -------------------------------------------------------------------------------------------------------
+
+
+def test_health_metrics_and_the_request_id(client: httpx.Client) -> None:
+    assert client.get("/health").json() == client.get("/health/live").json() == {"status": "ok"}
+    client.get("/worlds/kb/entities/ex:solar")
+    text = client.get("/metrics").text
+    assert re.search(
+        r'worlds_http_requests_total\{method="GET",route="/worlds/\{world\}/entities/\{iri:path\}",status="200"\} 1.0',
+        text,
+    )
+    assert 'worlds_workers{kind="readers"} 1.0' in text
+    assert "worlds_worlds 1.0" in text
+    assert client.get("/stats", headers={"X-Request-ID": "mine-1"}).headers["x-request-id"] == "mine-1"
+    for strange in ("a b", "x" * 65, "<b>", ""):
+        assert client.get("/stats", headers={"X-Request-ID": strange}).headers["x-request-id"] != strange
+
+
+def test_what_is_not_there(client: httpx.Client) -> None:
+    problem(client.get("/nothing/at/all"), 404)
+    response = client.patch("/search")
+    problem(response, 405)
+    assert response.headers["allow"] == "GET, HEAD, POST"
+    assert client.head("/stats").status_code == 200
+
+
+def test_every_answer_has_the_headers_of_safety(client: httpx.Client) -> None:
+    for path in ("/stats", "/nothing", "/", "/page/app.js", "/openapi.json"):
+        headers = client.get(path).headers
+        assert headers["x-content-type-options"] == "nosniff", path
+        assert "default-src 'none'" in headers["content-security-policy"], path
+        assert headers["referrer-policy"] == "no-referrer", path
+        assert "server" not in headers, path
+
+
+# --- the OpenAPI document -------------------------------------------------------------------------------------------
+
+
+def _plain(path: str) -> str:
+    return path.replace(":path}", "}")
+
+
+def test_every_route_is_documented_and_every_documented_one_is_there() -> None:
+    for single in (None, "kb"):
+        told = document(single)
+        documented = {
+            (path, method.upper()) for path, item in told["paths"].items() for method in item if method != "servers"
+        }
+        there = {
+            (_plain(route.path), method)
+            for route in routes(single=single is not None)
+            for method in (route.methods or set()) - {"OPTIONS"}
+        }
+        # GET brings HEAD along, and a single world's routes are at its address, too.
+        there -= {(path, "HEAD") for path, method in there if method == "HEAD" and (path, "HEAD") not in documented}
+        if single:
+            there = {(path.replace("/worlds/{world}/", "/"), method) for path, method in there}
+            there = {(path.replace("{world}", single) if method == "GET" else path, method) for path, method in there}
+        assert documented == there
+
+
+def test_the_parameters_of_a_search_are_those_of_the_library() -> None:
+    expected = [
+        item.name
+        for item in inspect.signature(worlds.World.search).parameters.values()
+        if item.kind is item.KEYWORD_ONLY
+    ]
+    assert [option.name for option in search_options()] == expected
+    told = document("kb")["paths"]["/search"]
+    assert [parameter["name"] for parameter in told["get"]["parameters"]] == ["q", *expected, "facets"]
+    properties = told["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"]
+    assert list(properties) == ["q", *expected, "facets"]
+
+
+def test_the_documents_references_and_names_are_sound(client: httpx.Client) -> None:
+    told = client.get("/openapi.json").json()
+    text = json.dumps(told)
+    for kind, name in re.findall(r'"#/components/(\w+)/(\w+)"', text):
+        assert name in told["components"][kind]
+    assert set(re.findall(r'"#/components/schemas/(\w+)"', text)) == set(SCHEMAS)
+    names = [operation.name for operation in operations()]
+    assert len(names) == len(set(names))
+
+
+# --- a folder -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    base = tmp_path_factory.mktemp("several")
+    target = base / "worlds"
+    target.mkdir()
+    make_world(target / "kb.db")
+    (target / "notes.txt").write_text("no world")
+    (target / "strange name.db").write_bytes(b"")
+    outside = make_world(base / "outside.db")
+    (target / "link.db").symlink_to(outside)
+    (target / "inner").mkdir()
+    (target / "inner.db").mkdir()
+    with served(target, "--readers", "1") as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def admin(folder: Served) -> Iterator[httpx.Client]:
+    _, text = KeyStore(key_file(folder.log.parent / "worlds")).add("root", {"*": "admin"})
+    with folder.client(text) as found:
+        yield found
+
+
+def test_worlds_of_a_folder_are_made_and_deleted(admin: httpx.Client, folder: Served) -> None:
+    files = folder.log.parent / "worlds"
+    assert [world["name"] for world in admin.get("/worlds").json()["worlds"]] == ["kb"]
+    made = admin.put("/worlds/new")
+    assert made.status_code == 201
+    assert made.headers["location"] == made.json()["address"] == f"{folder.url}/worlds/new"
+    assert "already" in problem(admin.put("/worlds/new"), 409)
+    assert admin.post("/worlds/new/quads", json={"add": f'<{EX}a> <{EX}p> "words" .'}).json()["added"] == 1
+    assert admin.get("/worlds/new/search", params={"q": "words"}).json()["hits"][0]["text"] == "words"
+    assert {world["name"] for world in admin.get("/worlds").json()["worlds"]} == {"kb", "new"}
+    assert admin.delete("/worlds/new").status_code == 204
+    problem(admin.get("/worlds/new/stats"), 404)
+    problem(admin.delete("/worlds/new"), 404)
+    assert not list(files.glob("new*"))
+    assert admin.put("/worlds/new").status_code == 201
+    assert admin.get("/worlds/new/stats").json()["quads"] == 0
+    assert admin.delete("/worlds/new").status_code == 204
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "link",
+        "outside",
+        "inner",
+        "notes",
+        "..",
+        "%2e%2e",
+        "..%2foutside",
+        "strange%20name",
+        "kb.db",
+        ".kb",
+        "a%00b",
+        "%2fetc%2fpasswd",
+    ],
+)
+def test_nothing_but_the_worlds_of_the_folder_is_served(admin: httpx.Client, folder: Served, name: str) -> None:
+    response = admin.get(f"{folder.url}/worlds/{name}/stats")
+    assert response.status_code == 404
+    assert str(folder.log.parent) not in response.text
+
+
+@pytest.mark.parametrize("name", ["..", ".hidden", "a b", "x" * 65, "a..b", "kb", "link", "ü", "-wal", "inner"])
+def test_names_that_cannot_be_made(admin: httpx.Client, folder: Served, name: str) -> None:
+    before = sorted(path.name for path in (folder.log.parent / "worlds").iterdir())
+    assert admin.put(f"{folder.url}/worlds/{quote(name, safe='')}").status_code in (403, 404, 405, 409)
+    assert sorted(path.name for path in (folder.log.parent / "worlds").iterdir()) == before
+
+
+def test_a_folder_has_no_world_at_its_root(admin: httpx.Client, folder: Served) -> None:
+    problem(admin.get("/search", params={"q": "solar"}), 404)
+    assert admin.get("/health").json() == {"status": "ok"}
+    with folder.client() as anonymous:
+        problem(anonymous.put("/worlds/new"), 401)
+        problem(anonymous.delete("/worlds/kb"), 401)
+        assert anonymous.get("/worlds/kb/stats").json()["quads"] == 11

@@ -1,0 +1,291 @@
+"""The SPARQL index on disk: in step, shared by processes, and never wrong after a crash or damage."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import worlds
+from worlds.sparql import index as sparql
+from worlds.sparql.cache import Cache
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no cache without flock")
+
+EX = "http://example.org/"
+ROWS = 300
+QUERY = f"SELECT ?s ?o {{ ?s <{EX}n> ?o }}"
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sparql, "DISK_FROM", 50)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    target = tmp_path / "kb.db"
+    with worlds.open(target, embedder=None) as world:
+        world.load(turtle(range(ROWS)), format="turtle")
+    return target
+
+
+def turtle(numbers: Any) -> bytes:
+    return "\n".join(f"<{EX}{number}> <{EX}n> {number} ." for number in numbers).encode()
+
+
+def numbers(world: worlds.World) -> set[int]:
+    found = world.query(QUERY)
+    assert isinstance(found, worlds.Solutions)
+    return {row["o"].toPython() for row in found}
+
+
+def generations(path: Path) -> list[str]:
+    return sorted(folder.name for folder, _ in Cache(str(path)).generations())
+
+
+def copies(path: Path) -> list[str]:
+    return sorted(entry.name for entry in Path(f"{path}-sparql").glob("copy-*"))
+
+
+def built(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A list that grows with each build."""
+    builds: list[int] = []
+    build = sparql.SparqlIndex._build
+
+    def counting(self: Any, store: Any, total: int, progress: Any) -> None:
+        builds.append(total)
+        build(self, store, total, progress)
+
+    monkeypatch.setattr(sparql.SparqlIndex, "_build", counting)
+    return builds
+
+
+def test_a_small_world_makes_no_folder(tmp_path: Path) -> None:
+    with worlds.open(tmp_path / "kb.db", embedder=None) as world:
+        world.load(turtle(range(20)), format="turtle")
+        assert len(numbers(world)) == 20
+    assert [entry.name for entry in tmp_path.iterdir()] == ["kb.db"]
+
+
+def test_the_second_process_builds_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    builds = built(monkeypatch)
+    for _ in range(3):
+        with worlds.open(path, embedder=None) as world:
+            assert numbers(world) == set(range(ROWS))
+    assert builds == [ROWS]
+    assert len(generations(path)) == 1
+    assert copies(path) == []
+
+
+def test_what_was_written_since_is_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with worlds.open(path, embedder=None) as world:
+        numbers(world)
+    builds = built(monkeypatch)
+    with worlds.open(path, embedder=None) as world:  # asks nothing: its changes are not in the cache
+        world.remove([(f"<{EX}7>", f"<{EX}n>", 7)])
+        world.load(turtle([1000]), format="turtle", graph=f"{EX}g")
+        world.update(f"INSERT DATA {{ <{EX}x> <{EX}n> 5000 }}")
+    with worlds.open(path, embedder=None) as world:
+        assert numbers(world) == set(range(ROWS)) - {7} | {5000}
+        assert [str(row[0]) for row in world.query("SELECT ?g { GRAPH ?g {} }")] == [f"{EX}g"]  # type: ignore[union-attr]
+    assert builds == []
+
+
+def test_many_changes_are_published_at_the_end(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with worlds.open(path, embedder=None) as world:
+        numbers(world)
+        before = generations(path)
+        world.load(turtle(range(1000, 1100)), format="turtle")
+        assert numbers(world) == {*range(ROWS), *range(1000, 1100)}
+    after = generations(path)
+    assert len(after) == 1
+    assert after != before
+    assert after[0].startswith("r2-")
+    builds = built(monkeypatch)
+    with worlds.open(path, embedder=None) as world:
+        assert numbers(world) == {*range(ROWS), *range(1000, 1100)}
+    assert builds == []
+
+
+def test_given_forms_come_back_from_the_cache(path: Path) -> None:
+    with worlds.open(path, embedder=None) as world:
+        world.update(f'INSERT DATA {{ <{EX}a> <{EX}p> 0700, "900"^^xsd:int, 800, 0800 }}')
+    for _ in range(2):
+        with worlds.open(path, embedder=None) as world:
+            rows = world.query(f"SELECT ?o {{ <{EX}a> <{EX}p> ?o }}")
+            assert isinstance(rows, worlds.Solutions)
+            forms = {row["o"].n3() for row in rows}
+            assert forms == {
+                '"0700"^^<http://www.w3.org/2001/XMLSchema#integer>',
+                '"900"^^<http://www.w3.org/2001/XMLSchema#int>',
+                '"800"^^<http://www.w3.org/2001/XMLSchema#integer>',
+            }
+            assert world._sparql.on_disk
+
+
+def test_a_rollback_is_followed_on_disk(path: Path) -> None:
+    with worlds.open(path, embedder=None) as world:
+        numbers(world)
+        with pytest.raises(KeyError), world.transaction():
+            world.load(turtle([1, 2, 9000]), format="turtle", mode="replace")
+            assert numbers(world) == {1, 2, 9000}
+            raise KeyError
+        assert numbers(world) == set(range(ROWS))
+        assert world._sparql.on_disk
+
+
+def test_two_worlds_use_it_at_once_and_see_each_other(path: Path) -> None:
+    with worlds.open(path, embedder=None) as one, worlds.open(path, embedder=None) as other:
+        assert numbers(one) == numbers(other) == set(range(ROWS))
+        assert one._sparql.on_disk
+        assert other._sparql.on_disk
+        assert len(copies(path)) == 2
+        one.load(turtle([5000]), format="turtle")
+        assert 5000 in numbers(other)
+        other.update(f"DELETE WHERE {{ <{EX}5000> ?p ?o }}")
+        assert 5000 not in numbers(one)
+    assert copies(path) == []
+
+
+def test_a_restored_backup_does_not_get_the_cache_of_what_came_after(path: Path, tmp_path: Path) -> None:
+    with worlds.open(path, embedder=None) as world:
+        world.backup(tmp_path / "backup.db")
+        world.load(turtle([7000]), format="turtle")
+        assert 7000 in numbers(world)
+        world._sparql._published = ROWS  # as much as makes it publish
+    path.unlink()
+    shutil.move(tmp_path / "backup.db", path)
+    with worlds.open(path, embedder=None) as world:
+        world.load(turtle([8000]), format="turtle")  # another revision of the same number
+        assert numbers(world) == {*range(ROWS), 8000}
+
+
+def test_another_world_of_the_same_name_gets_its_own(path: Path) -> None:
+    with worlds.open(path, embedder=None) as world:
+        numbers(world)
+    path.unlink()
+    with worlds.open(path, embedder=None) as world:
+        world.load(turtle(range(500, 700)), format="turtle")
+        assert numbers(world) == set(range(500, 700))
+
+
+def test_a_read_only_world_uses_it(path: Path) -> None:
+    with worlds.open(path, embedder=None) as world:
+        numbers(world)
+    with worlds.open(path, embedder=None, read_only=True) as world:
+        assert numbers(world) == set(range(ROWS))
+
+
+def test_a_folder_that_cannot_be_made_is_done_without(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    Path(f"{path}-sparql").write_text("in the way")
+    with worlds.open(path, embedder=None) as world:
+        assert numbers(world) == set(range(ROWS))
+        assert not world._sparql.on_disk
+    assert "the SPARQL cache" in caplog.text
+
+
+def damages() -> Iterator[tuple[str, Any]]:
+    def truncate(file: Path) -> None:
+        os.truncate(file, file.stat().st_size // 2)
+
+    def scramble(file: Path) -> None:
+        data = bytearray(file.read_bytes())
+        for at in range(0, len(data), 7):
+            data[at] ^= 0xFF
+        file.unlink()
+        file.write_bytes(data)
+
+    for pattern in ("*.sst", "MANIFEST*", "CURRENT", "worlds.json", "worlds-forms.json"):
+        for name, damage in (("cut", truncate), ("scrambled", scramble), ("gone", Path.unlink)):
+            yield f"{pattern}-{name}", (pattern, damage)
+
+
+@pytest.mark.parametrize("damage", [pytest.param(value, id=name) for name, value in damages()])
+def test_a_damaged_cache_is_built_anew(path: Path, damage: tuple[str, Any]) -> None:
+    pattern, harm = damage
+    with worlds.open(path, embedder=None) as world:
+        numbers(world)
+    (generation, _) = Cache(str(path)).generations()[0]
+    files = sorted(generation.glob(pattern))
+    assert files
+    for file in files:
+        harm(file)
+    for _ in range(2):
+        with worlds.open(path, embedder=None) as world:
+            assert numbers(world) == set(range(ROWS))
+
+
+def test_damage_that_shows_only_when_it_is_read(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with worlds.open(path, embedder=None) as world:
+        numbers(world)
+    (generation, _) = Cache(str(path)).generations()[0]
+    for file in generation.glob("*.sst"):
+        data = bytearray(file.read_bytes())
+        for at in range(0, min(len(data) // 2, 2000), 11):  # the data, not the table of contents at the end
+            data[at] ^= 0xFF
+        file.write_bytes(data)
+    with worlds.open(path, embedder=None) as world:
+        assert numbers(world) == set(range(ROWS))
+    assert "damaged" in caplog.text
+
+
+CHILD = """
+import sys
+import worlds
+from worlds.sparql import index as sparql
+sparql.DISK_FROM = 50
+path, start = sys.argv[1], int(sys.argv[2])
+print("ready", flush=True)
+for turn in range(1000):
+    with worlds.open(path, embedder=None) as world:
+        world.query("ASK {}")
+        number = start + turn
+        world.update(f"INSERT DATA {{ <http://example.org/{number}> <http://example.org/n> {number} }}")
+        with world.transaction():
+            found = world.query("SELECT (COUNT(*) AS ?n) { ?s <http://example.org/n> ?o }")[0].n.toPython()
+            assert found == len(world), (found, len(world))
+        world._sparql._published = 10**9  # publishes each time
+"""
+
+
+def test_killed_at_any_moment_it_is_never_wrong(path: Path) -> None:
+    random_ = random.Random(4)
+    for turn in range(8):
+        child = subprocess.Popen(
+            [sys.executable, "-c", CHILD, str(path), str((turn + 1) * 10_000)], stdout=subprocess.PIPE, text=True
+        )
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(random_.uniform(0, 0.3))
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
+        with worlds.open(path, embedder=None) as world:
+            stored = {quad[2].toPython() for quad in world.quads(predicate=f"<{EX}n>")}
+            assert numbers(world) == stored
+            assert world._sparql.on_disk
+    assert copies(path) == []
+    assert len(generations(path)) == 1
+
+
+def test_processes_at_once_all_answer(path: Path) -> None:
+    code = CHILD.replace("range(1000)", "range(6)")
+    children = [
+        subprocess.Popen([sys.executable, "-c", code, str(path), str(start)], stderr=subprocess.PIPE, text=True)
+        for start in (10_000, 20_000, 30_000)
+    ]
+    for child in children:
+        _, complaint = child.communicate(timeout=120)
+        assert child.returncode == 0, complaint
+    with worlds.open(path, embedder=None) as world:
+        assert len(numbers(world)) == ROWS + 18

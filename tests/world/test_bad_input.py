@@ -1,0 +1,621 @@
+"""What is wrong gets a clear error, and changes nothing."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyoxigraph as ox
+import pytest
+import rdflib
+import zstandard
+
+import worlds
+from tests.support.embedder import HashingEmbedder
+from tests.support.misuse import A_QUAD, EX, LINE, P, Stream, Thing, fail, files_of, state
+from tests.support.oracle import problems
+from worlds import (
+    ChunkSize,
+    EmbedderError,
+    FilterError,
+    OpenError,
+    ParseError,
+    QueryError,
+    TextPolicy,
+    World,
+)
+from worlds.graph.terms import WELL_KNOWN_PREFIXES
+
+BIRDS = b"""
+@prefix ex: <http://example.org/> .
+ex:kite a ex:Bird ; ex:p "red kite"@en , "Rotmilan"@de .
+ex:g { ex:heron a ex:Bird ; ex:p "grey heron"@en . }
+"""
+
+
+@pytest.fixture(scope="module")
+def birds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """A world on a file that no test here may change."""
+    path = tmp_path_factory.mktemp("birds") / "world.db"
+    with worlds.open(path, embedder=HashingEmbedder()) as world:
+        world.load(BIRDS, format="trig")
+        yield world
+        assert problems(world) == []
+    assert files_of(path) == {"world.db"}
+
+
+@pytest.fixture
+def kept(birds: World) -> Iterator[Any]:
+    """The same, looked at before and after; of no type, so that wrong ones can be given to it."""
+    before = state(birds)
+    files = files_of(Path(birds.path))
+    yield birds
+    assert state(birds) == before
+    assert files_of(Path(birds.path)) == files
+    assert len(birds.search("kite", mode="text")) == 1
+    assert birds.query("ASK { ?s ex:p 'Rotmilan'@de }") is True
+    assert birds.query("ASK { ?s ?p 'a new text' }") is False
+
+
+# --- sources ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        (
+            "cut.ttl",
+            b'<http://a/b> <http://a/c> "whole" .\n<http://a/b> <http://a/c> "cut',
+            r"line 2, column \d+: Unex",
+        ),
+        ("cut.nt", LINE + b"<http://example.org/new> <http://exam", r"cut\.nt, line 2, column \d+: Unexpected end"),
+        ("cut.trig", b"<http://a/g> { <http://a/b> <http://a/c> 1 .", r"line 1, column \d+"),
+        ("cut.rdf", b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Desc', r"line 1, column"),
+        ("cut.jsonld", b'{"@id": "http://a/b", "http://a/c": ', r"line 1, column \d+: Unexpected end"),
+        ("cut.nt.gz", gzip.compress(LINE * 1000, mtime=0)[:-20], r"cut\.nt\.gz: .*breaks off"),
+        ("cut.nt.bz2", bz2.compress(LINE * 1000)[:-20], r"breaks off"),
+        ("cut.nt.zst", zstandard.compress(LINE * 1000)[:-5], r"breaks off"),
+        ("damaged.nt.gz", b"\x1f\x8b" + b"z" * 100, r"the compressed data is damaged"),
+        ("latin1.nt", LINE + b'<http://a/b> <http://a/c> "caf\xe9" .', r"line 2, column \d+: Invalid UTF-8"),
+        ("latin1.ttl", b'<http://a/b> <http://a/c> "caf\xe9" .', r"Invalid UTF-8"),
+        ("space.ttl", b'<http://a/b c> <http://a/c> "x" .', r"line 1, column 1: Invalid IRI code point ' '"),
+        ("space.nt", LINE + b'<http://a/b> <http://a/b c> "x" .', r"line 2, column \d+: Invalid IRI"),
+        ("relative.nt", b'<b> <http://a/c> "x" .', r"line 1, column 1: .*the IRI is relative"),
+        ("literal.nt", LINE + b'"text" <http://a/c> "x" .', r"line 2, column 1: The subject"),
+        ("prose.txt", b"This is no RDF at all.", r"prose\.txt, line 1, column 1"),
+    ],
+)
+def test_a_file_that_does_not_parse(kept: Any, tmp_path: Path, name: str, content: bytes, said: str) -> None:
+    file = tmp_path / name
+    file.write_bytes(content)
+    for mode in ("merge", "replace"):
+        with pytest.raises(ParseError, match=said) as caught:
+            kept.load(file, mode=mode)
+        assert str(file) in str(caught.value)
+        assert caught.value.source == str(file)
+
+
+def test_of_several_files_all_are_loaded_or_none(kept: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.nt").write_bytes(LINE)
+    (tmp_path / "b.nt").write_bytes(LINE * 2 + b"<")
+    with pytest.raises(ParseError, match=r"b\.nt, line 3"):
+        kept.load(tmp_path)
+    with pytest.raises(OpenError, match=r"nowhere\.nt does not exist"):
+        kept.load([tmp_path / "a.nt", tmp_path / "nowhere.nt"])
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("nowhere.ttl", "nowhere.ttl does not exist"),
+        (Path("nowhere.ttl"), "nowhere.ttl does not exist"),
+        ("*.nowhere", "no RDF file matches"),
+        ("<http://a/b> <http://a/c> 1 .", "does not exist; a text is given as bytes"),
+        ("", "'' is not a path"),
+        (" ", "' ' does not exist"),
+        ("\0", r"'\\x00'"),
+        ("x" * 5000, "is not a path"),
+        ("http://example.org/a.ttl", "allow_network=True"),
+    ],
+)
+def test_a_source_that_is_not_there(kept: Any, source: object, said: str) -> None:
+    with pytest.raises(OpenError, match=said):
+        kept.load(source)
+
+
+def test_a_folder_without_rdf(kept: Any, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("nothing")
+    with pytest.raises(OpenError, match=r"holds no RDF file \(known: \.ttl"):
+        kept.load(tmp_path)
+
+
+@pytest.mark.parametrize("source", [None, 3, 1.5, {}, set(), Thing(), True, [None], (b"" for _ in ())])
+def test_what_is_no_source(kept: Any, source: object) -> None:
+    with pytest.raises(TypeError, match="is not an input: give a path, a URL, bytes"):
+        kept.load(source)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "said"),
+    [
+        ({"format": "foo"}, ValueError, "'foo' is not a format: use one of turtle"),
+        ({"format": 3}, TypeError, "a format is named by a str, not 3"),
+        ({"graph": "http://a/b c"}, ValueError, "'http://a/b c' is not an IRI"),
+        ({"graph": "nowhere:x"}, ValueError, "the prefix 'nowhere:' is not known.*<nowhere:x>"),
+        ({"graph": '"text"'}, ValueError, "a graph is named by an IRI"),
+        ({"graph": ""}, ValueError, "'' is neither an IRI nor a name"),
+        ({"graph": 3}, TypeError, r"3 \(int\) is not an RDF term"),
+        ({"graph": []}, TypeError, "is not an RDF term"),
+        ({"mode": "upsert"}, ValueError, "mode is 'merge' or 'replace', not 'upsert'"),
+        ({"mode": None}, ValueError, "not None"),
+        ({"base": "x"}, ValueError, "the base 'x' is not an absolute IRI"),
+        ({"base": "http://a/b c"}, ValueError, "Invalid IRI"),
+        ({"base": 3}, TypeError, "a base is a str, not 3"),
+        ({"author": 3}, TypeError, "author is a str, not 3"),
+        ({"author": "a\0b"}, ValueError, "U\\+0000"),
+        ({"message": b"why"}, TypeError, "message is a str, not b'why'"),
+        ({"message": "\ud800"}, ValueError, "surrogate"),
+        ({"progress": 3}, TypeError, "not callable"),
+    ],
+    ids=str,
+)
+def test_wrong_options_of_load(kept: Any, options: dict[str, Any], kind: type[Exception], said: str) -> None:
+    with pytest.raises(kind, match=said):
+        kept.load(LINE, **{"format": "nt", **options})
+
+
+def test_a_stream_that_fails(kept: Any) -> None:
+    with pytest.raises(ZeroDivisionError):
+        kept.load(Stream(fail), format="nt")
+    with pytest.raises(ParseError, match="the input cannot be read to its end: told to fail"):
+        kept.load(Stream(lambda: fail(OSError)), format="nt")
+    with pytest.raises(TypeError):
+        kept.load(Stream(lambda: 3), format="nt")
+    file = io.BytesIO(LINE)
+    file.close()
+    with pytest.raises(ValueError, match="closed file"):
+        kept.load(file, format="nt")
+
+
+def test_a_progress_that_fails(kept: Any) -> None:
+    def report(step: str, done: int, total: int | None) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        kept.load(LINE, format="nt", progress=report)
+
+
+def test_xml_entities_that_stand_for_a_terabyte_are_refused(kept: Any) -> None:
+    nested = b'<!ENTITY a0 "aaaaaaaaaa">' + b"".join(
+        b'<!ENTITY a%d "%s">' % (depth, b"&a%d;" % (depth - 1) * 10) for depth in range(1, 13)
+    )
+    body = (
+        b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:ex="http://example.org/">'
+        b'<rdf:Description rdf:about="http://example.org/new"><ex:p>%s</ex:p></rdf:Description></rdf:RDF>'
+    )
+    for padding in (0, *range(8185, 8195), 100_000):  # wherever the parser's buffer may end
+        document = b"<!--%s--><!DOCTYPE x [%s]>%s" % (b"x" * padding, nested, body % b"&a12;")
+        with pytest.raises(ParseError, match="the XML entity 'a2' stands for more than 1,000 bytes"):
+            kept.load(document, format="rdfxml")
+    with pytest.raises(ParseError, match="too great length"):
+        kept.load(b"<!DOCTYPE x [<!ENTITY a " + b"x" * 200_000, format="rdfxml")
+    with worlds.open(embedder=None) as world:
+        flat = b'<!DOCTYPE x [<!ENTITY ex "http://example.org/"> <!ENTITY note "&ex;note">]>'
+        assert world.load(flat + body % b"see &note; &amp; &#65;", format="rdfxml").added == 1
+        assert world.search("note")[0].text == "see http://example.org/note & A"
+
+
+def test_triple_terms_nested_too_deep(kept: Any) -> None:
+    def nested(depth: int) -> bytes:
+        inner = b"<<( <http://a/b> <http://a/c> " * depth + b'"x"' + b" )>>" * depth
+        return b"<http://a/b> <http://a/c> %s ." % inner
+
+    for depth in (101, 3000):
+        with pytest.raises(ParseError, match="triple terms are nested deeper than 100"):
+            kept.load(nested(depth), format="nt")
+    with worlds.open(embedder=None) as world:
+        assert world.load(nested(100), format="nt").added == 1
+
+
+# --- quads ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", ["add", "remove"])
+@pytest.mark.parametrize(
+    ("quad", "kind", "said"),
+    [
+        (("http://a/b c", P, '"x"'), ValueError, "'http://a/b c' is not an IRI"),
+        ((EX, P, "nowhere:x"), ValueError, "'nowhere:x': the prefix 'nowhere:' is not known"),
+        ((EX, P, "a text"), ValueError, r"'a text' is neither .*rdflib\.Literal\('a text'\)"),
+        ((EX, P, '"\ud800"'), ValueError, "lone surrogate"),
+        ((EX, P, rdflib.Literal("\ud800")), ValueError, "lone surrogate"),
+        ((EX, P, rdflib.Variable("x")), TypeError, "is not an RDF term"),
+        ((EX, P, None), TypeError, r"None \(NoneType\) is not an RDF term"),
+        ((EX, P, b"x"), TypeError, r"b'x' \(bytes\) is not an RDF term"),
+        ((None, P, '"x"'), TypeError, "None"),
+        ((3, P, '"x"'), TypeError, "3"),
+        (('"text"', P, '"x"'), ValueError, "a subject is an IRI or a blank node, a predicate an IRI"),
+        ((EX, '"text"', '"x"'), ValueError, "a subject is"),
+        ((EX, "_:b", '"x"'), ValueError, "a subject is"),
+        ((ox.Triple(ox.NamedNode(EX), ox.NamedNode(P), ox.NamedNode(EX)), P, '"x"'), ValueError, "a subject is"),
+        ((EX, P, '"x"', '"graph"'), ValueError, "a graph is named by an IRI"),
+        ((EX, P, '"x"', 3), TypeError, "3"),
+        ((EX, P), TypeError, "a quad is a tuple of three or four terms"),
+        ((EX, P, '"x"', None, None), TypeError, "a quad is a tuple"),
+        ((), TypeError, "a quad is a tuple"),
+        (b"abc", TypeError, "a quad is a tuple"),
+        (3, TypeError, "a quad is a tuple"),
+        (None, TypeError, "a quad is a tuple"),
+        ({EX, P, '"x"'}, TypeError, "a quad is a tuple"),
+        (iter((EX, P, '"x"')), TypeError, "a quad is a tuple"),
+    ],
+)
+def test_wrong_quads(kept: Any, verb: str, quad: object, kind: type[Exception], said: str) -> None:
+    good = A_QUAD if verb == "add" else (EX + "kite", P, '"red kite"@en')
+    with pytest.raises(kind, match=said):
+        getattr(kept, verb)([good, quad])
+
+
+@pytest.mark.parametrize("quads", [None, 3, "abc", b"abc", A_QUAD, ox.NamedNode(EX)])
+def test_what_are_no_quads(kept: Any, quads: object) -> None:
+    for verb in (kept.add, kept.remove):
+        with pytest.raises(TypeError):
+            verb(quads)
+    with pytest.raises(TypeError, match="one quad alone is given as a list of one"):
+        kept.add(A_QUAD)
+
+
+def test_an_iterable_that_fails_halfway(kept: Any) -> None:
+    def quads() -> Iterator[Any]:
+        yield A_QUAD
+        fail()
+
+    for verb in (kept.add, kept.remove):
+        with pytest.raises(ZeroDivisionError):
+            verb(quads())
+
+
+def test_what_rdflib_holds_but_rdf_does_not_allow(kept: Any) -> None:
+    graph = rdflib.Graph()
+    graph.add((rdflib.Literal("no subject"), rdflib.URIRef(P), rdflib.Literal("x")))
+    for verb in (kept.load, kept.add):
+        with pytest.raises(ParseError, match="rdflib holds what is not RDF"):
+            verb(graph)
+
+
+# --- prefixes, policy, embed ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prefix", [None, 3, b"x", "a b", ":", "a:", "<", "1a", "\ud800", "a\0", "a\n"])
+def test_what_is_no_prefix(kept: Any, prefix: object) -> None:
+    with pytest.raises(ValueError, match="is not a prefix"):
+        kept.bind(prefix, EX)
+
+
+@pytest.mark.parametrize("iri", [None, 3, b"http://a/", "", "a", "http://a/b c", "http://\ud800/"])
+def test_what_no_prefix_stands_for(kept: Any, iri: object) -> None:
+    with pytest.raises(ValueError, match="the prefix 'a' stands for an absolute IRI, not"):
+        kept.bind("a", iri)
+
+
+def test_prefixes_of_a_graph_that_sparql_does_not_allow_are_left_out() -> None:
+    graph = rdflib.Graph()
+    graph.add((rdflib.URIRef(EX), rdflib.URIRef(P), rdflib.Literal("kite")))
+    graph.bind("relative", "no-iri#")
+    graph.bind("good", rdflib.Namespace(EX))
+    context = b'{"@context": {"a b": "http://a/"}, "@id": "http://a/1", "a b:x": 1}'
+    with worlds.open(embedder=None) as world:
+        world.load(graph)
+        world.load(context, format="jsonld")
+        world.bind("mine", rdflib.Namespace("http://mine/"))
+        own = world.prefixes.items() - WELL_KNOWN_PREFIXES.items()
+        assert {("good", EX), ("mine", "http://mine/")} <= own
+        assert not {"relative", "a b"} & world.prefixes.keys()
+        assert world.query("ASK { good: good:p ?x }") is True
+
+
+@pytest.mark.parametrize("policy", [None, 3, "x", {}])
+def test_what_is_no_policy(kept: Any, policy: object) -> None:
+    with pytest.raises(TypeError, match="a policy is a TextPolicy, not"):
+        kept.policy = policy
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        ({"include": "http://a/"}, TypeError),
+        ({"include": 3}, TypeError),
+        ({"exclude": None}, TypeError),
+        ({"exclude": ["a b"]}, ValueError),
+        ({"datatypes": ["http://\ud800"]}, ValueError),
+        ({"include": [P], "exclude": [P]}, ValueError),
+        ({"size": 3}, TypeError),
+        ({"sizes": None}, TypeError),
+        ({"sizes": {P: 3}}, TypeError),
+        ({"sizes": {"a b": ChunkSize()}}, ValueError),
+    ],
+    ids=str,
+)
+def test_wrong_policies(fields: dict[str, Any], kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        TextPolicy(**fields)
+
+
+@pytest.mark.parametrize("size", [(0,), ("x",), (1500.0,), (100, -1), (100, 100), (100, "x"), (True,)], ids=str)
+def test_wrong_chunk_sizes(size: tuple[Any, ...]) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        ChunkSize(*size)
+
+
+# --- search -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", [None, 3, 1.5, b"kite", ["kite"], {}, Thing(), True])
+def test_what_is_no_text_to_search(kept: Any, text: object) -> None:
+    for verb in (kept.search, kept.search_sql):
+        with pytest.raises(TypeError, match="a search takes a str, not"):
+            verb(text)
+    with pytest.raises(TypeError, match="a query is a str, not"):
+        kept.query(text)
+
+
+@pytest.mark.parametrize(
+    ("option", "values"),
+    [
+        ("limit", [0, -1, 10**9, 2**70, "5", True, 1.5, None, float("nan"), [5]]),
+        ("candidates", [0, -1, 10**9, "5", True, 2.5, [5]]),
+        ("k", [-1, "60", None, True, float("nan"), float("inf"), -float("inf"), [60]]),
+        (
+            "weights",
+            [
+                {"vector": -1},
+                {"text": float("nan")},
+                {"text": float("inf")},
+                {"text": "1"},
+                {"text": None},
+                {"text": True},
+                {"words": 1},
+                {3: 1},
+                "text",
+                [1, 1],
+                1,
+            ],
+        ),
+        ("mode", ["both", "", None, 3, ["text"]]),
+        ("plan", ["fast", None, 3]),
+        ("syntax", ["sql", None, 3]),
+        ("vector", ["kite", ["a"] * 32, {}, [0] * 32, [float("nan")] * 32, [float("inf")] * 32]),
+    ],
+)
+def test_wrong_values_of_search(kept: Any, option: str, values: list[object]) -> None:
+    for verb in (kept.search, kept.search_sql):
+        for value in values:
+            with pytest.raises(ValueError, match=option) as caught:
+                verb("kite", **{option: value})
+            if option != "vector":
+                assert repr(value) in str(caught.value)
+
+
+def test_unknown_options_of_search(kept: Any) -> None:
+    for verb in (kept.search, kept.search_sql):
+        with pytest.raises(TypeError, match="radius"):
+            verb("kite", radius=3)
+
+
+def test_a_vector_of_another_dimension(kept: Any) -> None:
+    for mode in ("hybrid", "vector"):
+        for vector in ([1.0, 2.0], np.ones(33), np.ones((1, 32)), 3):
+            with pytest.raises(EmbedderError, match="the world's vectors have 32 dimensions; this one has shape"):
+                kept.search("kite", vector=vector, mode=mode)
+
+
+@pytest.mark.parametrize("name", ["subjects", "predicates", "types", "graphs"])
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("http://a/b c", "'http://a/b c' is not an IRI"),
+        ("nowhere:x", "the prefix 'nowhere:' is not known"),
+        ("name", "'name' is neither an IRI nor a name"),
+        ("", "''"),
+        ("a\0b", "x00"),
+        ("\ud800", "ud800"),
+        ('"text"', "takes IRIs, not '\"text\"'"),
+        (3, "3"),
+        (True, "True"),
+        (b"x", "b'x'"),
+        ({}, "{}"),
+        ([EX, None], "None"),
+    ],
+)
+def test_wrong_filters(kept: Any, name: str, value: object, said: str) -> None:
+    for filters in ({name: value}, {"exclude": {name: value}}):
+        with pytest.raises(FilterError, match=f"{name}.*{said}"):
+            kept.search("kite", **filters)
+
+
+@pytest.mark.parametrize("tag", [3, b"en", "e n", "*", "en-", "-", "é", [None], ["en", 3]])
+def test_what_is_no_language(kept: Any, tag: object) -> None:
+    with pytest.raises(FilterError, match="languages takes language tags such as 'en'"):
+        kept.search("kite", languages=tag)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        (3, "not 3"),
+        ([], r"not \[\]"),
+        ("", "not ''"),
+        (" \n", "over \\?subject"),
+        ("?s ?p ?o", r"\?subject, which is not in '\?s \?p \?o'"),
+        ("?subjects ?p ?o", "which is not in"),
+        ("?subject ?p", "it ends too early, or closes a group"),
+        ("?subject ?p ?o }", "it ends too early, or closes a group"),
+        ("{ ?subject ?p ?o", "it ends too early"),
+        ("?subject ex:p ?o .\n  ?subject nowhere:p ?x", "line 2, column 21?: the prefix 'nowhere:' is not declared"),
+        ("?subject ex:p 'kite", "line 1, column"),
+        ("?subject ?p ?o . SERVICE <http://localhost/> { }", "line 1, column 18: SERVICE is not allowed"),
+        ("?subject ?p ?o } ; DROP ALL ; INSERT { ?subject ?p 1", "line 1"),
+        ("?subject ?p ?o FILTER(" + "(" * 300, "nested deeper"),
+    ],
+)
+def test_wrong_patterns(kept: Any, pattern: object, said: str) -> None:
+    for filters in ({"where": pattern}, {"exclude": {"where": pattern}}):
+        with pytest.raises(FilterError, match=said) as caught:
+            kept.search("kite", **filters)
+        assert "where takes a SPARQL group pattern over ?subject" in str(caught.value)
+
+
+@pytest.mark.parametrize("value", ["x", [], 3, {"type": EX}, {"limit": 3}, {3: EX}, {"where": 3, 4: 5}])
+def test_what_cannot_be_excluded(kept: Any, value: object) -> None:
+    with pytest.raises(FilterError, match="exclude|where"):
+        kept.search("kite", exclude=value)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ['"open', "AND", "kite OR", "nocolumn: kite", "NEAR(", "", '"', "'", "(" * 5000, "a\0b", "\ud800", "rank : x"],
+    ids=lambda expression: ascii(expression[:10]),
+)
+def test_wrong_full_text_expressions(kept: Any, expression: str) -> None:
+    with pytest.raises(QueryError, match="the FTS5 expression") as caught:
+        kept.search(expression, syntax="fts5")
+    assert len(str(caught.value)) < 1000
+
+
+# --- queries ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("", "line 1, column 1"),
+        ("SELECT", "line 1, column 7: unexpected end of the query"),
+        ("SELECT * {\n ?s ?p ?o", "line 2, column 10: unexpected end"),
+        ("SELECT * {\n ?s nowhere:p ?o }", r"line 2, column \d+: the prefix 'nowhere:' is not declared"),
+        ("SELECT * {?s zz:p ?o}", "line 1, column 14: the prefix 'zz:' is not declared"),
+        ("PREFIX a: <urn:a> SELECT * {?s a:p ?o . ?o zz:p ?s}", "line 1, column 44: the prefix 'zz:' is not declared"),
+        ("PREFIX zz: <urn:a> SELECT * {?s zz:p ?o . ?o", "unexpected end of the query"),
+        ("INSERT DATA { <a:a> <a:a> 1 }", "line 1, column 1: INSERT begins an update, not a query"),
+        ("PREFIX a: <a:> # b\nBASE <b:> clear ALL", "line 2, column 11: CLEAR begins an update"),
+        ("{ ?s ?p ?o }", "line 1, column 1: a query begins with SELECT, ASK, CONSTRUCT or DESCRIBE, not with '{'"),
+        ("PREFIX a <a:> SELECT * {}", "line 1, column 10: unexpected"),
+        ("SELECT * { ?s ?p ?o } LIMIT x", r"line 1, column 29: unexpected 'x'$"),
+        ("SELECT ?s { ?s ?p ?o } ORDER ?s", "expected BY$"),
+        ("DESCRIBE <a b>", "line 1"),
+        ("SELECT * { SERVICE <http://localhost/> { ?s ?p ?o } }", "SERVICE is not allowed"),
+        ("SELECT * { " + "{" * 2000 + "}" * 2000 + " }", "nested deeper than 256"),
+        ("ASK {} # \ud800", "."),
+        ("A\0SK {}", "line 1"),
+    ],
+    ids=lambda text: ascii(text[:20]),
+)
+def test_wrong_queries(kept: Any, query: str, said: str) -> None:
+    with pytest.raises(QueryError, match=said):
+        kept.query(query)
+
+
+@pytest.mark.parametrize(
+    ("bindings", "kind"),
+    [
+        (3, TypeError),
+        ("s", TypeError),
+        ([("s", EX)], TypeError),
+        ({3: EX}, TypeError),
+        ({"s": None}, TypeError),
+        ({"s": Thing()}, TypeError),
+        ({"s": "kite"}, ValueError),
+        ({"s": "nowhere:x"}, ValueError),
+        ({"s": "http://a/b c"}, ValueError),
+        ({"s": "\ud800"}, ValueError),
+        ({"s p": EX}, QueryError),
+        ({"": EX}, QueryError),
+    ],
+    ids=str,
+)
+def test_wrong_bindings(kept: Any, bindings: object, kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        kept.query("SELECT * { ?s ?p ?o }", bindings=bindings)
+
+
+# --- export and backup ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", [None, 3, b"out.nq", Thing(), ["out.nq"]])
+def test_what_is_no_path(kept: Any, target: object) -> None:
+    opening: Any = worlds.open
+    for verb in (kept.export, kept.backup, opening):
+        with pytest.raises(TypeError, match=r"a path is a str or an os\.PathLike of one, not"):
+            verb(target)
+
+
+@pytest.mark.parametrize(
+    "target", ["", "a\0b.nq", "/nowhere/at/all.nq", "y" * 300 + ".nq", "\ud800.nq", "/"], ids=ascii
+)
+def test_where_nothing_can_be_written(kept: Any, target: str) -> None:
+    for verb in (kept.export, kept.backup):
+        with pytest.raises(OpenError):
+            verb(target)
+
+
+def test_wrong_exports(kept: Any, tmp_path: Path) -> None:
+    for options, said in (
+        ({"format": "foo"}, "'foo' is not a format"),
+        ({"format": "turtle"}, "cannot hold the named graphs of this world: export one with graph="),
+        ({"graph": "http://a/b c"}, "is not an IRI"),
+        ({"graph": "nowhere:x"}, "the prefix 'nowhere:' is not known"),
+        ({"graph": '"text"'}, "named by an IRI"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            kept.export(tmp_path / "out.nq", **options)
+    with pytest.raises(ValueError, match=r"cannot be told from '\.foo'; name one: turtle"):
+        kept.export(tmp_path / "out.foo")
+    with pytest.raises(ValueError, match="is the world itself"):
+        kept.export(kept.path, format="nq")
+    with pytest.raises(ValueError, match="is the world itself"):
+        kept.export(f"{kept.path}-wal", format="nq")
+    with pytest.raises(OpenError, match="exists already; a backup is always a new file"):
+        kept.backup(kept.path)
+    with pytest.raises(TypeError):
+        kept.export(io.StringIO())
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- transactions -----------------------------------------------------------------------------------------------------
+
+
+def test_a_transaction_that_raises(kept: Any) -> None:
+    for error in (ZeroDivisionError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        with pytest.raises(error), kept.transaction(author="ann"):
+            kept.add([A_QUAD])
+            assert len(kept.search("new text", mode="text")) == 1
+            with kept.transaction():
+                kept.load(LINE.replace(b"new", b"newer"), format="nt")
+            raise error
+
+
+@pytest.mark.parametrize("remark", [{"author": 3}, {"message": []}, {"author": "a\0"}, {"message": "\ud800"}], ids=str)
+def test_wrong_remarks_are_refused_when_the_transaction_begins(kept: Any, remark: dict[str, Any]) -> None:
+    with pytest.raises((TypeError, ValueError)), kept.transaction(**remark):
+        pytest.fail("the block was entered")
+
+
+@pytest.mark.parametrize("format", ["nt", "nq", "ttl", "trig"])
+@pytest.mark.parametrize("opening", ["<<( <urn:s> <urn:p> ", "<<(<urn:s><urn:p>"])
+def test_triple_terms_too_deep_for_the_parser_are_an_error(format: str, opening: str) -> None:
+    deep = "<urn:a> <urn:p> " + opening * 30_000 + "<urn:o>" + " )>>" * 30_000 + " .\n"
+    with worlds.open() as world, pytest.raises(ParseError, match="nested deeper than"):
+        world.load(deep.encode(), format=format)
+    with worlds.open() as world, pytest.raises(ParseError, match="nested deeper than"):
+        world.apply_patch(f"TX .\nA {deep}TC .\n".encode())
+
+
+def test_texts_that_hold_the_marks_of_triple_terms_are_loaded() -> None:
+    texts = [f"cat <<EOF {number} << <<" for number in range(5000)]
+    data = "".join(f'<urn:{number}> <urn:p> "{text}" .\n' for number, text in enumerate(texts))
+    with worlds.open(embedder=None) as world:
+        assert world.load(data.encode(), format="nt").added == 5000

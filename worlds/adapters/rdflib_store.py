@@ -1,0 +1,540 @@
+"""A world as the store of rdflib graphs: `rdflib.Dataset(store="Worlds")`, or `Dataset(WorldsStore(world))`.
+
+docs/rdflib.md tells which graph of the world a rdflib graph is, what is one revision, and where rdflib and RDF differ.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import os
+import shutil
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import quote, unquote
+
+import pyoxigraph as ox
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Dataset, Graph
+from rdflib.plugins.stores.memory import Memory
+from rdflib.query import Result
+from rdflib.store import NO_STORE, VALID_STORE, Store, TripleAddedEvent, TripleRemovedEvent
+from rdflib.term import BNode, IdentifiedNode, Literal, URIRef, Variable
+
+import worlds
+from worlds.errors import OpenError, QueryError, ReadOnlyError
+from worlds.graph.query.results import Solutions
+from worlds.graph.query.tokens import Token, error_at, tokenize
+from worlds.graph.terms import WELL_KNOWN_PREFIXES, to_oxigraph
+
+FILE = "world.db"
+"""The world's file where a store is opened by the name of a folder, as other stores of rdflib are."""
+
+# rdflib takes relative IRIs and any label of a blank node. RDF does not: the world holds them in these forms.
+_ODD_IRI = "urn:worlds:rdflib:"
+_ODD_LABEL = "worlds-rdflib-"
+
+_BUFFERED = 10_000  # triples added in a transaction before they are written
+_FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
+_AFTER_FROM = ("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "VALUES")
+_REACHING = ("SERVICE", "LOAD", "FROM", "USING")  # what lets rdflib's own engine read from the network
+
+Triple: TypeAlias = tuple[Any, Any, Any]
+Context: TypeAlias = Any  # a Graph, its identifier, or None
+
+
+class _Undone(Exception):  # noqa: N818  # it reports no error
+    """Ends a transaction without keeping it."""
+
+
+class WorldsStore(Store):
+    """A store of rdflib over one world.
+
+    `configuration` is an open `World`, which stays the caller's to close, or the path of a world to open or make;
+    without it, `open` comes first. With `autocommit` each call that writes is a revision; without, all that is
+    written until `commit()` is one, and `rollback()` or `close()` drops it. Such a transaction belongs to the thread
+    that began it, and others wait for its end. `embed=False` leaves new texts pending until `world.embed()`.
+    """
+
+    context_aware = True
+    formula_aware = False
+    graph_aware = True
+    transaction_aware = True
+
+    def __init__(
+        self,
+        configuration: worlds.World | str | os.PathLike[str] | None = None,
+        identifier: IdentifiedNode | None = None,
+        *,
+        autocommit: bool = True,
+        embed: bool = True,
+    ) -> None:
+        super().__init__(None, identifier)
+        self._world: worlds.World | None = None
+        self._owned = False
+        self._autocommit = autocommit
+        self._embed = embed
+        self._transaction: contextlib.ExitStack | None = None
+        self._added: list[ox.Quad] = []  # in the transaction, and not yet written
+        self._created: set[IdentifiedNode] = set()  # named graphs that may be empty
+        self._prefixes: dict[str, str] = {}  # those that are not the world's
+        self._hidden: set[tuple[str, str]] = set()  # the world's, for which another prefix was bound here
+        if isinstance(configuration, worlds.World):
+            self._world = configuration
+        elif configuration is not None:
+            self.open(configuration, create=True)
+
+    # -- life -----------------------------------------------------------------------------------------------------
+
+    @property
+    def world(self) -> worlds.World:
+        """The world; OpenError where none is open."""
+        if self._world is None:
+            raise OpenError("the store has no world: call open(path, create=True) first")
+        return self._world
+
+    def open(self, configuration: Any, create: bool = False) -> int:
+        """Open the world in the file `configuration`, or in `world.db` in the folder of that name.
+
+        NO_STORE if there is none and `create` is False. Errors as of `worlds.open`.
+        """
+        self.close()
+        path = _file(configuration)
+        if not create and not path.exists():
+            return NO_STORE
+        self._world = worlds.open(path, create=create)
+        self._owned = True
+        return VALID_STORE
+
+    def close(self, commit_pending_transaction: bool = False) -> None:
+        """End the transaction, kept or not, and close the world if this store opened it."""
+        if self._world is None:
+            return
+        if commit_pending_transaction:
+            self.commit()
+        else:
+            self.rollback()
+        if self._owned:
+            self._world.close()
+        self._world, self._owned = None, False
+        self._created.clear()
+        self._prefixes.clear()
+        self._hidden.clear()
+
+    def destroy(self, configuration: Any) -> None:
+        """Delete the world's file and what lies beside it; closes it if it is the one that is open."""
+        path = _file(configuration)
+        if self._world is not None and self._owned and self._world.path == str(path):
+            self.close()
+        for suffix in ("", "-wal", "-shm"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        shutil.rmtree(path.with_name(path.name + "-sparql"), ignore_errors=True)
+
+    # -- transactions ---------------------------------------------------------------------------------------------
+
+    def commit(self) -> None:
+        """Keep what was written since the last commit, as one revision."""
+        if self._transaction is not None:
+            self._flush()
+            transaction, self._transaction = self._transaction, None
+            transaction.close()
+
+    def rollback(self) -> None:
+        """Undo what was written since the last commit; with `autocommit`, that is nothing."""
+        self._added.clear()
+        transaction, self._transaction = self._transaction, None
+        if transaction is not None:
+            with contextlib.suppress(_Undone), transaction:
+                raise _Undone
+
+    def _begin(self) -> worlds.World:
+        """The world, in a transaction if there is no autocommit."""
+        world = self.world
+        if not self._autocommit and self._transaction is None:
+            transaction = contextlib.ExitStack()
+            transaction.enter_context(world.transaction())
+            self._transaction = transaction
+        return world
+
+    def _flush(self) -> worlds.World:
+        """The world, in which all that was added is now."""
+        world = self.world
+        if self._added:
+            quads, self._added = self._added, []
+            world.add(quads, embed=self._embed)
+        return world
+
+    # -- triples --------------------------------------------------------------------------------------------------
+
+    def add(self, triple: Triple, context: Context, quoted: bool = False) -> None:
+        """Add a triple to a graph; ValueError or TypeError for what RDF doesn't have, as a literal for a subject."""
+        if quoted:
+            raise ValueError("a world holds no quoted statements of N3")
+        self._write([_quad(triple, context)])
+        self._tell(TripleAddedEvent, triple, context)
+
+    def addN(self, quads: Iterable[tuple[Any, Any, Any, Any]]) -> None:  # noqa: N802  # rdflib's name
+        """Add many triples to their graphs, as one revision."""
+        given = list(quads)
+        self._write([_quad((s, p, o), context) for s, p, o, context in given])
+        for s, p, o, context in given:
+            self._tell(TripleAddedEvent, (s, p, o), context)
+
+    def _write(self, quads: list[ox.Quad]) -> None:
+        world = self._begin()
+        if self._autocommit:
+            world.add(quads, embed=self._embed)
+            return
+        self._added += quads
+        if len(self._added) >= _BUFFERED:
+            self._flush()
+
+    def remove(self, triple: Triple, context: Context = None) -> None:
+        """Remove the triples that match from a graph, or from all; None matches everything."""
+        self._begin()
+        world = self._flush()
+        pattern = _pattern(triple)
+        if pattern is not None:
+            with world.transaction():
+                world.remove(list(world.quads(*pattern, _graph(context))))
+        self._tell(TripleRemovedEvent, triple, context)
+
+    def _tell(self, event: Any, triple: Triple, context: Context) -> None:
+        dispatch: Any = self.dispatcher.dispatch
+        dispatch(event(triple=triple, context=context))
+
+    def triples(
+        self, triple_pattern: Triple, context: Context = None
+    ) -> Generator[tuple[Triple, Iterator[Any]], None, None]:
+        """The triples that match, of a graph or of all, each once, with the graphs that it was found in."""
+        world = self._flush()
+        pattern = _pattern(triple_pattern)
+        if pattern is None:
+            return
+        graph = _graph(context)
+        quads = world.quads(*pattern, graph)
+        if graph is not None:
+            own = self._context(context)
+            for s, p, o, _ in quads:
+                yield (_given(s), _given(p), _given(o)), iter((own,))
+            return
+        contexts: dict[Any, Graph] = {}
+        for (s, p, o), found in itertools.groupby(quads, key=lambda quad: quad[:3]):
+            names = [quad[3] for quad in found]
+            for name in names:
+                if name not in contexts:
+                    contexts[name] = self._context(None if name is None else _given(name))
+            yield (_given(s), _given(p), _given(o)), iter([contexts[name] for name in names])
+
+    def __len__(self, context: Context = None) -> int:
+        """The number of triples in a graph, or of distinct triples in all."""
+        return self._flush()._patterns.count(_graph(context))
+
+    # -- graphs ---------------------------------------------------------------------------------------------------
+
+    def contexts(self, triple: Triple | None = None) -> Generator[Any, None, None]:
+        """The graphs that a triple is in, or all: those with triples, and empty ones that were made."""
+        world = self._flush()
+        if triple is not None and triple != (None, None, None):
+            for _, found in self.triples(triple):
+                yield from found
+            return
+        if self.__len__(DATASET_DEFAULT_GRAPH_ID):
+            yield self._context(None)
+        names = {_given(name) for name in world._patterns.graphs()}
+        yield from map(self._context, names | self._created)
+
+    def _context(self, context: Context) -> Graph:
+        """The rdflib graph of a context; None is the default graph."""
+        if isinstance(context, Graph) and not isinstance(context, ConjunctiveGraph):
+            return context
+        unnamed = context is None or isinstance(context, Graph)
+        return Graph(store=self, identifier=DATASET_DEFAULT_GRAPH_ID if unnamed else context)
+
+    def add_graph(self, graph: Any) -> None:
+        """Make a named graph exist also while it is empty; one that has triples exists already."""
+        name = _graph(graph, writing=True)
+        if isinstance(name, ox.DefaultGraph) or self.__len__(graph):
+            return
+        if isinstance(name, ox.NamedNode):
+            self._begin()
+            with contextlib.suppress(ReadOnlyError):
+                self._flush().update(f"CREATE SILENT GRAPH {name}")
+                return
+        self._created.add(graph.identifier)  # SPARQL cannot name it
+
+    def remove_graph(self, graph: Any) -> None:
+        """Remove a graph with its triples; the default graph is emptied."""
+        self.remove((None, None, None), graph)
+        name = _graph(graph, writing=True)
+        if isinstance(name, ox.NamedNode):
+            self._flush().update(f"DROP SILENT GRAPH {name}")
+        self._created.discard(graph.identifier)
+
+    # -- SPARQL ---------------------------------------------------------------------------------------------------
+
+    def query(
+        self,
+        query: Any,
+        initNs: Mapping[str, Any],  # noqa: N803  # rdflib's names
+        initBindings: Mapping[str, Any],  # noqa: N803
+        queryGraph: Any,  # noqa: N803
+        **options: Any,
+    ) -> Result:
+        """Answer by the world's engine; `options` are those of `World.query`. Errors are QueryErrors.
+
+        rdflib's own engine answers where a graph is named, or a variable bound, by a blank node.
+        """
+        world = self._flush()
+        text, prefixes, base = _text(query, initNs, options)
+        bindings = _bindings(initBindings)
+        if isinstance(queryGraph, BNode) or _has_blank(bindings):
+            _refuse_network(text)
+            raise NotImplementedError
+        tokens = tokenize(text)
+        form = next((token for token in tokens if token.is_word(*_FORMS)), None)
+        if form is None:
+            raise error_at("a query has one of " + ", ".join(_FORMS), text, 0)
+        asked, place = text, _place_of_from(tokens, form)
+        if place is not None and isinstance(queryGraph, URIRef) and queryGraph != DATASET_DEFAULT_GRAPH_ID:
+            asked = f"{text[:place]} FROM {_term(queryGraph)} {text[place:]}"
+        options.setdefault("union", queryGraph == "__UNION__" and place is not None)
+        with _declared(tokens, world.prefixes, prefixes, base) as prologue:
+            answer = world.query(prologue + asked, bindings=bindings, **options)
+        return _result(form.text.upper(), answer)
+
+    def update(
+        self,
+        update: Any,
+        initNs: Mapping[str, Any],  # noqa: N803
+        initBindings: Mapping[str, Any],  # noqa: N803
+        queryGraph: Any,  # noqa: N803
+        **options: Any,
+    ) -> None:
+        """Run by the world's engine, as one revision; `options` are those of `World.update`. Errors are QueryErrors.
+
+        rdflib's own engine does it for a single named graph, or where a variable is bound to a blank node.
+        """
+        self._begin()
+        world = self._flush()
+        text, prefixes, base = _text(update, initNs, options)
+        bindings = _bindings(initBindings)
+        if queryGraph not in ("__UNION__", DATASET_DEFAULT_GRAPH_ID) or _has_blank(bindings):
+            _refuse_network(text)
+            raise NotImplementedError
+        options = {"union": str(queryGraph) == "__UNION__", "embed": self._embed, **options}
+        with _declared(tokenize(text), world.prefixes, prefixes, base) as prologue:
+            world.update(prologue + text, bindings=bindings, **options)
+
+    # -- prefixes -------------------------------------------------------------------------------------------------
+
+    def bind(self, prefix: str, namespace: URIRef, override: bool = True) -> None:
+        """Set a prefix, in the world's file too unless rdflib binds it in every graph, or SPARQL doesn't allow it."""
+        iri, bound = str(namespace), self._bound()
+        known = next((known for known, other in bound.items() if other == iri), None)
+        if not override and (known is not None or prefix in bound):
+            return
+        if known is not None and known != prefix:
+            self._prefixes.pop(known, None)
+            self._hidden.add((known, iri))
+        self._hidden.discard((prefix, iri))
+        self._prefixes.pop(prefix, None)
+        if prefix not in self._stored() and _is_default(prefix, iri):
+            self._prefixes[prefix] = iri
+            return
+        try:
+            self.world.bind(prefix, iri)
+        except (ReadOnlyError, ValueError):
+            self._prefixes[prefix] = iri
+
+    def _stored(self) -> dict[str, str]:
+        stored = {} if self._world is None else self._world.prefixes
+        return {p: iri for p, iri in stored.items() if WELL_KNOWN_PREFIXES.get(p) != iri}
+
+    def _bound(self) -> dict[str, str]:
+        stored = {p: iri for p, iri in self._stored().items() if (p, iri) not in self._hidden}
+        own = {p: iri for p, iri in self._prefixes.items() if p not in stored or not _is_default(p, iri)}
+        return dict(sorted({**stored, **own}.items()))
+
+    def namespace(self, prefix: str) -> URIRef | None:
+        """The IRI that a prefix stands for."""
+        iri = self._bound().get(prefix)
+        return None if iri is None else URIRef(iri)
+
+    def prefix(self, namespace: URIRef) -> str | None:
+        """The prefix of an IRI."""
+        return next((prefix for prefix, iri in self._bound().items() if iri == str(namespace)), None)
+
+    def namespaces(self) -> Iterator[tuple[str, URIRef]]:
+        """Prefixes and IRIs: those that documents declared or `bind` set, in rdflib or in the world."""
+        for prefix, iri in self._bound().items():
+            yield prefix, URIRef(iri)
+
+
+def _file(configuration: Any) -> Path:
+    if not isinstance(configuration, str | os.PathLike):
+        raise TypeError(f"a store of worlds opens the path of a file, not {configuration!r}")
+    path = Path(configuration)
+    return path / FILE if path.is_dir() else path
+
+
+@functools.cache
+def _defaults() -> Mapping[str, str]:
+    """The prefixes that rdflib binds in every graph by itself."""
+    return {prefix: str(iri) for prefix, iri in Graph(Memory()).namespaces()}
+
+
+def _is_default(prefix: str, iri: str) -> bool:
+    return _defaults().get(prefix.rstrip("0123456789")) == iri  # it appends a number to a prefix that is taken
+
+
+# --- terms ------------------------------------------------------------------------------------------------------------
+
+
+def _term(term: Any) -> Any:
+    """The world's term for rdflib's; ValueError or TypeError where RDF has none."""
+    if isinstance(term, URIRef):
+        if not term.startswith(_ODD_IRI):
+            with contextlib.suppress(ValueError):
+                return ox.NamedNode(str(term))
+        return ox.NamedNode(_ODD_IRI + quote(str(term), safe=""))
+    if isinstance(term, BNode):
+        if not term.startswith(_ODD_LABEL):
+            with contextlib.suppress(ValueError):
+                return to_oxigraph(term)
+        return ox.BlankNode(_ODD_LABEL + str(term).encode().hex())
+    return to_oxigraph(term)
+
+
+def _given(term: Any) -> Any:
+    """rdflib's term as it was given; ValueError for what rdflib lacks."""
+    if isinstance(term, Literal):
+        return term
+    if isinstance(term, URIRef):
+        return URIRef(unquote(term[len(_ODD_IRI) :])) if term.startswith(_ODD_IRI) else term
+    if isinstance(term, BNode):
+        return BNode(bytes.fromhex(term[len(_ODD_LABEL) :]).decode()) if term.startswith(_ODD_LABEL) else term
+    raise ValueError(f"rdflib has no term for {term}")
+
+
+def _quad(triple: Triple, context: Context) -> ox.Quad:
+    subject, predicate, value = map(_term, triple)
+    if not isinstance(subject, ox.NamedNode | ox.BlankNode) or not isinstance(predicate, ox.NamedNode):
+        raise ValueError(f"a subject is an IRI or a blank node, a predicate an IRI: {triple!r}")
+    graph = _graph(context, writing=True)
+    return ox.Quad(subject, predicate, value, ox.DefaultGraph() if graph is None else graph)
+
+
+def _pattern(triple: Triple) -> Triple | None:
+    """The world's terms of a pattern; None where one of them can't be in any world, so that nothing matches."""
+    try:
+        s, p, o = (None if term is None else _term(term) for term in triple)
+        return s, p, o
+    except (TypeError, ValueError):
+        return None
+
+
+def _graph(context: Context, *, writing: bool = False) -> Any:
+    """The world's graph that a context stands for; None for all of them."""
+    if isinstance(context, ConjunctiveGraph):
+        if context.default_union and not writing:
+            return None
+        context = context.default_graph if isinstance(context, Dataset) else context.default_context
+    name = context.identifier if isinstance(context, Graph) else context
+    if name is None:
+        return None
+    if name == DATASET_DEFAULT_GRAPH_ID:
+        return ox.DefaultGraph()
+    graph = _term(name)
+    if not isinstance(graph, ox.NamedNode | ox.BlankNode):
+        raise ValueError(f"a graph is named by an IRI or a blank node, not by {name!r}")
+    return graph
+
+
+# --- SPARQL -----------------------------------------------------------------------------------------------------------
+
+
+def _text(query: Any, prefixes: Mapping[str, Any], options: dict[str, Any]) -> tuple[str, dict[str, str], str | None]:
+    """The text of a query or update, its prefixes and its base; NotImplementedError where rdflib has no text of it."""
+    options.pop("DEBUG", None)
+    base = options.pop("base", None)
+    if not isinstance(query, str):  # prepared by rdflib
+        original = getattr(query, "_original_args", None)
+        if original is None:
+            raise NotImplementedError
+        query, own, own_base = original
+        prefixes, base = {**prefixes, **(own or {})}, own_base or base
+    return str(query), {prefix: str(iri) for prefix, iri in prefixes.items()}, base
+
+
+def _bindings(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {str(name).lstrip("?$"): _term(term) for name, term in given.items()}
+
+
+def _has_blank(bindings: Mapping[str, Any]) -> bool:
+    return any(isinstance(term, ox.BlankNode) for term in bindings.values())
+
+
+@contextlib.contextmanager
+def _declared(
+    tokens: list[Token], known: Mapping[str, str], prefixes: Mapping[str, str], base: str | None
+) -> Iterator[str]:
+    """A line that declares the base, and the prefixes that are used and that the world has otherwise or not at all.
+
+    A QueryError of the block has its line counted without it.
+    """
+    used = {token.text.partition(":")[0] for token in tokens if token.kind == "name"}
+    declarations = [] if base is None else [f"BASE <{base}>"]
+    declarations += [f"PREFIX {p}: <{iri}>" for p, iri in prefixes.items() if p in used and known.get(p) != iri]
+    try:
+        yield " ".join(declarations) + "\n" * bool(declarations)
+    except QueryError as error:
+        if not declarations or error.line is None:
+            raise
+        raise type(error)(str(error).partition(": ")[2], line=error.line - 1, column=error.column) from error
+
+
+def _place_of_from(tokens: list[Token], form: Token) -> int | None:
+    """Where a FROM clause goes; None if the query has one, and so says itself what it reads."""
+    depth = 0
+    template = form.is_word("CONSTRUCT")
+    at = form.end
+    for token in tokens:
+        if token.start < form.end:
+            continue
+        if depth == 0:
+            if token.is_word("FROM"):
+                return None
+            if token.is_word(*_AFTER_FROM) or (token.text == "{" and not template):
+                return token.start
+        if token.kind == "mark":
+            depth += (token.text in ("{", "(")) - (token.text in ("}", ")"))
+            template = template and not (token.text == "}" and depth == 0)
+        at = token.end
+    return at
+
+
+def _refuse_network(text: str) -> None:
+    """QueryError where rdflib's engine, which is to answer, would read what another machine has."""
+    for token in tokenize(text):
+        if token.is_word(*_REACHING):
+            message = f"{token.text} is not allowed here: rdflib's own engine would answer, and reach the network"
+            raise error_at(message, text, token.start)
+
+
+def _result(form: str, answer: Any) -> Result:
+    result = Result(form)
+    if isinstance(answer, bool):
+        result.askAnswer = answer
+    elif isinstance(answer, Solutions):
+        names = {name: Variable(name) for name in answer.variables}
+        result.vars = list(names.values())
+        result.bindings = [
+            {names[name]: _given(term) for name, term in row.asdict().items() if term is not None} for row in answer
+        ]
+    else:
+        result.graph = Graph()
+        for s, p, o in answer:
+            result.graph.add((_given(s), _given(p), _given(o)))
+    return result

@@ -1,0 +1,1 @@
+"""Documents as quads: Markdown, text and HTML."""

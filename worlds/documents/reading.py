@@ -1,0 +1,388 @@
+"""Makes quads of a document: its text, its title, source and date, from Markdown, HTML or plain text."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import datetime
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.errors import OpenError, ParseError
+from worlds.graph.terms import RDF, XSD, to_object
+from worlds.quads.dictionary import Ids
+from worlds.quads.rows import NO_QUADS, difference, find_quads
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+from worlds.texts.markdown import MARKDOWN, blocks
+
+Format: TypeAlias = Literal["markdown", "text", "html"]
+
+FORMATS: Mapping[Format, tuple[str, ...]] = {
+    "markdown": (".md", ".markdown", ".mdown", ".mkd"),
+    "text": (".txt", ".text"),
+    "html": (".html", ".htm", ".xhtml"),
+}
+"""Format → the endings of its files' names."""
+
+TEXT = "https://schema.org/text"
+"""The predicate of a document's text, unless another is given."""
+DOCUMENT = "https://schema.org/TextDigitalDocument"
+"""The class of a document, unless another is given."""
+
+_TERMS = "http://purl.org/dc/terms/"
+_KEYWORDS = "https://schema.org/keywords"
+_SQL = statements("queries.sql")
+_REMEMBERED = 1000  # quads of one document's versions; with more, the oldest are no longer known as its own
+_TITLE_CHARS = 1000  # no heading is a title beyond it
+
+_is_html = re.compile(
+    r"\s*(?:<!--.*?-->\s*|<\?xml\b[^>]*>\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
+).match
+_front_matter = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE).match
+_entry = re.compile(r"([A-Za-z_][\w .-]*?)\s*:(?:[ \t]+(.*?))?[ \t]*").fullmatch
+_comment = re.compile(r"(?:^|[ \t]+)#.*").sub
+_date = re.compile(
+    r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d:\d\d)(:\d\d(?:\.\d+)?)?[ ]?(Z|[+-]\d\d:\d\d)?)?)?)?"
+).fullmatch
+_link = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])").sub
+_marks = re.compile(r"\\([!-/:-@\[-`{-~])|[*`]+|(?<!\w)_+|_+(?!\w)").sub
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a document says of itself; None or empty where it does not."""
+
+    text: str
+    markdown: bool
+    title: str | None = None
+    source: str | None = None
+    date: str | None = None
+    language: str | None = None
+    author: tuple[str, ...] = ()
+    description: str | None = None
+    keywords: tuple[str, ...] = ()
+
+
+def read_document(content: object, format: str | None) -> Found:
+    """Read a document: a str is its text, a path its file; bytes and file objects are read."""
+    if format is not None and format not in FORMATS:
+        raise ValueError(f"format is one of {', '.join(FORMATS)}, not {format!r}")
+    given, name = _content(content)
+    chosen = format or _format_of(name) or ("html" if _looks_like_html(given) else None)
+    text = _decoded(given, name, html=chosen == "html").removeprefix("\ufeff")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if chosen == "html":
+        found = _read_html(text)
+    elif chosen == "text":
+        found = Found(text, markdown=False)
+    else:
+        found = _read_markdown(text, told=chosen is not None)
+    if found.title is None and name is not None:
+        return _with(found, title=Path(name).stem)
+    return found
+
+
+def _with(found: Found, **changes: Any) -> Found:
+    return Found(**{**vars(found), **changes})
+
+
+# --- what is given ----------------------------------------------------------------------------------------------------
+
+
+def _content(content: object) -> tuple[str | bytes, str | None]:
+    """The text or its bytes, and the file's name."""
+    if isinstance(content, str):
+        return str(content), None
+    if isinstance(content, bytes | bytearray | memoryview):
+        return bytes(content), None
+    if isinstance(content, os.PathLike):
+        path = Path(os.fsdecode(content))
+        try:
+            return path.read_bytes(), path.name
+        except OSError as error:
+            raise OpenError(f"{path} cannot be read: {error.strerror or error}") from error
+    if hasattr(content, "read"):
+        name = getattr(content, "name", None)
+        given = content.read()
+        if isinstance(given, str | bytes):
+            return given, Path(name).name if isinstance(name, str) else None
+    raise TypeError(f"a document is a str (its text), a path, bytes or a file object, not {content!r:.80}")
+
+
+def _format_of(name: str | None) -> Format | None:
+    ending = Path(name or "").suffix.lower()
+    return next((format for format, endings in FORMATS.items() if ending in endings), None)
+
+
+def _looks_like_html(given: str | bytes) -> bool:
+    return _is_html(given[:4096].decode("latin-1") if isinstance(given, bytes) else given[:4096]) is not None
+
+
+def _decoded(given: str | bytes, name: str | None, *, html: bool) -> str:
+    if isinstance(given, str):
+        return given
+    if html:
+        from worlds.documents.html import decode_html
+
+        return decode_html(given)
+    try:
+        if given.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return given.decode("utf-16")
+        return given.decode()
+    except UnicodeDecodeError as error:
+        line = given.count(b"\n", 0, error.start) + 1
+        raise ParseError("the text is not in UTF-8", source=name, line=line) from error
+
+
+# --- HTML -------------------------------------------------------------------------------------------------------------
+
+
+def _read_html(text: str) -> Found:
+    from worlds.documents.html import Page
+
+    page = Page(text)
+
+    def meta(*names: str) -> str | None:
+        found = (page.attribute(f'meta[{key}="{name}" i]', "content") for name in names for key in ("name", "property"))
+        return next(filter(None, found), None)
+
+    body = page.markdown()
+    author = meta("author")
+    source = page.attribute('link[rel~="canonical" i]', "href")
+    return Found(
+        body,
+        markdown=True,
+        title=page.title() or _first_heading(body),
+        source=source if source and source.lower().startswith(("http://", "https://")) else None,
+        date=meta("article:published_time", "dcterms.date", "dcterms.issued", "dc.date", "date"),
+        language=page.attribute("html", "lang"),
+        author=(author,) if author else (),
+        description=meta("description", "dcterms.description", "dc.description"),
+        keywords=tuple(filter(None, (word.strip() for word in (meta("keywords") or "").split(",")))),
+    )
+
+
+# --- Markdown ---------------------------------------------------------------------------------------------------------
+
+
+def _read_markdown(text: str, *, told: bool) -> Found:
+    """Read what is Markdown, as far as it is `told`; else what has front matter or a heading is."""
+    entries, body = _split(text)
+    title = _first_heading(body)
+    if not told and entries is None and title is None:
+        return Found(text, markdown=False)
+    values = entries or {}
+
+    def one(*names: str) -> str | None:
+        return next((values[name][0] for name in names if values.get(name)), None)
+
+    return Found(
+        body,
+        markdown=True,
+        title=one("title") or title,
+        source=one("source", "url", "canonical_url"),
+        date=one("date", "published", "created"),
+        language=one("lang", "language"),
+        author=tuple(values.get("author") or values.get("authors") or ()),
+        description=one("description", "summary", "abstract"),
+        keywords=tuple(values.get("tags") or values.get("keywords") or ()),
+    )
+
+
+def _split(text: str) -> tuple[dict[str, list[str]] | None, str]:
+    """The entries of the front matter, None where there is none, and the text after it."""
+    matter = _front_matter(text)
+    if matter is None:
+        return None, text
+    entries: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in matter[1].split("\n"):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if line.lstrip().startswith("- "):
+            current += _values(line.lstrip()[2:].strip())
+        elif not line[0].isspace():
+            entry = _entry(line)
+            if entry is None:  # a rule, and some text between it and another
+                return None, text
+            current = entries.setdefault(entry[1].lower(), [])
+            current += _values(entry[2] or "")
+    return entries, text[matter.end() :].lstrip("\n")
+
+
+def _values(text: str) -> list[str]:
+    """The values of an entry: a text, in quotes or not, or a list in brackets; none of YAML that is less simple."""
+    if text.startswith("[") and text.endswith("]"):
+        return [value for part in text[1:-1].split(",") for value in _values(part.strip())]
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        return [text[1:-1]] if text[1:-1] else []
+    text = _comment("", text)
+    return [] if text in ("null", "~") or text.startswith(("|", ">", "{", "&", "*", "!")) else [text] if text else []
+
+
+def _first_heading(text: str) -> str | None:
+    for block in blocks(text)[0]:
+        if block.kind == "heading":
+            line = " ".join(text[block.start : block.end][:_TITLE_CHARS].split())
+            line = re.sub(r"^#{1,6}(?: |$)|(?:^| )#+$| (?:=+|-+)$", "", line)
+            return _marks(r"\1", _link(r"\1", line)).strip() or None
+    return None
+
+
+# --- quads ------------------------------------------------------------------------------------------------------------
+
+
+def document_quads(
+    subject: ox.NamedNode,
+    graph: Any,
+    found: Found,
+    *,
+    title: str | None,
+    source: object,
+    date: object,
+    language: str | None,
+    predicate: ox.NamedNode,
+    type: ox.NamedNode | None,
+    metadata: Mapping[object, object],
+    prefixes: Mapping[str, str],
+) -> list[ox.Quad]:
+    """The quads of a document; what is given counts more than what it says of itself."""
+    tag = _language(language, found.language)
+    values: list[tuple[ox.NamedNode, Any]] = []
+    if type is not None:
+        values.append((ox.NamedNode(RDF + "type"), type))
+    if found.markdown and tag is None:
+        values.append((predicate, ox.Literal(_storable(found.text), datatype=ox.NamedNode(MARKDOWN))))
+    else:
+        values.append((predicate, _text(found.text, tag)))
+    words = {
+        "title": [title if title is not None else found.title],
+        "creator": found.author,
+        "description": [found.description],
+    }
+    for name, texts in words.items():
+        values += [
+            (ox.NamedNode(_TERMS + name), _text(text, None if name == "creator" else tag)) for text in texts if text
+        ]
+    values += [(ox.NamedNode(_KEYWORDS), _text(word, tag)) for word in found.keywords if word]
+    if (source := source if source is not None else found.source) is not None:
+        values.append((ox.NamedNode(_TERMS + "source"), _source(source, prefixes)))
+    if date is not None:
+        values.append((ox.NamedNode(_TERMS + "date"), _date_term(date)))
+    elif found.date is not None:
+        term = ox.Literal(_storable(found.date))
+        with contextlib.suppress(ValueError):  # what is no date is kept as it is
+            term = _date_term(found.date)
+        values.append((ox.NamedNode(_TERMS + "date"), term))
+    if tag is not None:
+        values.append((ox.NamedNode(_TERMS + "language"), ox.Literal(tag, datatype=ox.NamedNode(XSD + "language"))))
+    for key, given in metadata.items():
+        about = to_object(key, prefixes=prefixes)
+        if not isinstance(about, ox.NamedNode):
+            raise ValueError(f"metadata maps predicates to values; a predicate is an IRI, not {key!r}")
+        several = given if isinstance(given, list | tuple | set | frozenset) else [given]
+        values += [(about, to_object(value, prefixes=prefixes)) for value in several]
+    return [ox.Quad(subject, about, value, graph) for about, value in dict.fromkeys(values)]
+
+
+def _storable(text: str) -> str:
+    """The text without lone surrogates, which no RDF literal can hold."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _text(text: str, tag: str | None) -> ox.Literal:
+    return ox.Literal(_storable(text)) if tag is None else ox.Literal(_storable(text), language=tag)
+
+
+def _language(given: str | None, found: str | None) -> str | None:
+    if given is not None:
+        try:
+            return ox.Literal("", language=given).language
+        except ValueError as error:
+            raise ValueError(f"{given!r} is not a language tag: {error}") from error
+    with contextlib.suppress(ValueError):
+        return ox.Literal("", language=found.strip().replace("_", "-")).language if found else None
+    return None
+
+
+def _source(source: object, prefixes: Mapping[str, str]) -> Any:
+    """A source is an IRI, or else words."""
+    if isinstance(source, os.PathLike):
+        return ox.Literal(os.fsdecode(source))
+    try:
+        return to_object(source, prefixes=prefixes)
+    except ValueError:
+        return ox.Literal(_storable(str(source)))
+
+
+def _date_term(date: object) -> ox.Literal:
+    """A year, a month, a day or a time as xsd:gYear, gYearMonth, date or dateTime."""
+    if type(date) is not str:
+        term = to_object(date)
+        if isinstance(term, ox.Literal):
+            return term
+        raise ValueError(f"a date is a str, a date, a datetime or a literal, not {date!r}")
+    found = _date(date.strip())
+    if found is None:
+        raise ValueError(
+            f"a date is YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DDThh:mm:ss with or without a zone, not {date!r}"
+        )
+    year, month, day, time, seconds, zone = found.groups()
+    datetime.date(int(year), int(month or 1), int(day or 1))
+    if time is not None:
+        datetime.time.fromisoformat(time + (seconds or ""))
+        text, kind = f"{year}-{month}-{day}T{time}{seconds or ':00'}{zone or ''}", "dateTime"
+    else:
+        text = "-".join(filter(None, (year, month, day)))
+        kind = "date" if day else "gYearMonth" if month else "gYear"
+    return ox.Literal(text, datatype=ox.NamedNode(XSD + kind))
+
+
+# --- what was written before ------------------------------------------------------------------------------------------
+
+
+class Written:
+    """Knows which quads `add_document` has written of which subject, so that it replaces these and no others.
+
+    Every version's quads are known, not only the last one's: an undo brings earlier ones back.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def replaced(self, quads: Ids) -> Ids:
+        """The quads, int64 [n, 4], that those of a new version take the place of."""
+        pairs = self._pairs(quads)
+        if not pairs:
+            return NO_QUADS
+        held = np.array([[quads[0, 0], predicate, value, quads[0, 3]] for predicate, value in pairs], dtype=np.int64)
+        return difference(held, quads)
+
+    def note(self, quads: Ids) -> None:
+        """Note the quads of a version, before they are written; those that are there already were others' work."""
+        there = {position for position, _, _ in find_quads(self._connection, quads)}
+        known = dict.fromkeys(self._pairs(quads))
+        for place, (_, predicate, value, _) in enumerate(quads.tolist()):
+            if place not in there or (predicate, value) in known:
+                known.pop((predicate, value), None)
+                known[predicate, value] = None  # as the last
+        last = list(known)[-max(_REMEMBERED, len(quads)) :]
+        self._connection.run(_SQL["set_meta"], (_name(quads), json.dumps(last)))
+
+    def _pairs(self, quads: Ids) -> list[tuple[int, int]]:
+        stored = self._connection.meta(_name(quads))
+        return [] if stored is None else [(predicate, value) for predicate, value in json.loads(stored)]
+
+
+def _name(quads: Ids) -> str:
+    """Where it is noted: for a subject and a graph."""
+    return f"document {quads[0, 0]} {quads[0, 3]}"

@@ -1,0 +1,1 @@
+"""A world's file: opened, checked, counted, backed up, compacted."""

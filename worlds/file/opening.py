@@ -1,0 +1,139 @@
+"""Opens world files: makes new ones, migrates old ones, and refuses what is not a world."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from pathlib import Path
+
+from worlds.errors import OpenError, ReadOnlyError, SchemaError, WorldsError
+from worlds.sql import SCHEMA_VERSION, migrations, schema
+from worlds.sql.connection import Connection
+
+FORMAT = "worlds"
+DURABILITIES = ("normal", "full")
+
+
+def open_file(
+    path: str, *, read_only: bool, create: bool, durability: str, timeout: float, encryption_key: str | None
+) -> Connection:
+    """A connection to the world at `path`, whose schema is today's; see `worlds.open` for the errors."""
+    if durability not in DURABILITIES:
+        raise ValueError(f"durability is one of {', '.join(DURABILITIES)}, not {durability!r}")
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout >= 0:
+        raise ValueError(f"timeout is a number of seconds from 0 on, not {timeout!r}")
+    if encryption_key is not None and not (isinstance(encryption_key, str) and encryption_key):
+        raise ValueError("encryption_key is a str that is not empty, or None")
+    fixed = immutable = False
+    if path != ":memory:":
+        try:
+            exists = _examine(path, make=create and not read_only)
+        except OSError as error:
+            raise OpenError(f"{path!r} cannot be opened: {error.strerror or error}") from error
+        folder = Path(os.path.realpath(path)).parent
+        fixed = exists and not os.access(folder, os.W_OK)
+        if fixed and not read_only:
+            raise ReadOnlyError(f"{path} lies in a read-only folder, {folder}; open it with read_only=True")
+        # What a log holds, only SQLite's ordinary way of reading sees.
+        immutable = fixed and not _has_log(path)
+    try:
+        connection = Connection(
+            path,
+            read_only=read_only,
+            immutable=immutable,
+            durability=durability,
+            timeout=timeout,
+            encryption_key=encryption_key,
+        )
+    except OpenError as error:
+        if fixed and not immutable:
+            raise OpenError(
+                f"{path} has a log, {path}-wal, that cannot be read in a read-only folder: copy both to another one"
+            ) from error
+        raise
+    try:
+        _agree(connection, path, create=create)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _examine(path: str, *, make: bool) -> bool:
+    """Whether there is a file at `path`; OpenError for what cannot be one, or cannot be made."""
+    place = Path(path)
+    if place.is_dir():
+        raise OpenError(f"{path} is a folder; a world is one file, such as {place / 'world.db'}")
+    folder = Path(os.path.realpath(path)).parent
+    if place.exists():
+        if not place.is_file():
+            raise OpenError(f"{path} is not a regular file; a world is one")
+        if place.stat().st_size == 1:  # SQLite takes it for an empty file, and would overwrite it
+            raise OpenError(f"{path}: not a world: the file is not a database")
+        return True
+    if not make:
+        raise OpenError(f"{path} does not exist; `worlds load {path} FILE` makes a world")
+    if not folder.is_dir():
+        raise OpenError(f"{path} cannot be made: the folder {folder} does not exist")
+    if not os.access(folder, os.W_OK):
+        raise OpenError(f"{path} cannot be made: the folder {folder} is read-only")
+    return False
+
+
+def _has_log(path: str) -> bool:
+    log = Path(os.path.realpath(path) + "-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
+def _agree(connection: Connection, path: str, *, create: bool) -> None:
+    version = _version(connection, path)
+    if version == SCHEMA_VERSION:
+        connection.keep_log()
+        return
+    if version > SCHEMA_VERSION:
+        raise SchemaError(
+            f"{path} has schema {version}, this library knows {SCHEMA_VERSION}: upgrade with `pip install -U worlds-kg`"
+        )
+    if version == 0 and not create:
+        raise OpenError(f"{path} is empty: not a world")
+    if connection.read_only:
+        what = (
+            "is empty: not a world"
+            if version == 0
+            else f"has the older schema {version} and must be opened once for writing"
+        )
+        raise OpenError(f"{path} {what}")
+    connection.keep_log()
+    with connection.transaction():
+        version = _version(connection, path)  # another process may have been first
+        if version == 0:
+            connection.script(schema())
+            now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+            connection.insert("INSERT INTO meta (name, value)", [("format", FORMAT), ("created", now)])
+        else:
+            for target, script in migrations():
+                if target > version:
+                    connection.script(script)
+        if version != SCHEMA_VERSION:
+            connection.run(
+                "INSERT INTO meta (name, value) VALUES ('schema_version', ?1) "
+                "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                (SCHEMA_VERSION,),
+            )
+
+
+def _version(connection: Connection, path: str) -> int:
+    """The schema version of the file, 0 for an empty one; OpenError for one that is not a world."""
+    names = {name for (name,) in connection.rows("SELECT name FROM sqlite_master")}
+    if not names:
+        return 0
+    about: dict[str, object] = {}
+    if "meta" in names:
+        try:
+            about = dict(connection.rows("SELECT name, value FROM meta WHERE name IN ('format', 'schema_version')"))
+        except WorldsError:  # a table of that name with other columns
+            about = {}
+    version = about.get("schema_version")
+    if about.get("format") != FORMAT or not isinstance(version, int) or version < 1:
+        raise OpenError(f"{path} is a database, but not a world")
+    return version

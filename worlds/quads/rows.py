@@ -1,0 +1,84 @@
+"""Quads as arrays of term ids, int64 [n, 4]: subject, predicate, object, graph.
+
+A named graph that was created, and exists also while it is empty, is a marker: the row (0, 0, 0, graph). Markers are
+written, kept in history and undone as quads are; `read_quads` leaves them out unless asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.errors import IntegrityError
+from worlds.quads.dictionary import Ids
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+
+_SQL = statements("queries.sql")
+_BLOCK = 50_000  # rows read at a time
+_SOUGHT = 5000  # rows a statement
+
+NO_QUADS: Ids = np.empty((0, 4), dtype=np.int64)
+
+
+def unique_quads(quads: Ids) -> Ids:
+    """The distinct rows of int64 [n, 4], sorted."""
+    if len(quads) < 2:
+        return quads
+    quads = quads[np.lexsort((quads[:, 3], quads[:, 2], quads[:, 1], quads[:, 0]))]
+    distinct: Ids = quads[np.append(True, np.any(np.diff(quads, axis=0) != 0, axis=1))]
+    return distinct
+
+
+def difference(quads: Ids, others: Ids) -> Ids:
+    """The rows of `quads` that are not rows of `others`; both int64 [n, 4] of distinct rows."""
+    if not len(quads) or not len(others):
+        return quads
+    both = np.concatenate([quads, others])
+    order = np.lexsort((both[:, 3], both[:, 2], both[:, 1], both[:, 0]))
+    ordered = both[order]
+    same = np.append(np.all(np.diff(ordered, axis=0) == 0, axis=1), False)
+    # lexsort is stable: of two equal rows the one of `quads` comes first
+    return np.delete(quads, order[same], axis=0)
+
+
+def find_quads(connection: Connection, quads: Ids) -> Iterator[tuple[int, int, int]]:
+    """(position in `quads`, quad id, revision that added it) of those that are stored; int64 [n, 4]."""
+    for start in range(0, len(quads), _SOUGHT):
+        for position, number, revision in connection.rows(
+            _SQL["find_quads"], (str(quads[start : start + _SOUGHT].tolist()),)
+        ):
+            yield start + int(position), number, revision
+
+
+def marker(graph: int) -> Ids:
+    """What says that a named graph exists, int64 [1, 4]."""
+    return np.array([[0, 0, 0, graph]], dtype=np.int64)
+
+
+def read_quads(
+    connection: Connection, name: str, *, after: int = 0, markers: bool = False, **parameters: int
+) -> Iterator[Ids]:
+    """Blocks int64 [n, 4] of the statement `name`, which pages by `after`."""
+    statement = _SQL[name]
+    while True:
+        last, *columns = connection.rows(statement, statement.bind(after=after, limit=_BLOCK, **parameters))[0]
+        if last is None:
+            return
+        block = np.stack([np.fromstring(column, dtype=np.int64, sep=",") for column in columns], axis=1)
+        yield block if markers or block[:, 0].all() else block[block[:, 0] != 0]
+        after = last
+
+
+def decoded(ids: Ids, terms: dict[int, Any]) -> Iterator[ox.Quad]:
+    """The quads of int64 [n, 4], markers left out; IntegrityError where `terms` lacks one."""
+    quad = ox.Quad
+    try:
+        for s, p, o, g in ids.tolist():
+            if s:
+                yield quad(terms[s], terms[p], terms[o], terms[g])
+    except (KeyError, TypeError) as error:
+        raise IntegrityError(f"a quad refers to a term that is not stored, or cannot be there: {error}") from error

@@ -1,0 +1,288 @@
+"""The one gate through which every write goes.
+
+A write is a delta: quads added, quads removed. The gate writes it with its chunks in one transaction, as one
+revision, and tells those who derive something from the quads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from worlds.quads.dictionary import Dictionary, Ids
+from worlds.quads.rows import NO_QUADS, find_quads
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+from worlds.texts.chunks import ChunkStore, batches
+
+_SQL = statements("queries.sql")
+_BULK = 20_000  # quads from which on rebuilding the indexes pays
+_BATCH = 5000
+_PAIRS = 20_000  # pairs a statement
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a write did: quads added and removed, chunks made, texts embedded.
+
+    `revision` is the number of the revision that holds the change, None when nothing changed. `notes` say what could
+    not be done: the change itself is kept, but texts of it may be pending because the embedder failed.
+    """
+
+    revision: int | None
+    added: int
+    removed: int
+    chunks: int = 0
+    embedded: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class Observer(Protocol):
+    """Someone who derives something from the quads."""
+
+    def begin(self) -> None:
+        """A write begins: agree with what is stored now."""
+
+    def apply(self, added: Ids, removed: Ids) -> None:
+        """These quads, int64 [n, 4] of term ids, were removed, and those added."""
+
+    def revert(self) -> None:
+        """Take the last delta of the open transaction back, which is about to be undone."""
+
+    def committed(self, revision: int) -> None:
+        """All that was applied is stored now, as this revision."""
+
+    def end(self) -> None:
+        """The write is over, kept or not."""
+
+    def drop(self) -> None:
+        """What was derived may be wrong: derive it anew when it is needed."""
+
+
+@dataclass
+class Revision:
+    """A revision while it is written."""
+
+    number: int
+    first_quad: int
+    last_chunk: int  # chunks made by it have larger ids
+    author: str | None
+    message: str | None
+    added: int = 0
+    removed: int = 0
+    chunks: int = 0
+    embed: bool = False  # whether a write asked for its new texts to be embedded
+    log: list[tuple[Ids, Ids]] = field(default_factory=list)
+    thread: int = field(default_factory=threading.get_ident)
+
+
+def _remark(name: str, given: object) -> str | None:
+    """What the history shall say, as SQL can hold it."""
+    if given is None:
+        return None
+    if not isinstance(given, str):
+        raise TypeError(f"{name} is a str, not {given!r}")
+    if "\0" in given or any("\ud800" <= character <= "\udfff" for character in given):
+        raise ValueError(f"{name} holds U+0000 or a lone surrogate: {given!r}")
+    return str(given)  # a subclass's instance would not be bound
+
+
+class Gate:
+    """Writes deltas as revisions."""
+
+    def __init__(self, connection: Connection, dictionary: Dictionary, chunks: ChunkStore) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._chunks = chunks
+        self._revision: Revision | None = None
+        self.observers: list[Observer] = []
+
+    @property
+    def writing(self) -> bool:
+        """Whether this thread is writing a revision."""
+        revision = self._revision
+        return revision is not None and revision.thread == threading.get_ident()
+
+    @contextlib.contextmanager
+    def write(self, *, author: str | None = None, message: str | None = None) -> Iterator[Revision]:
+        """A revision, or a part of the one that is being written: kept whole or not at all."""
+        author, message = _remark("author", author), _remark("message", message)
+        with self._connection.lock:
+            if self._revision is None:
+                with self._outermost(author, message) as revision:
+                    yield revision
+            else:
+                with self._part(self._revision) as revision:
+                    yield revision
+
+    @contextlib.contextmanager
+    def _outermost(self, author: str | None, message: str | None) -> Iterator[Revision]:
+        revision = None
+        try:
+            with self._connection.transaction():
+                for observer in self.observers:
+                    observer.begin()
+                last = self._connection.value(_SQL["last_revision"])
+                next_quad, last_chunk = (self._connection.value(_SQL[name]) for name in ("next_quad", "last_chunk"))
+                revision = Revision(last + 1, next_quad, last_chunk, author, message)
+                self._revision = revision
+                try:
+                    yield revision
+                    if revision.added or revision.removed:
+                        self._record(revision)
+                    elif revision.log:  # the same quads, but perhaps other chunks
+                        self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
+                except BaseException:
+                    self._take_back(revision, 0)
+                    raise
+        except BaseException:
+            self._dictionary.forget()
+            if revision is not None and revision.log:  # the commit itself failed
+                for observer in self.observers:
+                    observer.drop()
+            raise
+        else:
+            if revision.added or revision.removed:
+                for observer in self.observers:
+                    observer.committed(revision.number)
+        finally:
+            self._revision = None
+            for observer in self.observers:
+                observer.end()
+
+    @contextlib.contextmanager
+    def _part(self, revision: Revision) -> Iterator[Revision]:
+        mark = len(revision.log)
+        counts = (revision.added, revision.removed, revision.chunks)
+        try:
+            with self._connection.transaction():
+                try:
+                    yield revision
+                except BaseException:
+                    self._take_back(revision, mark)
+                    raise
+        except BaseException:
+            revision.added, revision.removed, revision.chunks = counts
+            self._dictionary.forget()
+            raise
+
+    def _record(self, revision: Revision) -> None:
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+        statement = _SQL["insert_revision"]
+        self._connection.run(
+            statement,
+            statement.bind(
+                revision=revision.number,
+                time=now,
+                author=revision.author,
+                message=revision.message,
+                added=revision.added,
+                removed=revision.removed,
+                first_quad=revision.first_quad,
+            ),
+        )
+
+    def _take_back(self, revision: Revision, mark: int) -> None:
+        for _ in revision.log[mark:]:
+            for observer in self.observers:
+                observer.revert()
+        del revision.log[mark:]
+
+    def apply(self, added: Ids, removed: Ids = NO_QUADS) -> tuple[int, int, int]:
+        """Write a delta, int64 [n, 4] each, distinct rows, none in both; gives what took effect.
+
+        What is there already is not added, what is not there is not removed. Gives (added, removed, chunks made).
+        """
+        revision = self._revision
+        assert revision is not None, "apply() belongs inside write()"
+        removed, removed_net = self._remove(removed, revision)
+        added, restored = self._add(added, revision)
+        chunks = self._chunks.add(added) if len(added) else 0
+        if len(removed):
+            chunks += self._chunks.drop(np.unique(removed[:, 2]))
+        chunks += self._chunks.keep_profiles(added, removed)
+        # A quad that this revision had added and now removes, or the other way round, is no change of the revision.
+        revision.removed += removed_net - restored
+        revision.added += len(added) - restored - (len(removed) - removed_net)
+        revision.chunks += chunks
+        if len(added) or len(removed):
+            revision.log.append((added, removed))
+            for observer in self.observers:
+                observer.apply(added, removed)
+        return len(added), len(removed), chunks
+
+    def _find(self, quads: Ids) -> tuple[Ids, Ids, Ids]:
+        """(positions in `quads`, quad ids, revisions) of those that are there."""
+        table = np.array(list(find_quads(self._connection, quads)), dtype=np.int64).reshape(-1, 3)
+        return table[:, 0], table[:, 1], table[:, 2]
+
+    def _remove(self, quads: Ids, revision: Revision) -> tuple[Ids, int]:
+        if not len(quads):
+            return NO_QUADS, 0
+        positions, numbers, revisions = self._find(quads)
+        for ids in batches(numbers):
+            self._connection.run(
+                _SQL["record_removed"], _SQL["record_removed"].bind(ids_json=ids, revision=revision.number)
+            )
+            self._connection.run(_SQL["delete_quads"], (ids,))
+        return quads[positions], int((revisions != revision.number).sum())
+
+    def _add(self, quads: Ids, revision: Revision) -> tuple[Ids, int]:
+        if not len(quads):
+            return NO_QUADS, 0
+        connection = self._connection
+        empty = connection.row(_SQL["any_quad"]) is None
+        if not empty:
+            quads = np.delete(quads, self._find(quads)[0], axis=0)
+        restored = self._restorable(quads, revision) if revision.removed else {}
+        bulk = len(quads) >= _BULK and (empty or len(quads) > connection.value(_SQL["count_quads"]))
+        with connection.without("index", "quads") if bulk else contextlib.nullcontext():
+            self._insert(np.delete(quads, list(restored), axis=0) if restored else quads, revision.number)
+            for number in sorted(set(restored.values())):
+                group = [position for position, first in restored.items() if first == number]
+                self._insert(quads[group], number)
+        return quads, len(restored)
+
+    def _restorable(self, quads: Ids, revision: Revision) -> dict[int, int]:
+        """Position → first revision, of the quads that this revision itself removed; their removal is forgotten."""
+        restorable: dict[int, int] = {}
+        forgotten: list[int] = []
+        statement = _SQL["restore_quads"]
+        for start in range(0, len(quads), _BATCH):
+            rows_json = str(quads[start : start + _BATCH].tolist())
+            for position, row, first in self._connection.rows(
+                statement, statement.bind(rows_json=rows_json, revision=revision.number)
+            ):
+                restorable[start + int(position)] = first
+                forgotten.append(row)
+        for ids in batches(np.array(forgotten, dtype=np.int64)):
+            self._connection.run(_SQL["delete_removed"], (ids,))
+        return restorable
+
+    def _insert(self, quads: Ids, revision: int) -> None:
+        """Insert by predicate and graph, so that a pair of integers stands for a quad."""
+        if not len(quads):
+            return
+        order = np.lexsort((quads[:, 2], quads[:, 0], quads[:, 1], quads[:, 3]))
+        quads = quads[order]
+        pairs = quads[:, 0] << 32 | quads[:, 2]
+        starts = np.flatnonzero(np.any(np.diff(quads[:, [1, 3]], axis=0, prepend=-1) != 0, axis=1))
+        statement = _SQL["insert_quads"]
+        for start, end in zip(starts, [*starts[1:], len(quads)], strict=True):
+            predicate, graph = int(quads[start, 1]), int(quads[start, 3])
+            for at in range(start, end, _PAIRS):
+                self._connection.run(
+                    statement,
+                    statement.bind(
+                        pairs_json=str(pairs[at : min(end, at + _PAIRS)].tolist()),
+                        predicate=predicate,
+                        graph=graph,
+                        revision=revision,
+                    ),
+                )

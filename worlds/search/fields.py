@@ -1,0 +1,62 @@
+"""What the predicate that a text stands under does to its score, and the label that is exactly what was asked."""
+
+from __future__ import annotations
+
+import json
+
+import pyoxigraph as ox
+
+from worlds.quads.dictionary import Dictionary, json_ids
+from worlds.search.filters import Filters
+from worlds.search.request import Request
+from worlds.texts.policy import ROLES, TextPolicy
+
+_LONGEST = 300  # characters of a query that may be a label
+
+
+class Fields:
+    """Knows the roles and weights of one world's predicates."""
+
+    def __init__(self, dictionary: Dictionary, filters: Filters) -> None:
+        self._dictionary = dictionary
+        self._filters = filters
+
+    def values(self, request: Request) -> dict[str, object]:
+        """The parameters of the search's statement that predicates give."""
+        policy = self._filters.policy
+        weights = {role: policy.weight(role) for role in ROLES}
+        weighed = any(weight != 1 for weight in weights.values())
+        labels = self._ids(policy.predicates("label"))
+        asked = spellings(request.text) if request.syntax == "words" and labels else []
+        most = sum(request.weights.values()) / (request.k + 1 if request.fusion == "rrf" else 1)
+        return {
+            "weights_json": json.dumps(self._weights(policy, weights)) if weighed else None,
+            "other_weight": weights["other"],
+            "spellings_json": json.dumps(asked),
+            "labels_json": json_ids(labels),
+            # Twice what the lists can give, so that an entity's other texts cannot outweigh it in a group either.
+            "label_score": 2 * most * max(weights.values()),
+        }
+
+    def _ids(self, iris: list[str]) -> list[int]:
+        found = self._dictionary.find([ox.NamedNode(iri) for iri in iris])
+        return [number for number in found if number is not None]
+
+    def _weights(self, policy: TextPolicy, weights: dict[str, float]) -> list[tuple[int, float]]:
+        """(predicate, weight) of those whose role is not "other"."""
+        roles = [role for role in ROLES if role != "other"]
+        return [(number, weights[role]) for role in roles for number in self._ids(policy.predicates(role))]
+
+
+def spellings(text: str) -> list[str]:
+    """The ways to write a query that may be a label, as SQLite's lower() leaves them: it knows ASCII only."""
+    asked = text.strip()
+    if not asked or len(asked) > _LONGEST or "\0" in asked:
+        return []
+    asked = asked.encode("utf-8", "replace").decode()
+    ways = (asked, asked.lower(), asked.upper(), asked.title(), asked.capitalize(), asked.casefold())
+    return sorted({_lower(way) for way in ways})
+
+
+def _lower(text: str) -> str:
+    return "".join(character.lower() if character.isascii() else character for character in text)

@@ -1,0 +1,417 @@
+"""Search filters: from what a caller asks for to the set of chunks that may be found."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.errors import FilterError
+from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, PROFILE, PROFILE_ID, Dictionary, Ids, json_ids
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+from worlds.texts.chunks import ChunkStore, batches
+from worlds.texts.policy import TextPolicy
+
+_SQL = statements("filters.sql")
+_ENTITIES = statements("entities.sql")
+_MANY_SUBJECTS = 50_000  # from here on reading every chunk's quads is cheaper than looking the subjects up
+_REMEMBERED = 32  # eligible sets
+_RDF_TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
+_SUBCLASS_OF = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#subClassOf")
+_NO_IDS: Ids = np.empty(0, dtype=np.int64)
+
+_SUBJECT = re.compile(r"[?$]subject\b")
+_TAG = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*")
+
+K = TypeVar("K")
+V = TypeVar("V")
+ToTerm = Callable[[object], Any]
+WhereSubjects = Callable[[str, "list[Any] | None"], "list[Any]"]
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Conditions on a quad that holds a text; None is no condition, a tuple is any of these."""
+
+    subjects: tuple[Any, ...] | None = None
+    predicates: tuple[Any, ...] | None = None
+    types: tuple[Any, ...] | None = None
+    graphs: tuple[Any, ...] | None = None
+    languages: tuple[str, ...] | None = None
+    where: str | None = None
+
+    @property
+    def any(self) -> bool:
+        """Whether there is a condition at all."""
+        return any(getattr(self, item.name) is not None for item in fields(self))
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What may be found: quads that meet `include` and nothing of `exclude`."""
+
+    include: Conditions = Conditions()
+    exclude: Conditions = Conditions()
+    subclasses: bool = False
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is filtered at all."""
+        return self.include.any or self.exclude.any
+
+
+def make_filter(
+    to_term: ToTerm,
+    *,
+    exclude: Mapping[str, object] | None = None,
+    subclasses: bool = False,
+    **include: object,
+) -> Filter:
+    """A filter from what a caller gave; FilterError names what cannot be one."""
+    if exclude is not None and not isinstance(exclude, Mapping):
+        raise FilterError(f"exclude takes a mapping of filters, not {exclude!r}")
+    known = {item.name for item in fields(Conditions)}
+    if unknown := include.keys() - known:
+        raise TypeError(f"a search has no option {min(unknown)!r}")
+    if strange := [name for name in exclude or () if name not in known]:
+        raise FilterError(f"exclude has no {strange[0]!r}; it takes {', '.join(sorted(known))}")
+    return Filter(_conditions(to_term, include), _conditions(to_term, exclude or {}), bool(subclasses))
+
+
+def _conditions(to_term: ToTerm, given: Mapping[str, object]) -> Conditions:
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        if value is None:
+            continue
+        if name == "where":
+            values[name] = check_pattern(value)
+        elif name == "languages":
+            values[name] = tuple(_language(tag) for tag in _listed(value))
+        else:
+            values[name] = tuple(_term(to_term, name, item) for item in _listed(value))
+    return Conditions(**values)
+
+
+def check_pattern(value: object) -> str:
+    """The value, if it can be a pattern over ?subject; else FilterError."""
+    if not isinstance(value, str) or not value.strip():
+        raise FilterError(f"where takes a SPARQL group pattern over ?subject, not {value!r}")
+    if not _SUBJECT.search(value):
+        raise FilterError(f"where takes a SPARQL group pattern over ?subject, which is not in {value!r}")
+    return value
+
+
+def _listed(value: object) -> list[object]:
+    return list(value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
+
+
+def _language(tag: object) -> str:
+    if not isinstance(tag, str) or (tag and not _TAG.fullmatch(tag)):
+        raise FilterError(f"languages takes language tags such as 'en' or 'zh-Hans' ('' for none), not {tag!r}")
+    return tag.lower()
+
+
+def _term(to_term: ToTerm, name: str, value: object) -> Any:
+    if isinstance(value, ox.DefaultGraph) or (name == "graphs" and value == "default"):
+        if name != "graphs":
+            raise FilterError(f"{name} takes IRIs, not the default graph")
+        return DEFAULT_GRAPH
+    try:
+        term = to_term(value)
+    except (ValueError, TypeError) as error:
+        raise FilterError(f"{name}: {error}") from error
+    if not isinstance(term, ox.NamedNode) and not (name != "predicates" and isinstance(term, ox.BlankNode)):
+        raise FilterError(f"{name} takes IRIs, not {value!r}")
+    return term
+
+
+@dataclass(frozen=True)
+class _Resolved:
+    """Conditions as sorted ids; None is no condition."""
+
+    subjects: Ids | None = None
+    predicates: Ids | None = None
+    graphs: Ids | None = None
+    languages: tuple[str, ...] | None = None
+
+    def met(self, subjects: Ids, predicates: Ids, graphs: Ids) -> Any:
+        """Which of the quads, given by columns, meet all conditions but the language's."""
+        met = np.ones(len(subjects), dtype=bool)
+        for allowed, column in (
+            (self.subjects, subjects),
+            (self.predicates, predicates),
+            (self.graphs, graphs),
+        ):
+            if allowed is not None:
+                met &= among(column, allowed)
+        return met
+
+    @property
+    def on_quads(self) -> bool:
+        return self.subjects is not None or self.predicates is not None or self.graphs is not None
+
+
+@dataclass(frozen=True)
+class Eligible:
+    """The chunks that a search may find. Ids are ascending and distinct."""
+
+    chunks: Ids
+    vectors: Ids  # of those chunks that have one
+    _include: _Resolved = field(repr=False)
+    _excluded: tuple[_Resolved, ...] = field(repr=False)
+
+    @cached_property
+    def mask(self) -> bytes:
+        """One byte for each chunk id from 0 on: 1 where the chunk is eligible."""
+        mask = np.zeros(int(self.chunks[-1]) + 1 if len(self.chunks) else 1, dtype=np.uint8)
+        mask[self.chunks] = 1
+        return mask.tobytes()
+
+    @cached_property
+    def vectors_json(self) -> str:
+        """The vector ids as a JSON array."""
+        return json_ids(self.vectors)
+
+    def admits(self, subjects: Ids, predicates: Ids, graphs: Ids) -> Any:
+        """Which of these quads, given by columns, may be cited for a hit; boolean [n]."""
+        met = self._include.met(subjects, predicates, graphs)
+        for excluded in self._excluded:
+            if excluded.on_quads:
+                met &= ~excluded.met(subjects, predicates, graphs)
+        return met
+
+
+class Filters:
+    """Resolves filters, and keeps the eligible sets of recent ones while the world stays as it is."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        dictionary: Dictionary,
+        chunks: ChunkStore,
+        where_subjects: WhereSubjects,
+    ) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._chunks = chunks
+        self._where_subjects = where_subjects
+        self._recent: OrderedDict[Filter, Eligible] = OrderedDict()
+        self._matching: OrderedDict[tuple[str, tuple[Any, ...] | None], Ids] = OrderedDict()
+        self._state: object = None
+
+    def eligible(self, filter_: Filter, state: object) -> Eligible:
+        """The chunks that `filter_` lets through, as of `state`, whatever tells one state of the world from another."""
+        self._notice(state)
+        return _kept(self._recent, filter_, lambda: self._resolve(filter_))
+
+    def matching(self, pattern: str, graphs: tuple[Any, ...] | None, state: object) -> Ids:
+        """The subjects that match a pattern over ?subject in these graphs, None for all, as of `state`."""
+        self._notice(state)
+        listed = None if graphs is None else list(graphs)
+        return _kept(self._matching, (pattern, graphs), lambda: self.known(self._where_subjects(pattern, listed)))
+
+    def _notice(self, state: object) -> None:
+        if state != self._state:
+            self._recent.clear()
+            self._matching.clear()
+            self._state = state
+
+    def citable(self) -> Eligible:
+        """What a hit may cite without a filter: all its quads but those under predicates that are not text."""
+        return Eligible(_NO_IDS, _NO_IDS, _Resolved(), self._not_text())
+
+    @property
+    def policy(self) -> TextPolicy:
+        """The world's policy."""
+        return self._chunks.policy
+
+    def cited(self, subject: int, start: int) -> list[tuple[int, int, int, int]]:
+        """The quads that the passage of an entity's profile at character `start` was made from."""
+        return self._chunks.profiles.cited(self._chunks.policy, subject, start)
+
+    # -- conditions to ids ----------------------------------------------------------------------------------------
+
+    def _resolve(self, filter_: Filter) -> Eligible:
+        include = self._ids(filter_.include, filter_.subclasses, filter_.include.graphs)
+        excluded = []
+        for item in fields(Conditions):  # each condition excludes on its own
+            value = getattr(filter_.exclude, item.name)
+            if value is not None:
+                alone = Conditions(**{item.name: value})
+                excluded.append(self._ids(alone, filter_.subclasses, filter_.include.graphs))
+        return self._chunks_of(include, (*excluded, *self._not_text()))
+
+    def _not_text(self) -> tuple[_Resolved, ...]:
+        predicates = self.known([ox.NamedNode(iri) for iri in sorted(self._chunks.policy.exclude)])
+        return (_Resolved(predicates=predicates),) if len(predicates) else ()
+
+    def _ids(self, conditions: Conditions, subclasses: bool, graphs: tuple[Any, ...] | None) -> _Resolved:
+        subjects = None if conditions.subjects is None else self.known(conditions.subjects)
+        if conditions.types is not None:
+            subjects = _intersection(subjects, self._typed(conditions.types, subclasses, graphs))
+        if conditions.where is not None:
+            found = self._where_subjects(conditions.where, None if graphs is None else list(graphs))
+            subjects = _intersection(subjects, self.known(found))
+        return _Resolved(
+            subjects,
+            None if conditions.predicates is None else self.known(conditions.predicates),
+            None if conditions.graphs is None else self.known(conditions.graphs),
+            conditions.languages,
+        )
+
+    def known(self, terms: Iterable[Any]) -> Ids:
+        """The ids of those of the terms that the world knows, ascending and distinct."""
+        ordered = list(terms)
+        named = [term for term in ordered if term != DEFAULT_GRAPH]
+        ids = [number for number in self._dictionary.find(named) if number is not None]
+        if len(named) < len(ordered):
+            ids.append(DEFAULT_GRAPH_ID)
+        if PROFILE in named:
+            ids.append(PROFILE_ID)
+        return np.unique(np.array(ids, dtype=np.int64))
+
+    def _typed(self, types: tuple[Any, ...], subclasses: bool, graphs: tuple[Any, ...] | None) -> Ids:
+        rdf_type, subclass_of = self._dictionary.find([_RDF_TYPE, _SUBCLASS_OF])
+        graphs_json = None if graphs is None else json_ids(self.known(graphs))
+        classes = self.known(types)
+        if rdf_type is None:
+            return _NO_IDS
+        if subclasses and subclass_of is not None:
+            statement = _SQL["subclasses"]
+            rows = self._connection.rows(
+                statement,
+                statement.bind(classes_json=json_ids(classes), subclass_of=subclass_of, graphs_json=graphs_json),
+            )
+            classes = np.array([number for (number,) in rows], dtype=np.int64)
+        statement = _SQL["instances"]
+        found = self._connection.value(
+            statement,
+            statement.bind(classes_json=json_ids(classes), rdf_type=rdf_type, graphs_json=graphs_json),
+        )
+        return np.unique(_column(found))
+
+    # -- ids to chunks --------------------------------------------------------------------------------------------
+
+    def _chunks_of(self, include: _Resolved, excluded: tuple[_Resolved, ...]) -> Eligible:
+        on_quads = include.on_quads or any(item.on_quads for item in excluded)
+        tables = self._tables(include, quads=on_quads)
+        chunks, vectors = [_NO_IDS], [_NO_IDS]
+        whole = Eligible(_NO_IDS, _NO_IDS, include, excluded)
+        for table in tables:
+            if len(table) == 5:
+                table = table[:, whole.admits(table[2], table[3], table[4])]
+            chunks.append(table[0])
+            vectors.append(table[1])
+        if on_quads:
+            found = self._profiles(include, excluded)
+            chunks.append(found[0])
+            vectors.append(found[1])
+        chunk, first = np.unique(np.concatenate(chunks), return_index=True)
+        vector = np.concatenate(vectors)[first]
+        keep = self._in_languages(chunk, include.languages, excluded)
+        chunk, vector = chunk[keep], vector[keep]
+        return Eligible(chunk, np.unique(vector[vector > 0]), include, excluded)
+
+    def _tables(self, include: _Resolved, *, quads: bool) -> Iterable[Any]:
+        """Columns (chunk, vector or 0, subject, predicate, graph) of quads that may qualify, or only the first two."""
+        if not quads:
+            yield self._table("all_chunks")
+        elif include.subjects is not None and len(include.subjects) < _MANY_SUBJECTS:
+            for ids in batches(include.subjects):
+                yield self._table("chunks_by_subjects", ids)
+        elif include.predicates is not None:
+            for ids in batches(include.predicates):
+                yield self._table("chunks_by_predicates", ids)
+        elif include.graphs is not None and DEFAULT_GRAPH_ID not in include.graphs:
+            for ids in batches(include.graphs):
+                yield self._table("chunks_by_graphs", ids)
+        else:
+            yield self._table("chunks_with_quads")
+
+    def _profiles(self, include: _Resolved, excluded: tuple[_Resolved, ...]) -> Any:
+        """Columns (chunk, vector or 0) of the profiles that qualify: all graphs that one is made from have to.
+
+        A filter by predicates knows them under a predicate of their own, one by languages finds none.
+        """
+        none = np.stack([_NO_IDS, _NO_IDS])
+        if include.predicates is not None and PROFILE_ID not in include.predicates:
+            return none
+        graphs_json = None
+        if include.graphs is not None or any(item.graphs is not None for item in excluded):
+            sets = {text: set(json.loads(text)) for (text,) in self._connection.rows(_ENTITIES["graphs_of_profiles"])}
+            allowed = None if include.graphs is None else set(include.graphs.tolist())
+            refused = {graph for item in excluded if item.graphs is not None for graph in item.graphs.tolist()}
+            graphs_json = json.dumps(
+                [text for text, held in sets.items() if not held & refused and (allowed is None or held <= allowed)]
+            )
+        columns = self._connection.rows(_ENTITIES["chunks_of_profiles"], (graphs_json,))[0]
+        chunk, vector, subject = map(_column, columns)
+        predicate = np.full(len(chunk), PROFILE_ID, dtype=np.int64)
+        keep = np.ones(len(chunk), dtype=bool) if include.subjects is None else among(subject, include.subjects)
+        for item in excluded:
+            if item.graphs is None and item.on_quads:
+                keep &= ~item.met(subject, predicate, predicate)
+        return np.stack([chunk[keep], vector[keep]])
+
+    def _table(self, name: str, *parameters: object) -> Any:
+        return np.stack([_column(column) for column in self._connection.rows(_SQL[name], parameters)[0]])
+
+    def _in_languages(self, chunks: Ids, wanted: tuple[str, ...] | None, excluded: tuple[_Resolved, ...]) -> Any:
+        keep = np.ones(len(chunks), dtype=bool)
+        conditions = [(wanted, True)] + [(item.languages, False) for item in excluded]
+        for tags, sought in conditions:
+            if tags is None:
+                continue
+            languages = [tag for (tag,) in self._connection.rows(_SQL["languages"])]
+            matching = [tag for tag in languages if any(_matches(tag, range_) for range_ in tags)]
+            ids = np.concatenate(
+                [
+                    _NO_IDS,
+                    *[_column(self._connection.value(_SQL["chunks_in_language"], (tag,))) for tag in matching],
+                ]
+            )
+            keep &= np.isin(chunks, ids) == sought
+        return keep
+
+
+def _kept(cache: OrderedDict[K, V], key: K, find: Callable[[], V]) -> V:
+    """What `find` gives, or gave for the same key."""
+    found = cache.get(key)
+    if found is None:
+        found = cache[key] = find()
+        while len(cache) > _REMEMBERED:
+            cache.popitem(last=False)
+    cache.move_to_end(key)
+    return found
+
+
+def _matches(tag: str | None, range_: str) -> bool:
+    """Basic filtering of RFC 4647: `en` matches en and en-gb; the empty range, literals without a language."""
+    if tag is None or not range_:
+        return tag is None and not range_
+    return tag == range_ or tag.startswith(range_ + "-")
+
+
+def among(values: Ids, ascending: Ids) -> Any:
+    """Which of `values` are in `ascending`, distinct ids; without the sort that np.isin makes of both each time."""
+    if not len(ascending):
+        return np.zeros(len(values), dtype=bool)
+    positions = np.searchsorted(ascending, values)
+    positions[positions == len(ascending)] = 0
+    return ascending[positions] == values
+
+
+def _column(text: str | None) -> Ids:
+    return _NO_IDS if not text else np.fromstring(text, dtype=np.int64, sep=",")
+
+
+def _intersection(ids: Ids | None, others: Ids) -> Ids:
+    return others if ids is None else np.intersect1d(ids, others)

@@ -1,0 +1,274 @@
+"""What a search gives back: hits that cite their quads and explain their scores."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
+
+from worlds.graph.terms import to_oxigraph, to_rdflib
+from worlds.search.facets import Facets, count_facets
+from worlds.texts.segmentation import unsegment
+
+if TYPE_CHECKING:
+    from worlds.quads.dictionary import Dictionary
+
+_MARKS = ("\x02", "\x03")
+_SNIPPET = 240  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """One list's part in a fused score: `contribution`, which is `weight` times what the fusion makes of it."""
+
+    rank: int | None  # from 1; None where the chunk is not in this list, and its value was worked out nonetheless
+    value: float  # cosine similarity, higher is better; or BM25 as SQLite gives it, lower is better
+    weight: float
+    contribution: float
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one stage after fusion did to a hit; `detail` says why, by names of its own."""
+
+    stage: str  # rerank, boost, decay, diversity or group
+    rank_before: int  # from 1, among all candidates
+    rank: int
+    score_before: float
+    score: float
+    detail: Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How a search was answered."""
+
+    query: str
+    mode: str  # what was done: hybrid, vector or text
+    plan: str | None  # exact, codes or index; None without a vector leg
+    reason: str  # why that plan
+    eligible: int | None  # chunks that the filter lets through; None without a filter
+    compared: int | None  # vectors whose exact cosine was computed; None where the index chose them
+    match: str | None  # the FTS5 expression; None without a text leg
+    fusion: str  # rrf, or relative with its normalisation
+    depth: int  # how long each list could be
+    candidates: int  # what fusion handed to the stages
+    stages: tuple[str, ...]  # that were done, in their order
+    notes: tuple[str, ...]  # what could not be done, and what was done instead
+    milliseconds: dict[str, float]  # by step
+    sql: str
+    parameters: tuple[object, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All but the parameters, which can be large, as JSON-ready values."""
+        told = {name: value for name, value in vars(self).items() if name != "parameters"}
+        times = {step: round(time_, 3) for step, time_ in self.milliseconds.items()}
+        return {**told, "stages": list(self.stages), "notes": list(self.notes), "milliseconds": times}
+
+
+class Clock:
+    """How long the steps of a search take, in milliseconds."""
+
+    def __init__(self) -> None:
+        self.milliseconds: dict[str, float] = {}
+        self._began = time.perf_counter()
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Count what runs inside to a step, which may have several parts."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            taken = (time.perf_counter() - began) * 1e3
+            self.milliseconds[name] = self.milliseconds.get(name, 0.0) + taken
+
+    def stop(self) -> None:
+        """Count all since the beginning."""
+        self.milliseconds["all"] = (time.perf_counter() - self._began) * 1e3
+
+
+def _name(term: Any) -> str:
+    """What a filter takes for an IRI or a blank node."""
+    return str(to_oxigraph(term)).strip("<>")
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One chunk that was found. Terms are rdflib terms; `graph` is None for the default graph.
+
+    `subject`, `predicate` and `graph` are those of the first quad that holds the chunk's literal and passes the
+    filter. `start` and `end` count characters in the literal. `explain` maps "vector" and "text" to what each
+    contributed, and `steps` has what each later stage did; both are None unless the search was asked to explain.
+    `quads` and `snippet` are read from the world when they are first asked for, or the hit is copied or pickled, and
+    kept; after the world was closed, that is an OpenError.
+    """
+
+    score: float  # higher is better
+    text: str
+    subject: Any
+    predicate: Any
+    graph: Any
+    literal: Any
+    start: int
+    end: int
+    label: str | None
+    types: tuple[Any, ...]
+    explain: dict[str, Leg] | None
+    steps: tuple[Step, ...] | None
+    chunk: int
+    _quads: tuple[list[tuple[int, int, int]], int] = field(repr=False, compare=False)
+    _dictionary: Dictionary = field(repr=False, compare=False)
+    _snippets: Callable[[], dict[int, str]] = field(repr=False, compare=False)
+    _made_from: Callable[[], list[tuple[int, int, int, int]]] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def quads(self) -> list[tuple[Any, Any, Any, Any]]:
+        """The quads (subject, predicate, object, graph) that hold the literal and pass the filter, oldest first.
+
+        Of a profile, those that this passage of it was made from.
+        """
+        rows, literal = self._quads
+        found = [(s, p, literal, g) for s, p, g in rows] if self._made_from is None else self._made_from()
+        terms = self._dictionary.terms({number for row in found for number in row})
+        shown = {number: to_rdflib(term) if number else None for number, term in terms.items()}
+        return [(shown[s], shown[p], shown[o], shown[g]) for s, p, o, g in found]
+
+    @cached_property
+    def snippet(self) -> str:
+        """The part of the text, some 240 characters, where most of the query's words are, each as **word**."""
+        return make_snippet(self._snippets().get(self.chunk, self.text))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # All that is read later is read now: a copy knows no world.
+        later = dict.fromkeys(("_dictionary", "_snippets", "_made_from"))
+        return {**vars(self), "quads": self.quads, "snippet": self.snippet, **later}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The hit as JSON-ready values: IRIs, `_:label` for a blank node; terms of the quads as in N-Triples."""
+        return {
+            "score": self.score,
+            "subject": _name(self.subject),
+            "label": self.label,
+            "types": [str(kind) for kind in self.types],
+            "predicate": str(self.predicate),
+            "graph": None if self.graph is None else _name(self.graph),
+            "text": self.text,
+            "snippet": self.snippet,
+            "language": getattr(self.literal, "language", None),
+            "start": self.start,
+            "end": self.end,
+            "quads": [[None if term is None else str(to_oxigraph(term)) for term in quad] for quad in self.quads],
+            "explain": None if self.explain is None else {name: asdict(leg) for name, leg in self.explain.items()},
+            "steps": None if self.steps is None else [asdict(step) for step in self.steps],
+        }
+
+
+class SearchResults(Sequence[Hit]):
+    """The hits of one search, best first. `explain` tells how it was answered, `notes` what could not be done."""
+
+    def __init__(self, hits: list[Hit], explain: Explanation, following: Callable[[], str] | None = None) -> None:
+        self._hits = hits
+        self.explain = explain
+        self._following = following
+
+    @cached_property
+    def cursor(self) -> str | None:
+        """What `cursor=` takes to give the hits that follow; None where there are no more."""
+        return None if self._following is None else self._following()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "cursor": self.cursor, "_following": None}
+
+    @cached_property
+    def facets(self) -> Facets:
+        """How many of these hits have each type, predicate, graph and language."""
+        return count_facets(self)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What could not be done, and what was done instead; empty when all went as asked."""
+        return self.explain.notes
+
+    def to_dict(self) -> dict[str, Any]:
+        """The hits, how they were found, and the cursor, as JSON-ready values."""
+        hits = [{"rank": rank, **hit.to_dict()} for rank, hit in enumerate(self, 1)]
+        return {"hits": hits, "cursor": self.cursor, "explain": self.explain.to_dict()}
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """`to_dict` as a JSON document."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=indent)
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Hit]: ...
+    def __getitem__(self, index: int | slice) -> Hit | list[Hit]:
+        return self._hits[index]
+
+    def __len__(self) -> int:
+        return len(self._hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self._hits)
+
+    def __repr__(self) -> str:
+        number = f"{len(self)} {'hit' if len(self) == 1 else 'hits'}"
+        return f"<SearchResults: {number}, {self.explain.mode}, plan {self.explain.plan}>"
+
+
+def make_snippet(marked: str) -> str:
+    """Some 240 characters of an FTS5-highlighted text, around its densest part; matches become **match**."""
+    text = unsegment(marked)
+    # A segmented word was marked character by character, or across its separators: join what touches.
+    text = text.replace(_MARKS[1] + _MARKS[0], "")
+    plain: list[str] = []
+    spans: list[tuple[int, int]] = []
+    length = 0
+    begin: int | None = None
+    for character in text:
+        if character == _MARKS[0]:
+            begin = length
+        elif character == _MARKS[1]:
+            if begin is not None:  # a text may hold these characters itself
+                spans.append((begin, length))
+            begin = None
+        else:
+            plain.append(character)
+            length += 1
+    content = "".join(plain)
+    start, end = _window(content, spans)
+    pieces: list[str] = ["…"] if start else []
+    at = start
+    for left, right in spans:
+        if start <= left and right <= end:
+            pieces += [content[at:left], "**", content[left:right], "**"]
+            at = right
+    pieces.append(content[at:end])
+    if end < length:
+        pieces.append("…")
+    return " ".join("".join(pieces).split())
+
+
+def _window(content: str, spans: list[tuple[int, int]]) -> tuple[int, int]:
+    if len(content) <= _SNIPPET:
+        return 0, len(content)
+    best, most, right = 0, 0, 0
+    for left, (start, _) in enumerate(spans):
+        while right < len(spans) and spans[right][1] <= start + _SNIPPET:
+            right += 1
+        if right - left > most:
+            best, most = start, right - left
+    start = max(0, best - _SNIPPET // 6)
+    if start:
+        space = content.find(" ", start, best)
+        start = space + 1 if space >= 0 else start
+    end = min(len(content), start + _SNIPPET)
+    if end < len(content):
+        space = content.rfind(" ", start + _SNIPPET // 2, end)
+        end = space if space >= 0 else end
+    return start, end

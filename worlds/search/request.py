@@ -1,0 +1,308 @@
+"""What a search is asked to do: the options of World.search, checked."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import pyoxigraph as ox
+from numpy.typing import NDArray
+
+from worlds.embedders import Embedder, checked_query
+from worlds.errors import EmbedderError
+from worlds.search.filters import Filter, ToTerm, check_pattern, make_filter
+from worlds.search.stages import Boost, Cursor, Decay, Rerank, Stages, read_date, sent_cursor
+from worlds.search.words import MAX_CHARS
+from worlds.vectors.embedding import Embeddings
+
+DEFAULT_CANDIDATES = 100
+MOST_CANDIDATES = 10_000
+DEFAULT_RERANK_TOP = 50
+MODES = ("hybrid", "vector", "text")
+PLANS = ("auto", "exact", "codes", "index")
+FUSIONS = ("rrf", "relative")
+NORMALISATIONS = ("minmax", "theoretical")
+DEFAULTS: Mapping[str, Any] = {
+    "limit": 10,
+    "mode": "hybrid",
+    "fusion": "relative",
+    "normalise": "minmax",
+    "k": 60,
+    "weights": None,
+    "candidates": None,
+    "syntax": "words",
+    "vector": None,
+    "plan": "auto",
+    "min_similarity": None,
+    "rerank": None,
+    "rerank_top": DEFAULT_RERANK_TOP,
+    "rerank_timeout": None,
+    "boost": None,
+    "decay": None,
+    "diversity": None,
+    "group_by": None,
+    "per_subject": 1,
+    "cursor": None,
+}
+_CHARS_A_TOKEN = 16  # more than an embedder reads of a query on average
+
+Vector = NDArray[np.float32]
+
+
+class Identity:
+    """What makes two searches the same but for their page, so that a cursor of one fits the other."""
+
+    def __init__(self, *parts: object) -> None:
+        self._parts = parts
+
+    @cached_property
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits."""
+        return hashlib.blake2b(repr(self._parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+@dataclass(frozen=True)
+class Request:
+    """One search, checked."""
+
+    text: str
+    mode: str
+    limit: int
+    fusion: str
+    normalise: str  # of fusion "relative"
+    k: float  # of fusion "rrf"
+    weights: Mapping[str, float]  # "vector", "text"
+    candidates: int  # the depth of each leg's list
+    plan: str
+    syntax: str
+    filter: Filter
+    vector: Vector | None  # float32 [d], unit length; None leaves the vector leg out
+    min_similarity: float | None
+    stages: Stages
+    cursor: Cursor | None
+    identity: Identity = field(repr=False, compare=False)
+    notes: tuple[str, ...] = ()
+
+
+class Requests:
+    """Makes the requests of one world."""
+
+    def __init__(self, embeddings: Embeddings, to_term: ToTerm, embedder: Callable[[], Embedder]) -> None:
+        self._embeddings = embeddings
+        self._to_term = to_term
+        self._embedder = embedder  # raises EmbedderError where there is none
+
+    def make(self, text: str, **options: Any) -> Request:
+        """The request that options of World.search ask for; errors as it has them."""
+        if not isinstance(text, str):
+            raise TypeError(f"a search takes a str, not {type(text).__name__}")
+        text = str(text)  # an rdflib.Literal's lexical form
+        filters = {name: value for name, value in options.items() if name not in DEFAULTS}
+        chosen = {name: options.get(name, default) for name, default in DEFAULTS.items()}
+        _check(chosen)
+        filter_ = make_filter(self._to_term, **filters)
+        stages = self._stages(chosen)
+        weights = {
+            "vector": 1.0,
+            "text": 1.0,
+            **{name: float(each) for name, each in (chosen["weights"] or {}).items()},
+        }
+        candidates = DEFAULT_CANDIDATES if chosen["candidates"] is None else int(chosen["candidates"])
+        floor = chosen["min_similarity"]
+        how = (chosen["mode"], chosen["syntax"], chosen["fusion"], chosen["normalise"], float(chosen["k"]))
+        found, notes = self._query_vector(text, chosen["mode"], chosen["vector"])
+        vector = None if chosen["vector"] is None or found is None else found.tobytes()
+        identity = Identity(text, how, sorted(weights.items()), candidates, floor, vector, filter_, stages)
+        cursor = None if chosen["cursor"] is None else sent_cursor(chosen["cursor"], identity.digest)
+        return Request(
+            text=text,
+            mode=chosen["mode"],
+            limit=int(chosen["limit"]),
+            fusion=chosen["fusion"],
+            normalise=chosen["normalise"],
+            k=float(chosen["k"]),
+            weights=weights,
+            candidates=candidates,
+            plan=chosen["plan"],
+            syntax=chosen["syntax"],
+            filter=filter_,
+            vector=found,
+            min_similarity=None if floor is None else float(floor),
+            stages=stages,
+            cursor=cursor,
+            identity=identity,
+            notes=notes,
+        )
+
+    def _query_vector(
+        self, text: str, mode: str, given: Sequence[float] | NDArray[Any] | None
+    ) -> tuple[Vector | None, tuple[str, ...]]:
+        """The vector to search with, None to leave the vector leg out, and what there is to say about it."""
+        if mode == "text":
+            return None, ()
+        stored = self._embeddings.stored
+        if given is not None and stored is not None:
+            return _unit(given, stored), ()
+        try:
+            embedder = self._embedder() if given is None else None
+            if embedder is not None:
+                self._embeddings.require(embedder)
+            if embedder is None or stored is None:
+                return None, ("no text is embedded yet; only words were searched",)
+            if not text.strip():
+                return None, ("the query is blank",)
+            readable = text[: max(MAX_CHARS, _CHARS_A_TOKEN * embedder.max_tokens)]
+            return checked_query(embedder, readable.encode("utf-8", "replace").decode()), ()  # no lone surrogates
+        except EmbedderError as error:
+            if mode == "vector":
+                raise
+            return None, (f"only words were searched: {error}",)
+
+    # -- stages ---------------------------------------------------------------------------------------------------
+
+    def _stages(self, chosen: Mapping[str, Any]) -> Stages:
+        rerank, diversity = chosen["rerank"], chosen["diversity"]
+        timeout = chosen["rerank_timeout"]
+        given = chosen["boost"]
+        boosts = [] if given is None else list(given) if isinstance(given, list | tuple) else [given]
+        return Stages(
+            rerank=Rerank(rerank, int(chosen["rerank_top"]), None if timeout is None else float(timeout))
+            if rerank is not None and rerank is not False
+            else None,
+            boosts=tuple(map(self._boost, boosts)),
+            decay=None if chosen["decay"] is None else self._decay(chosen["decay"]),
+            diversity=None if diversity is None else float(diversity),
+            per_subject=None if chosen["group_by"] is None else int(chosen["per_subject"]),
+        )
+
+    def _boost(self, given: object) -> Boost:
+        if isinstance(given, str):
+            number, _, rest = given.strip().partition(" ")
+            name = "where" if "?subject" in rest or "$subject" in rest else "predicate"
+            try:
+                given = {"factor" if name == "where" else "weight": float(number), name: rest.strip()}
+            except ValueError as error:
+                raise ValueError(f"boost takes a number, then a pattern or a predicate, not {given!r}") from error
+        if not isinstance(given, Mapping) or given.keys() not in ({"where", "factor"}, {"predicate", "weight"}):
+            raise ValueError(f"boost takes {{'where', 'factor'}} or {{'predicate', 'weight'}}, or these, not {given!r}")
+        number_name = "factor" if "where" in given else "weight"
+        if not _at_least_zero(given[number_name]):
+            raise ValueError(f"boost: {number_name} is a number from 0 on, not {given[number_name]!r}")
+        if "where" in given:
+            return Boost(float(given["factor"]), where=check_pattern(given["where"]))
+        return Boost(float(given["weight"]), predicate=self._iri("boost", given["predicate"]))
+
+    def _decay(self, given: object) -> Decay:
+        evergreen = ("evergreen_types", "evergreen_predicates", "evergreen_flags")
+        known = {"predicate", "half_life", "now", *evergreen}
+        if not isinstance(given, Mapping) or not {"predicate", "half_life"} <= given.keys() <= known:
+            raise ValueError(
+                f"decay takes a mapping with 'predicate' and 'half_life', and maybe 'now', "
+                f"{', '.join(map(repr, evergreen))}; not {given!r}"
+            )
+        days = given["half_life"]
+        if not _at_least_zero(days) or not days:
+            raise ValueError(f"decay: half_life is a number of days above 0, not {days!r}")
+        now = given.get("now")
+        return Decay(
+            predicate=self._iri("decay", given["predicate"]),
+            half_life=float(days),
+            now=None if now is None else _moment(now),
+            **{name: self._iris("decay", given.get(name)) for name in evergreen},
+        )
+
+    def _iri(self, option: str, value: object) -> ox.NamedNode:
+        try:
+            term = self._to_term(value)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{option}: {error}") from error
+        if not isinstance(term, ox.NamedNode):
+            raise ValueError(f"{option} takes IRIs, not {value!r}")
+        return term
+
+    def _iris(self, option: str, values: object) -> tuple[ox.NamedNode, ...]:
+        if values is None:
+            return ()
+        listed = values if isinstance(values, list | tuple | set | frozenset) else [values]
+        return tuple(self._iri(option, value) for value in listed)
+
+
+def _check(chosen: Mapping[str, Any]) -> None:
+    """ValueError for the first option that cannot be, whatever needs a world to tell left out."""
+    for name, choices in (
+        ("mode", MODES),
+        ("plan", PLANS),
+        ("syntax", ("words", "fts5")),
+        ("fusion", FUSIONS),
+        ("normalise", NORMALISATIONS),
+    ):
+        if chosen[name] not in choices:
+            raise ValueError(f"{name} is one of {', '.join(choices)}, not {chosen[name]!r}")
+    for name in ("limit", "candidates", "rerank_top", "per_subject"):
+        default = name == "candidates" and chosen[name] is None
+        if not default and not _whole(chosen[name], MOST_CANDIDATES):
+            raise ValueError(f"{name} is a whole number from 1 to {MOST_CANDIDATES:,}, not {chosen[name]!r}")
+    weights = chosen["weights"]
+    given = weights if isinstance(weights, Mapping) else {} if weights is None else {"": weights}
+    if not given.keys() <= {"vector", "text"} or not all(map(_at_least_zero, given.values())):
+        raise ValueError(f"weights map 'vector' and 'text' to numbers from 0 on, they are not {weights!r}")
+    if not _at_least_zero(chosen["k"]):
+        raise ValueError(f"k is a number from 0 on, not {chosen['k']!r}")
+    for name, least in (("min_similarity", -1), ("diversity", 0)):
+        value = chosen[name]
+        if value is not None and not (_real(value) and least <= value <= 1):
+            raise ValueError(f"{name} is a number from {least} to 1, not {value!r}")
+    rerank, timeout = chosen["rerank"], chosen["rerank_timeout"]
+    named = isinstance(rerank, str) and bool(rerank.strip())
+    if not (rerank is None or isinstance(rerank, bool) or named or callable(getattr(rerank, "predict", None))):
+        raise ValueError(f"rerank is True, a model's name or path, or has a method predict; it is not {rerank!r}")
+    if timeout is not None and not _at_least_zero(timeout):
+        raise ValueError(f"rerank_timeout is a number of seconds from 0 on, not {timeout!r}")
+    if chosen["group_by"] not in (None, "subject"):
+        raise ValueError(f"group_by is 'subject' or None, not {chosen['group_by']!r}")
+    if chosen["group_by"] is None and chosen["per_subject"] != DEFAULTS["per_subject"]:
+        raise ValueError("per_subject needs group_by='subject'")
+
+
+def _unit(vector: Sequence[float] | NDArray[Any], stored: Mapping[str, object]) -> Any:
+    """A caller's vector, float32 [d] of unit length; EmbedderError if it does not fit the world's."""
+    try:
+        given = np.asarray(vector, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"vector takes numbers, not {vector!r:.80}: {error}") from error
+    if given.shape != (stored["dimension"],):
+        raise EmbedderError(
+            f"the world's vectors have {stored['dimension']} dimensions; this one has shape {given.shape}"
+        )
+    length = float(np.linalg.norm(given))
+    if not 0 < length < float("inf"):
+        raise ValueError("the vector is zero or not finite")
+    return given / np.float32(length)
+
+
+def _moment(value: object) -> float:
+    """Days since 1970 of a date, a datetime, or the text of one."""
+    written = value.isoformat() if isinstance(value, datetime.date) else str(value)
+    days = read_date(written)
+    if days is None:
+        raise ValueError(f"decay: now is a date such as '2026-01-31', not {value!r}")
+    return days
+
+
+def _whole(value: object, most: int) -> bool:
+    """Whether it is a whole number, Python's or NumPy's, from 1 to `most`."""
+    return not isinstance(value, bool) and isinstance(value, Integral) and 1 <= int(value) <= most
+
+
+def _real(value: object) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Real)
+
+
+def _at_least_zero(value: object) -> bool:
+    return _real(value) and 0 <= float(value) < float("inf")  # type: ignore[arg-type]  # a real number

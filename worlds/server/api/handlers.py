@@ -1,0 +1,264 @@
+"""The JSON API: what each operation of the table does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict
+from typing import Any, TypeAlias
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from worlds.errors import OpenError, WorldsError
+from worlds.server import page
+from worlds.server.api.jobs import encoded
+from worlds.server.api.operations import JSON, Operation
+from worlds.server.api.parameters import read_json, read_query
+from worlds.server.errors import Busy, NotFound, Problem
+from worlds.server.hosting import Listed, is_name
+from worlds.server.http.base import server_of
+from worlds.server.protocols.sparql import LARGE
+
+Given: TypeAlias = Mapping[str, Any]
+Handler: TypeAlias = Callable[[Request, Given], Awaitable[Response]]
+
+_READY = 5.0  # seconds in which a worker of a server that is ready answers
+
+
+def answer(document: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """A JSON response; bytes are a document already."""
+    return Response(document if isinstance(document, bytes) else encoded(document), status, headers, JSON)
+
+
+async def run(operation: Operation, handler: Handler, request: Request) -> Response:
+    """Answer a request: who asks and whether they may comes before what they say."""
+    server = server_of(request)
+    name = request.path_params.get("world")
+    if operation.of_world and operation.scope is not None:
+        name = server.world(request).name
+    if operation.scope is not None:
+        server.require(request, operation.scope, name)
+    given = read_query(request, operation.parameters)
+    for parameter in operation.parameters:
+        if parameter.where == "path":
+            given[parameter.name] = parameter.parse([request.path_params[parameter.name]])
+    if operation.fields is not None:
+        given |= await read_json(request, operation.fields, optional=operation.body_optional)
+    return await handler(request, given)
+
+
+# --- a world ----------------------------------------------------------------------------------------------------------
+
+
+async def _search(request: Request, given: Given) -> Response:
+    await _check_search(request, given)
+    return answer(await server_of(request).read(request, "search", **given))
+
+
+async def _similar(request: Request, given: Given) -> Response:
+    await _check_search(request, given)
+    found = await server_of(request).read(request, "similar", **given)
+    if found is None:
+        raise NotFound(f"the world says nothing of {given['iri']!r}")
+    return answer(found)
+
+
+async def _check_search(request: Request, given: Given) -> None:
+    server = server_of(request)
+    if given.get("limit", 0) > server.settings.max_results:
+        raise Problem(f"limit is at most {server.settings.max_results:,} on this server")
+    if "where" in given or "where" in given.get("exclude", ()) or "boost" in given:  # the index for SPARQL is needed
+        await server.pool.prepare(server.world(request).path, timeout=server.settings.timeout)
+
+
+async def _entity(request: Request, given: Given) -> Response:
+    found = await server_of(request).read(request, "entity", **given)
+    if found is None:
+        raise NotFound(f"the world says nothing of {given['iri']!r}")
+    return answer(found)
+
+
+async def _resolve(request: Request, given: Given) -> Response:
+    options = {name: given[name] for name in ("types", "graphs", "limit") if name in given}
+    names = [(given["name"], given.get("context"))]
+    found = await server_of(request).read(request, "resolve", names=names, **options)
+    return answer(found[0])
+
+
+async def _resolve_all(request: Request, given: Given) -> Response:
+    names = [_name(item) for item in given["names"]] if isinstance(given["names"], list) else [None]
+    if None in names:
+        raise Problem('names is a list of texts, or of objects such as {"name": "Paris", "context": "…"}')
+    return answer(await server_of(request).read(request, "resolve", **{**given, "names": names}))
+
+
+def _name(item: object) -> tuple[str, str | None] | None:
+    if isinstance(item, str):
+        return item, None
+    if isinstance(item, dict) and item.keys() <= {"name", "context"} and isinstance(item.get("name"), str):
+        context = item.get("context")
+        return (item["name"], context) if isinstance(context, str | None) else None
+    return None
+
+
+async def _history(request: Request, given: Given) -> Response:
+    return answer(await server_of(request).read(request, "history", **given))
+
+
+async def _revision(request: Request, given: Given) -> Response:
+    found = await server_of(request).read(request, "revision", **given)
+    if found is None:
+        raise NotFound(f"there is no revision {given['revision']}, or it was forgotten")
+    return answer(found)
+
+
+async def _undo(request: Request, given: Given) -> Response:
+    done = await server_of(request).write(request, "undo", **given)
+    if done is None:
+        raise NotFound(f"there is no revision {given['revision']}, or it was forgotten")
+    return _changed(request, done)
+
+
+async def _quads(request: Request, given: Given) -> Response:
+    if "add" not in given and "remove" not in given:
+        raise Problem("give what to add, what to remove, or both")
+    texts = {name: _listed(name, given[name]) for name in ("add", "remove") if name in given}
+    return _changed(request, await server_of(request).write(request, "quads", **{**given, **texts}))
+
+
+def _changed(request: Request, change: Mapping[str, Any]) -> Response:
+    server = server_of(request)
+    if change["added"] + change["removed"] > LARGE:
+        server.pool.unprepare(server.world(request).path)
+    return answer(change)
+
+
+def _listed(name: str, value: object) -> list[str]:
+    texts = value if isinstance(value, list) else [value]
+    found = [text for text in texts if isinstance(text, str)]
+    if len(found) < len(texts):
+        raise Problem(f"{name} is N-Quads, a text or a list of texts")
+    return found
+
+
+def _plain(job: str) -> Handler:
+    """What asks a job, and answers with what it gives."""
+
+    async def handle(request: Request, given: Given) -> Response:
+        return answer(await server_of(request).read(request, job, **given))
+
+    return handle
+
+
+async def _page(request: Request, given: Given) -> Response:
+    server = server_of(request)
+    name = request.path_params.get("world", "")
+    if not name:
+        name = server.world(request).name
+    elif not is_name(name):
+        raise NotFound(f"{name!r} cannot be the name of a world")
+    elif server.access.sees(request, name):  # to others the page looks the same, whether there is such a world or not
+        name = server.world(request).name
+    return page.shell(request, base=f"/worlds/{name}", world=name)
+
+
+# --- the server -------------------------------------------------------------------------------------------------------
+
+
+async def _index(request: Request, given: Given) -> Response:
+    single = server_of(request).hosting.single
+    return page.shell(request, base="", world=None if single is None else single.stem)
+
+
+async def _worlds(request: Request, given: Given) -> Response:
+    server = server_of(request)
+    principal = server.access.principal(request)
+    if principal.key is None:
+        server.require(request, "read", None)
+    listed = await run_in_threadpool(server.hosting.list)
+    shown = [_summary(request, item) for item in listed if server.access.sees(request, item.name)]
+    return answer({"worlds": shown})
+
+
+def _summary(request: Request, item: Listed) -> dict[str, Any]:
+    return {**asdict(item), "address": f"{str(request.base_url).rstrip('/')}/worlds/{item.name}"}
+
+
+async def _create(request: Request, given: Given) -> Response:
+    server = server_of(request)
+    name = request.path_params["world"]
+    async with server.pool.alone(server.hosting.new(name), timeout=server.settings.timeout):
+        made = await run_in_threadpool(server.hosting.create, name)
+    shown = _summary(request, made)
+    return answer(shown, 201, {"Location": shown["address"]})
+
+
+async def _delete(request: Request, given: Given) -> Response:
+    server = server_of(request)
+    server.hosting.require_folder()
+    name = request.path_params["world"]
+    path = server.hosting.find(name)
+    async with server.pool.alone(path, timeout=server.settings.timeout):
+        await run_in_threadpool(server.hosting.delete, name)
+    await server.pool.forget(path)
+    return Response(status_code=204)
+
+
+async def _health(request: Request, given: Given) -> Response:
+    server = server_of(request)
+    # What there is not cannot be opened: a worker that says so has answered.
+    path = server.hosting.single or server.hosting.path("")
+    try:
+        async with asyncio.timeout(_READY):
+            await server.pool.call("ping", path, timeout=_READY, arguments={})
+    except OpenError as error:
+        if server.hosting.single is not None:
+            raise Busy("the world cannot be opened") from error
+    except Exception as error:
+        if isinstance(error, WorldsError) and not isinstance(error, Problem):
+            raise Busy(f"no worker answers as it should: {type(error).__name__}") from error
+        raise Busy("no worker answers") from error
+    return answer({"status": "ok"})
+
+
+async def _alive(request: Request, given: Given) -> Response:
+    return answer({"status": "ok"})
+
+
+async def _metrics(request: Request, given: Given) -> Response:
+    server = server_of(request)
+    server.metrics.worlds.set(len(await run_in_threadpool(server.hosting.list)))
+    return Response(server.metrics.text(), media_type=server.metrics.content_type)
+
+
+async def _openapi(request: Request, given: Given) -> Response:
+    return answer(request.app.state.openapi)
+
+
+HANDLERS: Mapping[str, Handler] = {
+    "search": _search,
+    "search_post": _search,
+    "entity": _entity,
+    "similar": _similar,
+    "resolve": _resolve,
+    "resolve_post": _resolve_all,
+    "history": _history,
+    "revision": _revision,
+    "undo": _undo,
+    "quads": _quads,
+    "stats": _plain("stats"),
+    "schema": _plain("schema"),
+    "prefixes": _plain("prefixes"),
+    "page": _page,
+    "worlds": _worlds,
+    "create_world": _create,
+    "delete_world": _delete,
+    "health": _health,
+    "alive": _alive,
+    "metrics": _metrics,
+    "openapi": _openapi,
+    "index": _index,
+}
+"""The operations that are answered here, by name; the others are in `protocol`, `graphstore` and `page`."""

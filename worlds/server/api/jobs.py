@@ -1,0 +1,212 @@
+"""The jobs of the JSON API: verbs of `World`.
+
+Answers that can be large are JSON already: the server, which is one process, only passes them on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import islice
+from typing import Any
+
+import pyoxigraph as ox
+
+from worlds.errors import ParseError
+from worlds.graph.formats import Nesting
+from worlds.graph.terms import to_oxigraph
+from worlds.revisions.gate import Change
+from worlds.revisions.history import Diff, Entry
+from worlds.search.hits import SearchResults
+from worlds.server.errors import Problem
+from worlds.server.workers.jobs import job
+from worlds.world import World
+
+_LOOKED_AT = 200  # revisions, for the history of an entity
+_LARGE = 20_000  # quads of a revision; of larger ones it is not looked at which entities they changed
+
+
+def encoded(document: object) -> bytes:
+    """A JSON document; a lone surrogate, which no encoding has, becomes a question mark. Problem for what is none."""
+    try:
+        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError as error:
+        raise Problem("a score is too large for a number of JSON: use smaller boosts and weights") from error
+    return text.encode("utf-8", "replace")
+
+
+@job("ping")
+def ping(world: World) -> bool:
+    """Answer."""
+    return True
+
+
+@job("search")
+def search(world: World, *, q: str, facets: bool = False, **options: Any) -> bytes:
+    """`World.search`; the statement is told only where it was asked to explain."""
+    found = world.search(q, **options)
+    document = _told(found, options)
+    if facets:
+        document["facets"] = found.facets.to_dict(world.prefixes)
+    return encoded(document)
+
+
+@job("entity")
+def entity(world: World, *, iri: str, limit: int = 20) -> bytes | None:
+    """`World.describe`; None for what the world does not know."""
+    found = world.describe(iri, limit=limit)
+    return encoded(found.to_dict()) if found else None
+
+
+@job("similar")
+def similar(world: World, *, iri: str, limit: int = 10, **options: Any) -> bytes | None:
+    """`World.similar`; None for what the world does not know."""
+    if not world.describe(iri, limit=1):
+        return None
+    return encoded(_told(world.similar(iri, limit=limit, **options), options))
+
+
+def _told(found: SearchResults, options: Mapping[str, Any]) -> dict[str, Any]:
+    document = found.to_dict()
+    if not options.get("explain"):
+        del document["explain"]["sql"]
+    return document
+
+
+@job("resolve")
+def resolve(
+    world: World, *, names: Sequence[tuple[str, str | None]], types: Any = None, graphs: Any = None, limit: int = 5
+) -> list[dict[str, Any]]:
+    """`World.resolve_all`."""
+    return [found.to_dict() for found in world.resolve_all(names, types=types, graphs=graphs, limit=limit)]
+
+
+@job("stats")
+def stats(world: World) -> dict[str, Any]:
+    """`World.stats`, but for the path, which is the server's business."""
+    found = world.stats().to_dict()
+    del found["path"]
+    return found
+
+
+@job("schema")
+def schema(world: World, *, limit: int = 50, graphs: Any = None) -> bytes:
+    """`World.schema`."""
+    return encoded(world.schema(limit=limit, graphs=graphs).to_dict())
+
+
+@job("prefixes")
+def prefixes(world: World) -> dict[str, str]:
+    """`World.prefixes`."""
+    return world.prefixes
+
+
+# --- history --------------------------------------------------------------------------------------------------------
+
+
+@job("history")
+def history(world: World, *, limit: int = 50, before: int | None = None, iri: str | None = None) -> bytes:
+    """`World.history`, from a revision on backwards; with `iri`, those that changed a triple of it."""
+    wanted = limit if iri is None else _LOOKED_AT
+    newer = 0 if before is None else max(0, _last(world) - before + 1)
+    entries: Iterator[Entry] = islice(world.history(newer + wanted), newer, None)
+    if iri is not None:
+        entries = _touching(world, entries, to_oxigraph(iri, prefixes=world.prefixes))
+    return encoded({"revisions": [_entry(entry) for entry in islice(entries, limit)]})
+
+
+def _touching(world: World, entries: Iterator[Entry], subject: Any) -> Iterator[Entry]:
+    for entry in entries:
+        if entry.added + entry.removed <= _LARGE:
+            diff = world.diff(entry.revision - 1, entry.revision)
+            if any(quad.subject == subject for side in (diff.added, diff.removed) for quad in side.terms()):
+                yield entry
+
+
+@job("revision")
+def revision(world: World, *, revision: int, limit: int = 1000) -> bytes | None:
+    """A revision and its diff, of each list the first `limit`; None for one that there is not."""
+    entry = _find(world, revision)
+    if entry is None:
+        return None
+    diff: Diff = world.diff(revision - 1, revision)
+    document = {
+        **_entry(entry),
+        "quads_added": [_quad(quad) for quad in islice(diff.added.terms(), limit)],
+        "quads_removed": [_quad(quad) for quad in islice(diff.removed.terms(), limit)],
+        "graphs_created": [str(to_oxigraph(graph)) for graph in diff.created],
+        "graphs_dropped": [str(to_oxigraph(graph)) for graph in diff.dropped],
+        "truncated": max(len(diff.added), len(diff.removed)) > limit,
+    }
+    return encoded(document)
+
+
+def _last(world: World) -> int:
+    """The number of the last revision, 0 where there is none."""
+    return next((entry.revision for entry in world.history(1)), 0)
+
+
+def _find(world: World, revision: int) -> Entry | None:
+    """The revision of this number, None if there is none, or it was forgotten."""
+    newer = _last(world) - revision
+    found = world.history(newer + 1)[newer:] if newer >= 0 else []
+    return next((entry for entry in found if entry.revision == revision), None)
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    return {**asdict(entry), "time": entry.time.isoformat()}
+
+
+def _quad(quad: ox.Quad) -> list[str | None]:
+    """Subject, predicate, object and graph as in N-Triples; None for the default graph, as in a hit's quads."""
+    graph = None if isinstance(quad.graph_name, ox.DefaultGraph) else str(quad.graph_name)
+    return [str(quad.subject), str(quad.predicate), str(quad.object), graph]
+
+
+# --- writes ---------------------------------------------------------------------------------------------------------
+
+
+@job("undo", write=True)
+def undo(
+    world: World, *, author: str | None, revision: int, force: bool = False, message: str | None = None
+) -> dict[str, Any] | None:
+    """`World.undo`; None for a revision that there is not."""
+    if _find(world, revision) is None:
+        return None
+    return _change(world.undo(revision, force=force, author=author, message=message))
+
+
+@job("quads", write=True)
+def quads(
+    world: World, *, author: str | None, add: Sequence[str] = (), remove: Sequence[str] = (), message: str | None = None
+) -> dict[str, Any]:
+    """`World.remove` and `World.add` of N-Quads, as one revision. ParseError for what is no N-Quads."""
+    removed, added = _read(remove), _read(add)
+    with world.transaction(author=author, message=message):
+        gone = world.remove(removed)
+        new = world.add(added, embed=False)
+    number = gone.revision if new.revision is None else new.revision
+    kept = next((entry for entry in world.history(1) if entry.revision == number), None)
+    if kept is None:  # what was removed and added again is no change
+        return _change(Change(None, 0, 0))
+    return _change(Change(number, kept.added, kept.removed, new.chunks))
+
+
+def _read(texts: Sequence[str]) -> list[ox.Quad]:
+    """The quads; blank nodes have the labels that they have in the world."""
+    found: list[ox.Quad] = []
+    for text in texts:
+        try:
+            data = text.encode("utf-8", "surrogatepass")
+            Nesting().check(data)
+            found += ox.parse(data, format=ox.RdfFormat.N_QUADS)
+        except (SyntaxError, ValueError) as error:
+            line, column = getattr(error, "lineno", None), getattr(error, "offset", None)
+            said = str(getattr(error, "msg", error)).rpartition(": ")[2]
+            raise ParseError(said, source="N-Quads", line=line, column=column) from error
+    return found
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {**asdict(change), "notes": list(change.notes)}

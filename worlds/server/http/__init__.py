@@ -1,0 +1,1 @@
+"""What every request goes through: access, limits, media types, errors, the log, metrics."""

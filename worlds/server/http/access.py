@@ -1,0 +1,153 @@
+"""Who may: keys, anonymous reads and writes, host names, origins."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Send
+from starlette.types import Scope as ASGIScope
+
+from worlds.errors import OpenError, WorldsError
+from worlds.server.errors import Busy, Forbidden, Problem, Unauthorized, WrongHost
+from worlds.server.http.base import Principal, Scope, ServerSettings
+from worlds.server.keys import KeyStore
+
+ANONYMOUS = Principal(None)
+
+_log = logging.getLogger("worlds.server")
+
+
+def check_settings(settings: ServerSettings, keys: KeyStore) -> None:
+    """WorldsError, naming the remedy, for settings under which strangers could do harm; OpenError for a file of keys
+    that cannot be read.
+    """
+    valid = any(key.state() == "valid" for key in keys.all())
+    if settings.loopback:
+        return
+    if settings.allow_writes:
+        raise WorldsError(
+            f"anonymous writes are for loopback addresses only, not for {settings.host}: drop --allow-writes, and make "
+            "a key with the scope write by `worlds keys add`"
+        )
+    if not valid:
+        raise WorldsError(
+            f"{settings.host} can be reached from other machines, so keys are needed, and there is no valid one in "
+            f"{keys.path}: make one by `worlds keys add`, or serve on 127.0.0.1"
+        )
+
+
+class Access:
+    """What each client may do, by its key or without one."""
+
+    def __init__(self, settings: ServerSettings, keys: KeyStore) -> None:
+        self._keys = keys
+        self._loopback = settings.loopback
+        self._writes = settings.allow_writes and self._loopback
+        self._reads = self._loopback if settings.public_reads is None else settings.public_reads
+
+    def principal(self, request: Request) -> Principal:
+        """Who asks; Unauthorized for a key that is none, has expired or was revoked; Busy if keys cannot be read."""
+        known: Principal | Unauthorized | None = getattr(request.state, "principal", None)
+        if known is None:
+            try:
+                known = self._identify(request)
+            except Unauthorized as error:
+                known = error
+            request.state.principal = known
+        if isinstance(known, Unauthorized):
+            raise known
+        return known
+
+    def _identify(self, request: Request) -> Principal:
+        given = request.headers.getlist("authorization")
+        if not given:
+            return ANONYMOUS
+        scheme, _, text = given[0].partition(" ")
+        if len(given) > 1 or scheme.lower() != "bearer":
+            raise Unauthorized("a key is sent as `Authorization: Bearer wk_…`")
+        try:
+            key = self._keys.find(text.strip())
+        except OpenError as error:
+            _log.error("%s", error)
+            raise Busy("the keys cannot be read") from error  # where they lie is not for clients
+        if key is None:
+            raise Unauthorized("this key is not known here")
+        if (state := key.state()) != "valid":
+            raise Unauthorized(f"the key {key.name!r} is {state}")
+        return Principal(key.name, key.id, {world: _scope(scope) for world, scope in key.scopes.items()})
+
+    def require(self, request: Request, scope: Scope, world: str | None) -> Principal:
+        """Who asks, if they may; else Unauthorized or Forbidden. A world of None stands for all of them."""
+        principal = self.principal(request)
+        where = "all worlds" if world is None else f"the world {world!r}"
+        if principal.key is not None:
+            if not principal.may(scope, world):
+                raise Forbidden(f"the key {principal.name!r} lacks the scope {scope} on {where}")
+            return principal
+        allowed = self._reads if scope == "read" else self._writes if scope == "write" else False
+        if not allowed:
+            raise Unauthorized(f"this needs a key with the scope {scope} on {where}")
+        if scope != "read":
+            _refuse_other_origins(request)
+        return principal
+
+    def sees(self, request: Request, world: str) -> bool:
+        """Whether the client may read a world."""
+        principal = self.principal(request)
+        return self._reads if principal.key is None else principal.may("read", world)
+
+
+def _scope(text: str) -> Scope:
+    return "admin" if text == "admin" else "write" if text == "write" else "read"
+
+
+def _refuse_other_origins(request: Request) -> None:
+    """Forbidden for a write that another web site's page sends through the user's browser."""
+    site = request.headers.get("sec-fetch-site", "none")
+    origin = request.headers.get("origin")
+    own = f"{request.url.scheme}://{request.headers.get('host', '')}"
+    if site not in ("same-origin", "none") or (origin is not None and origin.lower() != own.lower()):
+        raise Forbidden("writes without a key are not taken from pages of other origins")
+
+
+class HostCheck:
+    """Refuses requests for other host names: a name that was bound to this address anew (DNS rebinding) is not ours.
+
+    Addresses can't be bound anew, so any is taken.
+    """
+
+    def __init__(self, app: ASGIApp, *, settings: ServerSettings) -> None:
+        self.app = app
+        self._names = {"localhost", settings.host.lower(), *(name.lower() for name in settings.hosts)}
+
+    async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        if scope["type"] == "http":
+            self._check(scope)
+        await self.app(scope, receive, send)
+
+    def _check(self, scope: ASGIScope) -> None:
+        given = [value for name, value in scope["headers"] if name == b"host"]
+        if len(given) != 1:
+            raise Problem("a request has one Host header")
+        try:
+            parts = urlsplit(f"//{given[0].decode('ascii')}")
+            host, _ = (parts.hostname or "").rstrip("."), parts.port  # a port that is none raises
+            strange = parts.netloc != given[0].decode() or "@" in parts.netloc or not host
+        except ValueError:
+            strange, host = True, ""
+        if strange:
+            raise Problem("the Host header is not a host and a port")
+        if host not in self._names and not host.endswith(".localhost") and not _is_address(host):
+            raise WrongHost(f"{host!r} is not a name of this server; --host-name, or server.hosts, adds one")
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return True

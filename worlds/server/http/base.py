@@ -1,0 +1,279 @@
+"""What every handler of the server has at hand: settings, worlds, keys, limits, and the pool that runs the jobs.
+
+A handler is `async def handler(request) -> Response`. It gets the `Server` by `server_of(request)`, names a job and its
+arguments, and turns what comes back into a response:
+
+    server = server_of(request)
+    found = await server.read(request, "search", text="…")
+
+Errors are raised, never returned: `worlds.server.errors` turns them into answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Send
+from starlette.types import Scope as ASGIScope
+
+from worlds.errors import IntegrityError, OpenError
+from worlds.server.errors import Busy, ClientGone, NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from worlds.server.hosting import Hosting
+    from worlds.server.http.access import Access
+    from worlds.server.http.limits import Limits
+    from worlds.server.http.metrics import Metrics
+    from worlds.server.keys import KeyStore
+    from worlds.server.workers.pool import Pool, Stream
+
+Scope: TypeAlias = Literal["read", "write", "admin"]
+SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
+"""What a client may do; each includes those before it."""
+
+_LAST_WORD = 0.5  # seconds in which an answer whose job was stopped says why
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class WorldRef:
+    """A world as a request names it. `base` is its absolute URL as the client wrote it, without a slash at the end."""
+
+    name: str
+    path: Path
+    base: str
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who asks. `name`, the name of the key, is the author of revisions; None is anonymous."""
+
+    name: str | None
+    key: str | None = None  # the key's id
+    scopes: Mapping[str, Scope] = field(default_factory=dict)  # world, or "*" for all, → scope
+
+    def may(self, scope: Scope, world: str | None) -> bool:
+        """Whether it may, in a world; None stands for all worlds."""
+        held = [self.scopes[name] for name in ("*", world) if name is not None and name in self.scopes]
+        return any(SCOPES.index(each) >= SCOPES.index(scope) for each in held)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address, or a host name, is one that only this machine reaches."""
+    try:
+        return ipaddress.ip_address(host.strip("[]").partition("%")[0]).is_loopback
+    except ValueError:
+        return host.lower().rstrip(".") == "localhost"
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """The settings whose names begin with `server.`; docs/settings.md says what each means."""
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    readers: int = 2
+    most_workers: int = 8
+    timeout: float = 30.0  # seconds that one job may take
+    max_body: int = 100 * 2**20  # bytes
+    max_results: int = 1_000_000  # solutions, triples or hits of one answer
+    max_queries: int = 64  # that wait or run
+    max_memory: int = 2 * 2**30  # bytes that one reading job may take; 0 is no limit
+    rate: float = 0  # requests a minute of one client; 0 is no limit
+    cors: tuple[str, ...] = ()
+    keys: str | None = None
+    public_reads: bool | None = None  # None: only on loopback
+    allow_writes: bool = False
+    hosts: tuple[str, ...] = ()
+    log: Literal["text", "json"] = "text"
+    grace: float = 10.0  # seconds that running requests have when the server stops
+    embedder: str | None = "auto"
+    durability: Literal["normal", "full"] = "normal"
+
+    @classmethod
+    def from_settings(cls, settings: Any) -> ServerSettings:
+        """Those of `worlds.settings.load_settings`."""
+        given: dict[str, Any] = {}
+        for item in fields(cls):
+            name = item.name if item.name in ("embedder", "durability") else f"server.{item.name}"
+            value = settings[name]
+            given[item.name] = tuple(value) if isinstance(value, list) else value
+        if given["embedder"] == "none":
+            given["embedder"] = None
+        return cls(**given)
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach the server."""
+        return is_loopback(self.host)
+
+
+class Server:
+    """What the handlers share; it lies at `request.app.state.server`."""
+
+    def __init__(
+        self,
+        settings: ServerSettings,
+        *,
+        hosting: Hosting,
+        pool: Pool,
+        keys: KeyStore,
+        access: Access,
+        limits: Limits,
+        metrics: Metrics,
+    ) -> None:
+        self.settings = settings
+        self.hosting = hosting
+        self.pool = pool
+        self.keys = keys
+        self.access = access
+        self.limits = limits
+        self.metrics = metrics
+
+    # -- who and what ---------------------------------------------------------------------------------------------
+
+    def world(self, request: Request) -> WorldRef:
+        """The world that the request's path names; NotFound where there is none, if the client may know that."""
+        try:
+            ref = self.hosting.world(request)
+        except NotFound:
+            if "world" in request.path_params:
+                self.require(request, "read", request.path_params["world"])
+            raise
+        request.state.world = ref
+        return ref
+
+    def require(self, request: Request, scope: Scope, world: str | None) -> Principal:
+        """Who asks, if they may: Unauthorized without a key that is needed or with a wrong one, else Forbidden.
+
+        `world` None asks for the right on all worlds.
+        """
+        return self.access.require(request, scope, world)
+
+    # -- jobs -----------------------------------------------------------------------------------------------------
+
+    async def read(self, request: Request, job: str, **arguments: Any) -> Any:
+        """What a job gives that reads the request's world. Read the request's body first, if it has one.
+
+        When the client goes away, the job is stopped. Errors of `world`, `require`, of the limits, and the job's own.
+        """
+        ref = self.world(request)
+        self.require(request, "read", ref.name)
+        async with self.limits.slot(), _there(ref):
+            call = self.pool.call(job, ref.path, timeout=self.settings.timeout, arguments=arguments)
+            return await self._while_connected(request, call)
+
+    async def write(self, request: Request, job: str, **arguments: Any) -> Any:
+        """What a job gives that writes to the request's world; the key's name is the author of the revision.
+
+        The job gets `author` besides its arguments. It is not stopped when the client goes away. Errors as `read`.
+        """
+        ref = self.world(request)
+        principal = self.require(request, "write", ref.name)
+        async with self.limits.slot(), _there(ref):
+            return await self.pool.call(
+                job,
+                ref.path,
+                write=True,
+                timeout=self.settings.timeout,
+                arguments={"author": principal.name, **arguments},
+            )
+
+    @contextlib.asynccontextmanager
+    async def stream(self, request: Request, job: str, **arguments: Any) -> AsyncIterator[Stream]:
+        """The stream that a reading job gives: its `.head`, then its bytes. Errors as `read`.
+
+        It holds a slot and a worker until it is left, so it is left when the last byte was sent, or the client is gone:
+
+            leaving = server.stream(request, "query", text="…")
+            stream = await leaving.__aenter__()  # errors are raised here, before the response begins
+            return StreamedResponse(stream, leaving, media_type=stream.head["type"])  # leaves it at the end
+        """
+        ref = self.world(request)
+        self.require(request, "read", ref.name)
+        async with (
+            self.limits.slot(),
+            _there(ref),
+            self.pool.stream(job, ref.path, timeout=self.settings.timeout, arguments=arguments) as found,
+        ):
+            yield found
+
+    async def _while_connected(self, request: Request, call: Awaitable[T]) -> T:
+        work = asyncio.ensure_future(call)
+        gone = asyncio.ensure_future(_disconnected(request))
+        try:
+            await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                raise ClientGone
+            return work.result()
+        finally:
+            for task in (work, gone):
+                if not task.done():
+                    task.cancel()
+            await asyncio.gather(work, gone, return_exceptions=True)
+
+
+@contextlib.asynccontextmanager
+async def _there(world: WorldRef) -> AsyncIterator[None]:
+    """NotFound for the errors of a world that was deleted meanwhile."""
+    try:
+        yield
+    except (IntegrityError, OpenError) as error:
+        if world.path.exists():
+            raise
+        raise NotFound(f"there is no world {world.name!r} here any more") from error
+
+
+class StreamedResponse(StreamingResponse):
+    """A response whose body comes from a job; `leaving` is what it leaves when all is sent, or cannot be."""
+
+    def __init__(self, content: Stream, leaving: AbstractAsyncContextManager[Any], **options: Any) -> None:
+        super().__init__(content, **options)
+        self._killed = content.killed
+        self._leaving = leaving
+
+    async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
+        """Send it; a client that does not read it is left when the job is stopped."""
+        try:
+            await self._send(super().__call__(scope, receive, send))
+        except BaseException as error:
+            if not await self._leaving.__aexit__(type(error), error, error.__traceback__):
+                raise
+        else:
+            await self._leaving.__aexit__(None, None, None)
+
+    async def _send(self, work: Awaitable[None]) -> None:
+        sending, killed = asyncio.ensure_future(work), asyncio.ensure_future(self._killed.wait())
+        try:
+            await asyncio.wait((sending, killed), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((sending,), timeout=_LAST_WORD)
+            if not sending.done():
+                raise Busy("the client read too slowly, and others waited")
+            sending.result()
+        finally:
+            sending.cancel()
+            killed.cancel()
+            await asyncio.gather(sending, killed, return_exceptions=True)
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def server_of(request: Request) -> Server:
+    """The server that a request came to."""
+    found: Server = request.app.state.server
+    return found

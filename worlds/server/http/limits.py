@@ -1,0 +1,146 @@
+"""Limits: how many requests at a time and a minute, how large and how slow a body may be."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Send
+from starlette.types import Scope as ASGIScope
+
+from worlds.server.errors import Busy, Problem, SlowBody, TooLarge, TooMany, Unauthorized, UnsupportedType
+from worlds.server.http.access import Access
+from worlds.server.http.base import ServerSettings
+from worlds.server.http.metrics import Metrics
+
+_CLIENTS = 10_000  # whose rate is remembered
+_FREE = ("/health", "/page/")  # what a client needs to see at all, and what costs nothing
+_SLOWEST = 10_000  # bytes a second that a body comes at, or faster, after its first `timeout` seconds
+
+
+class Limits:
+    """How many jobs wait and run, and how often each client asks."""
+
+    def __init__(self, settings: ServerSettings, metrics: Metrics) -> None:
+        self._most = settings.max_queries
+        self._rate = settings.rate / 60  # a second
+        self._burst = max(1.0, settings.rate)
+        self._running = 0
+        self._metrics = metrics
+        self._clients: OrderedDict[str, tuple[float, float]] = OrderedDict()  # tokens, as of when
+
+    @contextlib.asynccontextmanager
+    async def slot(self) -> AsyncIterator[None]:
+        """One of the places for jobs that wait or run; Busy when all are taken."""
+        if self._running >= self._most:
+            self._metrics.turned_away.inc()
+            raise Busy(f"{self._running} requests wait or run already, and the server takes no more")
+        self._running += 1
+        try:
+            yield
+        finally:
+            self._running -= 1
+
+    def count(self, client: str) -> None:
+        """Count a request of a client; TooMany where it has had its share."""
+        if not self._rate:
+            return
+        now = time.monotonic()
+        tokens, then = self._clients.pop(client, (self._burst, now))
+        tokens = min(self._burst, tokens + (now - then) * self._rate)
+        self._clients[client] = (max(0.0, tokens - 1) if tokens >= 1 else tokens, now)
+        if len(self._clients) > _CLIENTS:
+            self._clients.popitem(last=False)
+        if tokens < 1:
+            self._metrics.rate_limited.inc()
+            wait = (1 - tokens) / self._rate
+            raise TooMany(f"more than {self._burst:g} requests a minute", retry_after=int(wait) + 1)
+
+
+class RateLimit:
+    """Counts the requests of each client: of each key, else of each address."""
+
+    def __init__(self, app: ASGIApp, *, limits: Limits, access: Access) -> None:
+        self.app = app
+        self._limits = limits
+        self._access = access
+
+    async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        if scope["type"] == "http" and not scope["path"].startswith(_FREE):
+            self._limits.count(self._client(Request(scope)))
+        await self.app(scope, receive, send)
+
+    def _client(self, request: Request) -> str:
+        with contextlib.suppress(Unauthorized):
+            principal = self._access.principal(request)
+            if principal.key is not None:
+                return f"key {principal.key}"
+        return _network(request.client.host if request.client is not None else "")
+
+
+def _network(host: str) -> str:
+    """The address, of IPv6 the network, which one client has whole."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    return host if address.version == 4 else str(ipaddress.ip_network((address, 64), strict=False))
+
+
+class BodyLimit:
+    """Refuses bodies that are too large, also chunked ones; that come too slowly; and compressed ones."""
+
+    def __init__(self, app: ASGIApp, *, settings: ServerSettings) -> None:
+        self.app = app
+        self._most = settings.max_body
+        self._patience = settings.timeout
+
+    async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        self._check_headers(scope)
+        began = time.monotonic()
+        taken, whole = 0, False
+
+        async def limited() -> Message:
+            nonlocal taken, whole
+            if whole:
+                return await receive()
+            left = began + self._patience + taken / _SLOWEST - time.monotonic()
+            try:
+                async with asyncio.timeout(left):
+                    message = await receive()
+            except TimeoutError:
+                raise SlowBody(
+                    f"after {time.monotonic() - began:.0f} s the body is not complete", headers={"Connection": "close"}
+                ) from None
+            taken += len(message.get("body", b""))
+            whole = message["type"] != "http.request" or not message.get("more_body", False)
+            if taken > self._most:
+                raise self._too_large()
+            return message
+
+        await self.app(scope, limited, send)
+
+    def _check_headers(self, scope: ASGIScope) -> None:
+        headers = Request(scope).headers
+        length = headers.get("content-length", "0")
+        if not (length.isascii() and length.isdigit()):
+            raise Problem("Content-Length is not a number", headers={"Connection": "close"})
+        if len(length) > 18 or int(length) > self._most:
+            raise self._too_large()
+        if headers.get("content-encoding", "identity").lower() != "identity":
+            raise UnsupportedType(
+                "compressed bodies are not read here: send it as it is", headers={"Connection": "close"}
+            )
+
+    def _too_large(self) -> TooLarge:
+        return TooLarge(f"a body may have {self._most:,} bytes", headers={"Connection": "close"})

@@ -1,0 +1,192 @@
+"""The SPARQL 1.1 Protocol: a request to `/sparql` is a query, an update, or a question for the service description."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import parse_qsl
+
+import pyoxigraph as ox
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from worlds.server.errors import Problem, TooLarge, UnsupportedType
+from worlds.server.http.base import server_of
+from worlds.server.http.negotiation import GRAPHS, RESULTS, accepts_any, type_of
+from worlds.server.http.streaming import begun, streamed
+
+_FORM = "application/x-www-form-urlencoded"
+_DIRECT: dict[str, Literal["query", "update"]] = {
+    "application/sparql-query": "query",
+    "application/sparql-update": "update",
+}
+_DATASETS = {
+    "query": ("default-graph-uri", "named-graph-uri"),
+    "update": ("using-graph-uri", "using-named-graph-uri"),
+}
+LARGE = 50_000
+"""Quads that a write may change before the processes are to look at their index anew, outside of any time limit."""
+_MOST_PARAMETERS = 10_000
+_MOST_FORM = 1 << 20  # bytes of a form: it is decoded whole, while nothing else runs
+
+Parameters = list[tuple[str, str]]
+
+
+def routes() -> list[Route]:
+    """The routes of this protocol, relative to the address of a world."""
+    return [Route("/sparql", sparql, methods=["GET", "POST"])]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What a request asks for. The graphs are None where it leaves the dataset to the service."""
+
+    kind: Literal["query", "update"]
+    text: str
+    default_graphs: list[str] | None
+    named_graphs: list[str] | None
+
+
+async def sparql(request: Request) -> Response:
+    """Answer a request of the protocol."""
+    server = server_of(request)
+    world = server.world(request)
+    server.require(request, "read", world.name)
+    endpoint = f"{world.base}/sparql"
+    accept = accepted(request)
+    operation = await operation_of(request)
+    if operation is not None and operation.kind == "update":
+        server.require(request, "write", world.name)
+    await server.pool.prepare(world.path, timeout=server.settings.timeout)
+    if operation is None:
+        media_type, document = await server.read(request, "service_description", endpoint=endpoint, accept=accept)
+        return Response(document, headers={"Content-Type": media_type, "Vary": "Accept"})
+    if operation.kind == "update":
+        change = await server.write(
+            request,
+            "update",
+            update=operation.text,
+            base=endpoint,
+            using_graphs=operation.default_graphs,
+            using_named_graphs=operation.named_graphs,
+        )
+        if change["added"] + change["removed"] > LARGE:
+            server.pool.unprepare(world.path)
+        return Response(status_code=204)
+    accepts_any(accept, RESULTS, GRAPHS)
+    stream, leaving = await begun(
+        server,
+        request,
+        "query",
+        query=operation.text,
+        base=endpoint,
+        accept=accept,
+        default_graphs=operation.default_graphs,
+        named_graphs=operation.named_graphs,
+        max_results=server.settings.max_results,
+    )
+    return streamed(stream, leaving, headers={"Vary": "Accept"})
+
+
+def accepted(request: Request) -> str | None:
+    """What all Accept headers of a request say together."""
+    given = request.headers.getlist("accept")
+    return ", ".join(given) if given else None
+
+
+async def operation_of(request: Request) -> Operation | None:
+    """The operation of a request, None where it names none; Problem for what the protocol does not allow."""
+    parameters = in_address(request)
+    if request.method != "POST":
+        if any(name == "update" for name, _ in parameters):
+            raise Problem("an update changes the world, so it is sent with POST")
+        if not any(name == "query" for name, _ in parameters):
+            _refuse_unknown(parameters)
+            return None
+        return _operation(parameters)
+    media_type = type_of(request.headers.get("content-type", ""))
+    if media_type == _FORM:
+        if any(name in ("query", "update") for name, _ in parameters):
+            raise Problem("a form has its query or update in the body, not in the address")
+        return _operation(parameters + _decoded(await _form(request), "the body"))
+    kind = _DIRECT.get(media_type)
+    if kind is None:
+        raise UnsupportedType(f"the Content-Type of a body is one of {', '.join((_FORM, *_DIRECT))}")
+    if any(name in ("query", "update") for name, _ in parameters):
+        raise Problem(f"the {kind} is the body, so the address has none")
+    return _operation([*parameters, (kind, _text(await request.body(), "the body"))])
+
+
+async def _form(request: Request) -> bytes:
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > _MOST_FORM:
+            raise TooLarge(
+                "a form has 1 MiB at most; send a longer text as application/sparql-query or application/sparql-update",
+                headers={"Connection": "close"},
+            )
+    return bytes(body)
+
+
+def _refuse_unknown(parameters: Parameters) -> None:
+    """Problem for a parameter that only looks like one, as of a query that the service description would answer."""
+    known = ("query", *_DATASETS["query"])
+    for name, _ in parameters:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+            raise Problem(f"there is no parameter {name[:80]!r}; {hint}")
+
+
+def in_address(request: Request) -> Parameters:
+    """The parameters in the address of a request; Problem where they are not UTF-8."""
+    return _decoded(request.scope["query_string"], "the address")
+
+
+def _decoded(data: bytes, what: str) -> Parameters:
+    try:
+        return parse_qsl(
+            data.decode(), keep_blank_values=True, encoding="utf-8", errors="strict", max_num_fields=_MOST_PARAMETERS
+        )
+    except UnicodeDecodeError as error:
+        raise Problem(f"{what} is not in UTF-8") from error
+    except ValueError as error:
+        raise Problem(f"{what} has more than {_MOST_PARAMETERS:,} parameters") from error
+
+
+def _text(data: bytes, what: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Problem(f"{what} is not in UTF-8") from error
+
+
+def _operation(parameters: Parameters) -> Operation:
+    """The one operation that parameters name; those that the protocol does not know are not looked at."""
+    found: list[tuple[Literal["query", "update"], str]] = []
+    for name, value in parameters:
+        if name == "query":
+            found.append(("query", value))
+        elif name == "update":
+            found.append(("update", value))
+    if len(found) != 1:
+        raise Problem(f"a request has one query or one update, this one has {len(found)}")
+    kind, text = found[0]
+    for name, _ in parameters:
+        if name in _DATASETS["update" if kind == "query" else "query"]:
+            raise Problem(f"{name} is not for {'queries' if kind == 'query' else 'updates'}")
+    default, named = ([graph_iri(value) for name, value in parameters if name == wanted] for wanted in _DATASETS[kind])
+    if not default and not named:
+        return Operation(kind, text, None, None)
+    return Operation(kind, text, default, named)
+
+
+def graph_iri(iri: str) -> str:
+    """The IRI, if it is an absolute one that can name a graph; Problem."""
+    try:
+        return ox.NamedNode(iri).value
+    except ValueError as error:
+        raise Problem(f"{iri[:200]!r} names no graph: it is no absolute IRI") from error

@@ -1,0 +1,178 @@
+"""The jobs of the SPARQL Protocol: queries, updates, and what the service description tells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import pyoxigraph as ox
+
+from worlds.errors import OpenError, QueryError
+from worlds.graph.query.results import Solutions, Triples
+from worlds.server.errors import NotAcceptable
+from worlds.server.http.negotiation import GRAPHS, RESULTS, choose, with_charset
+from worlds.server.protocols.description import description
+from worlds.server.workers.jobs import job
+from worlds.world import World
+
+_ROWS = 2000  # solutions that are written at a time
+_PIECE = 1 << 16  # bytes
+_INLINE = 100_000  # characters of an update whose texts are embedded before it is acknowledged
+_MOST_NAMES = 1000  # named graphs that the service description lists
+_MAY_BE_RELATIVE = re.compile(r"<(?![A-Za-z][A-Za-z0-9+.\-]*:)[^<>\"{}|^`\\\s]*>")
+
+# What `Solutions.serialize` puts before the rows and after them.
+_FRAMES: dict[str, tuple[str, str]] = {
+    "json": ('"bindings":[', "]}}"),
+    "xml": ("<results>", "</results></sparql>"),
+    "csv": ("\r\n", ""),
+    "tsv": ("\n", ""),
+}
+
+T = TypeVar("T")
+
+
+@job("prepare", unlimited=True)
+def prepare(world: World) -> None:
+    """Build what queries need, and leave it where other processes find it, if the world is a large one."""
+    world.query("ASK {}")
+
+
+@job("query", streams=True)
+def query(
+    world: World,
+    *,
+    query: str,
+    base: str,
+    accept: str | None,
+    default_graphs: Sequence[str] | None,
+    named_graphs: Sequence[str] | None,
+    max_results: int,
+) -> tuple[dict[str, Any], Iterator[bytes]]:
+    """The answer in the type that is accepted: its head has the "type", which is a Content-Type."""
+    found = _with_base(
+        query,
+        base,
+        lambda text: world.query(
+            text, default_graphs=_names(default_graphs), named_graphs=_names(named_graphs), max_results=max_results
+        ),
+    )
+    if isinstance(found, bool):
+        media_type, name = choose(accept, RESULTS)
+        pieces = iter([_boolean(found, name)])
+    elif isinstance(found, Solutions):
+        media_type, name = choose(accept, RESULTS)
+        pieces = _solutions(found, name)
+        if name == "xml":  # which cannot hold every text
+            with _cannot_hold(media_type):
+                pieces = iter(list(pieces))
+    else:
+        media_type, name = choose(accept, GRAPHS)
+        with _cannot_hold(media_type):
+            pieces = _triples(found, name)
+    return {"type": with_charset(media_type)}, pieces
+
+
+@job("update", write=True)
+def update(
+    world: World,
+    *,
+    author: str | None,
+    update: str,
+    base: str,
+    using_graphs: Sequence[str] | None,
+    using_named_graphs: Sequence[str] | None,
+) -> dict[str, Any]:
+    """What an update did: the "revision", None if nothing, and the quads "added" and "removed"."""
+    try:
+        change = _with_base(
+            update,
+            base,
+            lambda text: world.update(
+                text,
+                using_graphs=_names(using_graphs),
+                using_named_graphs=_names(using_named_graphs),
+                author=author,
+                embed=len(text) < _INLINE,
+            ),
+        )
+    except OpenError as error:  # the world is open, so this is what LOAD could not open
+        raise QueryError("LOAD fetches nothing here: send the document to the graph store") from error
+    return {"revision": change.revision, "added": change.added, "removed": change.removed}
+
+
+@job("service_description")
+def service_description(world: World, *, endpoint: str, accept: str | None) -> tuple[str, bytes]:
+    """The service description, as its Content-Type and its document."""
+    media_type, _ = choose(accept, GRAPHS)
+    found = world.query(f"SELECT DISTINCT ?g {{ GRAPH ?g {{}} }} LIMIT {_MOST_NAMES}")
+    assert isinstance(found, Solutions)
+    names = sorted(str(row["g"]) for row in found)
+    format = ox.RdfFormat.from_media_type(media_type)
+    assert format is not None
+    document = ox.serialize(
+        description(endpoint, names), format=format, prefixes={"sd": "http://www.w3.org/ns/sparql-service-description#"}
+    )
+    assert document is not None
+    return with_charset(media_type), document
+
+
+def _names(iris: Sequence[str] | None) -> list[ox.NamedNode] | None:
+    return None if iris is None else [ox.NamedNode(iri) for iri in iris]
+
+
+def _with_base(text: str, base: str, run: Callable[[str], T]) -> T:
+    """Run a request whose relative IRIs are resolved against `base`; places in errors are those of the text."""
+    if not _MAY_BE_RELATIVE.search(text):
+        return run(text)
+    declared = f"BASE <{base}> "
+    try:
+        return run(declared + text)
+    except QueryError as error:
+        if error.line != 1 or error.column is None:
+            raise
+        message = str(error).removeprefix(f"line 1, column {error.column}: ")
+        raise type(error)(message, line=1, column=max(1, error.column - len(declared))) from error
+
+
+@contextmanager
+def _cannot_hold(media_type: str) -> Iterator[None]:
+    """Says of what a format cannot hold that another one is to be asked for."""
+    try:
+        yield
+    except ValueError as error:
+        raise NotAcceptable(f"{media_type} cannot hold this answer: {error}") from error
+
+
+def _boolean(value: bool, name: str) -> bytes:
+    text = "true" if value else "false"
+    if name == "json":
+        return f'{{"head":{{}},"boolean":{text}}}'.encode()
+    if name == "xml":
+        return (
+            '<?xml version="1.0"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#"><head></head>'
+            f"<boolean>{text}</boolean></sparql>"
+        ).encode()
+    return text.encode()  # CSV and TSV have no form for it
+
+
+def _solutions(found: Solutions, name: str) -> Iterator[bytes]:
+    """The document in pieces, each of some rows: a document of all would be in memory as a whole."""
+    opening, closing = _FRAMES[name]
+    for start in range(0, max(1, len(found)), _ROWS):
+        document = found[start : start + _ROWS].serialize(name)
+        head, mark, rows = document.partition(opening)
+        rows = rows.removesuffix(closing)
+        if not start:
+            yield (head + mark).encode()
+        elif name == "json":
+            yield b","
+        yield rows.encode()
+    yield closing.encode()
+
+
+def _triples(found: Triples, name: str) -> Iterator[bytes]:
+    document = found.serialize(name).encode()
+    return (document[at : at + _PIECE] for at in range(0, len(document), _PIECE))

@@ -1,0 +1,1 @@
+"""The worker processes, in which every job runs that touches a world."""

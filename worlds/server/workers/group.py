@@ -1,0 +1,255 @@
+"""The worker processes of one kind, readers or writers: who is idle, who is busy, who waits for one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from typing import Any
+
+from worlds.server.errors import Busy
+from worlds.server.workers.process import WorkerDied, WorkerGone, WorkerProcess
+from worlds.server.workers.worker import Duties, Request
+
+STUCK = 1.0  # seconds after which a job no longer counts as one that will soon be done
+SPARE = 30.0  # seconds after which a process that is not needed ends
+UNREAD = 2.0  # seconds that the client of a stream may take for a piece while others wait for a process
+_ATTEMPTS = 3  # to start a process
+_CLOSING = 2.0  # seconds that a spare process has to close its worlds
+
+_log = logging.getLogger("worlds.server")
+
+
+class JobError(Exception):
+    """A job failed as it should not have; the log says how."""
+
+
+class Group:
+    """The workers of one kind."""
+
+    def __init__(self, duties: Duties, size: int, most: int) -> None:
+        self._duties = duties
+        self._size = size
+        self._most = most
+        self._idle: list[WorkerProcess] = []  # the one that was used last is the last
+        self._busy: set[WorkerProcess] = set()
+        self._starting: set[asyncio.Task[None]] = set()
+        self._ending: set[asyncio.Task[None]] = set()
+        self._waiting: deque[asyncio.Future[WorkerProcess]] = deque()
+        self._stopped = False
+        self.killed = 0
+
+    @property
+    def pids(self) -> list[int]:
+        """The numbers of the processes that live."""
+        return sorted(worker.pid for worker in {*self._idle, *self._busy} if worker.alive)
+
+    @property
+    def busy(self) -> int:
+        """How many have a job."""
+        return len(self._busy)
+
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait for one."""
+        return sum(not future.done() for future in self._waiting)
+
+    async def fill(self) -> None:
+        """Start as many workers as there always are."""
+        workers = await asyncio.gather(
+            *(WorkerProcess.start(self._duties) for _ in range(self._size)), return_exceptions=True
+        )
+        self._idle += [worker for worker in workers if isinstance(worker, WorkerProcess)]
+        for worker in workers:
+            if isinstance(worker, BaseException):
+                raise JobError("a worker process could not be started") from worker
+
+    async def begin(self, request: Request, deadline: float) -> WorkerProcess:
+        """A worker that has begun with the request; Busy if there is none until the deadline."""
+        while True:
+            worker = await self._acquire(request.world, deadline)
+            try:
+                async with asyncio.timeout_at(deadline):
+                    await worker.ask(request)
+            except WorkerGone:  # killed while it was idle: the job goes to another one
+                await self.release(worker)
+            except TimeoutError:  # a writer that embeds texts takes nothing until a batch of them is done
+                worker.kill()
+                await self.release(worker)
+                raise Busy("there is more to do than this server has processes for") from None
+            except BaseException:
+                worker.kill()
+                await self.release(worker)
+                raise
+            else:
+                return worker
+
+    async def _acquire(self, world: str, deadline: float) -> WorkerProcess:
+        if self._stopped:
+            raise Busy("the server is stopping")
+        loop = asyncio.get_running_loop()
+        self._drop_dead()
+        if self._idle:
+            worker = next((one for one in reversed(self._idle) if world in one.worlds), self._idle[-1])
+            self._idle.remove(worker)
+        else:
+            if len(self._busy) + len(self._starting) < self._size:
+                self._start()
+            future: asyncio.Future[WorkerProcess] = loop.create_future()
+            self._waiting.append(future)
+            try:
+                async with asyncio.timeout_at(deadline):
+                    worker = await future
+            except BaseException as error:
+                if future.done() and not future.cancelled() and future.exception() is None:
+                    self._hand_on(future.result())  # it was given one just then
+                future.cancel()
+                if isinstance(error, TimeoutError):
+                    raise Busy("there is more to do than this server has processes for") from None
+                raise
+        worker.since = loop.time()
+        self._busy.add(worker)
+        return worker
+
+    async def release(self, worker: WorkerProcess) -> None:
+        """The worker has done its job, or is dead."""
+        if worker not in self._busy:  # `tend` has let go of it
+            return
+        if worker.alive and not self._stopped:
+            for world in list(worker.stale):
+                await self._close(worker, world)
+        self._busy.discard(worker)
+        if worker.alive and not self._stopped:
+            self._hand_on(worker)
+        else:
+            self.killed += not self._stopped
+            self._end(worker, _CLOSING if self._stopped else 0)
+            if self.waiting and not self._starting and not self._stopped:
+                self._start()
+
+    def _hand_on(self, worker: WorkerProcess) -> None:
+        """Give a worker to whoever waits longest, or let it be idle."""
+        self._busy.discard(worker)
+        if not worker.alive:
+            self._end(worker, 0)
+            return
+        while self._waiting:
+            future = self._waiting.popleft()
+            if not future.done():
+                worker.since = asyncio.get_running_loop().time()
+                self._busy.add(worker)  # at once, or `tend` would think that there is one less
+                future.set_result(worker)
+                return
+        worker.since = asyncio.get_running_loop().time()
+        self._idle.append(worker)
+
+    def tend(self) -> None:
+        """Grow where jobs wait behind long ones, and let go of what is not needed.
+
+        Where they can't grow, the stream ends whose client has read nothing for the longest time.
+        """
+        now = asyncio.get_running_loop().time()
+        self._drop_dead()
+        for worker in [worker for worker in self._busy if worker.unread is not None and not worker.alive]:
+            self._busy.discard(worker)
+            self.killed += 1
+            self._end(worker, 0)
+        there = len(self._idle) + len(self._busy) + len(self._starting)
+        if self.waiting:
+            stuck = sum(now - worker.since > STUCK for worker in self._busy)
+            if there < self._most and there - stuck < self._size:
+                self._start()
+            slow = [worker for worker in self._busy if worker.unread is not None and now - worker.unread > UNREAD]
+            if slow and there >= self._most and not self._starting:
+                min(slow, key=lambda worker: worker.unread or now).kill()
+        spare = max(0, there - self._size)
+        for worker in [worker for worker in self._idle if now - worker.since > SPARE][:spare]:
+            self._idle.remove(worker)
+            self._end(worker, _CLOSING)
+
+    def _drop_dead(self) -> None:
+        for worker in [worker for worker in self._idle if not worker.alive]:
+            self._idle.remove(worker)
+            self._end(worker, 0)
+
+    def _start(self) -> None:
+        async def start() -> None:
+            for attempt in range(_ATTEMPTS):
+                try:
+                    worker = await WorkerProcess.start(self._duties)
+                    break
+                except (OSError, WorkerDied) as error:  # if it was killed, the next one is not
+                    _log.error("a worker process could not be started: %s", error)
+                    if attempt == _ATTEMPTS - 1 or self._stopped:
+                        self._fail()
+                        return
+            if self._stopped:
+                await worker.end(0)
+            else:
+                self._hand_on(worker)
+
+        self._remember(self._starting, start())
+
+    def _fail(self) -> None:
+        """No worker can be started: tell whoever waits."""
+        while self._waiting:
+            future = self._waiting.popleft()
+            if not future.done():
+                future.set_exception(Busy("a worker process could not be started", retry_after=5))
+
+    def _end(self, worker: WorkerProcess, seconds: float) -> None:
+        if not worker.ending:
+            worker.ending = True
+            self._remember(self._ending, worker.end(seconds))
+
+    @staticmethod
+    def _remember(tasks: set[asyncio.Task[None]], work: Any) -> None:
+        task: asyncio.Task[None] = asyncio.create_task(work)
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    async def forget(self, world: str) -> None:
+        """Let the idle workers close a world now, and the others after their job."""
+        for worker in self._busy:
+            if world in worker.worlds:
+                worker.stale.add(world)
+        for worker in [worker for worker in self._idle if world in worker.worlds]:
+            if worker in self._idle:  # not taken meanwhile
+                self._idle.remove(worker)
+                worker.stale.add(world)
+                self._busy.add(worker)
+                await self.release(worker)
+
+    @staticmethod
+    async def _close(worker: WorkerProcess, world: str) -> None:
+        worker.stale.discard(world)
+        try:
+            async with asyncio.timeout(_CLOSING):
+                await worker.ask(Request(None, world, {}, 4 * _CLOSING))
+                await worker.read()
+        except (TimeoutError, WorkerGone, WorkerDied):
+            worker.kill()
+        except BaseException:
+            worker.kill()
+            raise
+
+    async def stop(self, grace: float) -> None:
+        """End all workers, those that have a job after so many seconds at the latest."""
+        self._stopped = True
+        for future in self._waiting:
+            if not future.done():
+                future.set_exception(Busy("the server is stopping"))
+        for worker in self._idle:
+            self._end(worker, max(grace, _CLOSING))
+        self._idle.clear()
+        deadline = asyncio.get_running_loop().time() + grace
+        while self._busy and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(0.02)
+        for worker in self._busy:
+            worker.kill()
+        while self._starting:
+            await asyncio.gather(*self._starting, return_exceptions=True)
+        for worker in self._busy:
+            self._end(worker, 0)
+        while self._ending:
+            await asyncio.gather(*self._ending, return_exceptions=True)

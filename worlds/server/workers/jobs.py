@@ -1,0 +1,61 @@
+"""The jobs that worker processes do: functions of a world, each registered by its name.
+
+    @job("search")
+    def search(world: World, *, text: str, limit: int = 10) -> dict[str, Any]: …
+
+    @job("query", streams=True)
+    def query(world: World, *, query: str) -> tuple[dict[str, Any], Iterator[bytes]]: …
+
+What a job gets and gives passes through a pipe, so all of it must be picklable. A `WorldsError` or a `ValueError` that
+it raises is raised again in the server as it is; any other exception is a bug, which the server logs and answers with
+500.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, TypeVar
+
+MODULES = ("worlds.server.protocols.sparql_jobs", "worlds.server.protocols.graph_jobs", "worlds.server.api.jobs")
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker can be asked for: `write` needs a world that is open for writing, `streams` gives bytes piecewise.
+
+    `unlimited` is one that no client can shape, and that may take any memory.
+
+    The function of a job that streams gives its head, a dict, and an iterator of bytes.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    write: bool = False
+    streams: bool = False
+    unlimited: bool = False
+
+
+JOBS: dict[str, Job] = {}
+
+
+def job(name: str, *, write: bool = False, streams: bool = False, unlimited: bool = False) -> Callable[[F], F]:
+    """Register a function as the job of this name."""
+
+    def register(function: F) -> F:
+        if name in JOBS:
+            raise ValueError(f"there are two jobs of the name {name!r}")
+        JOBS[name] = Job(name, function, write, streams, unlimited)
+        return function
+
+    return register
+
+
+def load_jobs(modules: Iterable[str] = MODULES) -> dict[str, Job]:
+    """Import the modules that define jobs, and give all jobs by their names."""
+    for module in modules:
+        import_module(module)
+    return JOBS

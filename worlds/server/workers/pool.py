@@ -1,0 +1,328 @@
+"""The pool of worker processes, in which every job runs that touches a world.
+
+libSQL's driver holds the GIL during a statement, so one process could do one thing at a time, and pyoxigraph cannot be
+stopped but by ending its process. Readers and writers are separate processes. A job that has run for a second no longer
+counts: if others wait, the pool grows, up to `most` processes of a kind, and shrinks again later. A job that passes its
+time limit, or whose client has gone, is stopped by killing its process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+from weakref import WeakValueDictionary
+
+from worlds.errors import QueryTimeout
+from worlds.server.errors import Busy
+from worlds.server.workers.group import Group, JobError
+from worlds.server.workers.jobs import MODULES
+from worlds.server.workers.process import WorkerDied, WorkerProcess, unpacked
+from worlds.server.workers.worker import BROKEN, DATA, FAILED, HEAD, OUT_OF_MEMORY, RESULT, Duties, Request, identity
+
+LINGER = 1.0  # seconds that a reading job may go on for after its client has gone: starting a process costs as much
+SLOW_CLIENT = 10  # times its time limit that a stream may take in all, if its client is slow to read
+_PREPARING = 3600.0  # seconds that the index of a world may take
+_TICK = 0.2  # seconds between looks at the workers
+
+__all__ = ["JobError", "Pool", "Stream"]
+
+_log = logging.getLogger("worlds.server")
+
+
+class Stream:
+    """What a streaming job gives: its `head`, and, when it is iterated over, the bytes, piece by piece."""
+
+    def __init__(self, run: _Run, head: dict[str, Any]) -> None:
+        self._run = run
+        self.head = head
+
+    @property
+    def killed(self) -> asyncio.Event:
+        """Is set when the job was stopped, whether or not anybody reads on."""
+        return self._run.worker.killed
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while (kind_body := await self._run.next())[0] == DATA:
+            yield kind_body[1]
+
+
+class Pool:
+    """Worker processes for one server. `start` it, and `stop` it in the end."""
+
+    def __init__(
+        self,
+        *,
+        readers: int = 2,
+        writers: int = 1,
+        most: int = 8,
+        embedder: str | None = "auto",
+        durability: Literal["normal", "full"] = "normal",
+        max_memory: int = 0,
+        open_worlds: int = 16,
+        modules: Sequence[str] = MODULES,
+        first: Path | None = None,
+    ) -> None:
+        """`readers` are started at once, `writers` when they are needed; there are at most `most` of each.
+
+        `embedder` is a name or a path as `worlds.open` takes them, or "module:attribute". Each process holds at most
+        `open_worlds` worlds open, and a reading job may take `max_memory` bytes, 0 for any. `modules` define the jobs.
+        Each reader makes itself ready for searches of `first`.
+        """
+        likely = None if first is None else str(first)
+        duties = [
+            Duties(write, embedder, durability, 0 if write else max_memory, open_worlds, tuple(modules), likely)
+            for write in (False, True)
+        ]
+        self._readers = Group(duties[0], readers, max(readers, most))
+        self._writers = Group(duties[1], writers, max(writers, most))
+        self._write_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._finishing: set[asyncio.Task[None]] = set()
+        self._prepared: dict[str, asyncio.Task[Any]] = {}
+        self._seen: dict[str, tuple[int, int]] = {}  # which file was at a path
+        self._tending: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Start the readers, and wait until they are ready; JobError if they do not start."""
+        try:
+            await self._readers.fill()
+        except BaseException:
+            await self.stop(0)
+            raise
+        self._tending = asyncio.create_task(self._tend())
+
+    async def stop(self, grace: float = 10.0) -> None:
+        """End all processes, those that have a job after `grace` seconds at the latest."""
+        if self._tending is not None:
+            self._tending.cancel()
+            await asyncio.gather(self._tending, return_exceptions=True)
+        for task in self._prepared.values():
+            task.cancel()
+        await asyncio.gather(self._readers.stop(grace), self._writers.stop(grace))
+        await asyncio.gather(*self._finishing, *self._prepared.values(), return_exceptions=True)
+
+    async def call(
+        self, job: str, world: Path, *, write: bool = False, timeout: float, arguments: Mapping[str, Any]
+    ) -> Any:
+        """What a job gives. A write that has returned is kept, and every job that begins later sees it.
+
+        Whatever `WorldsError` or `ValueError` the job raised; QueryTimeout when `timeout` seconds have passed; Busy if
+        no process was free all that time, or the process was killed; a write may have been kept all the same. JobError.
+        If the call is cancelled, a reading job is stopped a second later, and a write goes on.
+        """
+        async with self._run(job, world, write, timeout, arguments) as run:
+            kind, body = await run.next()
+            assert kind == RESULT, f"{job} streams"
+            return unpacked(body)
+
+    @contextlib.asynccontextmanager
+    async def stream(
+        self, job: str, world: Path, *, write: bool = False, timeout: float, arguments: Mapping[str, Any]
+    ) -> AsyncIterator[Stream]:
+        """The stream that a job gives, as a context manager; a stream that is left before its end is stopped.
+
+        `timeout` counts the seconds that the job works, not those in which its reader is slow; but a reader that takes
+        nothing for as long, or needs ten times as long in all, is not waited for. Errors as `call`, also while it is
+        read.
+        """
+        async with self._run(job, world, write, timeout, arguments) as run:
+            kind, body = await run.next()
+            assert kind == HEAD, f"{job} does not stream"
+            head = unpacked(body)
+            assert isinstance(head, dict)
+            yield Stream(run, head)
+
+    @contextlib.asynccontextmanager
+    async def alone(self, world: Path, *, timeout: float) -> AsyncIterator[None]:
+        """Nobody writes to a world meanwhile, and no idle process has it open when the block begins; Busy."""
+        async with self._locked(world, timeout):
+            await self.forget(world)
+            yield
+
+    async def prepare(self, world: Path, *, timeout: float) -> None:
+        """Wait until one process has built what queries of a world need; of a large one that may take minutes.
+
+        Busy after `timeout` seconds, in which case it goes on; errors of opening the world. It is done once, until
+        `unprepare` says that much has changed.
+        """
+        key = _key(world)
+        task = self._prepared.get(key)
+        if task is None:
+            task = asyncio.create_task(self.call("prepare", world, timeout=_PREPARING, arguments={}))
+            task.add_done_callback(partial(self._was_prepared, key))
+            self._prepared[key] = task
+        try:
+            async with asyncio.timeout(timeout):
+                await asyncio.shield(task)
+        except TimeoutError:
+            raise Busy("the index of this world for SPARQL is being built", retry_after=10) from None
+
+    def unprepare(self, world: Path) -> None:
+        """The next `prepare` of a world has something to do."""
+        task = self._prepared.get(_key(world))
+        if task is not None and task.done():
+            del self._prepared[_key(world)]
+
+    def _was_prepared(self, key: str, task: asyncio.Task[Any]) -> None:
+        if (task.cancelled() or task.exception() is not None) and self._prepared.get(key) is task:
+            del self._prepared[key]
+
+    async def forget(self, world: Path) -> None:
+        """Let all processes close a world: it is about to be deleted, or was. Those with a job do so after it."""
+        self.unprepare(world)
+        await asyncio.gather(*(group.forget(_key(world)) for group in (self._readers, self._writers)))
+
+    @property
+    def pids(self) -> dict[str, list[int]]:
+        """The numbers of the processes: "readers" and "writers"."""
+        return {"readers": self._readers.pids, "writers": self._writers.pids}
+
+    @property
+    def state(self) -> dict[str, int]:
+        """How many processes there are, how many of them are busy, how many jobs wait; how many were killed so far."""
+        groups = (self._readers, self._writers)
+        return {
+            "readers": len(self._readers.pids),
+            "writers": len(self._writers.pids),
+            "busy": sum(group.busy for group in groups),
+            "waiting": sum(group.waiting for group in groups),
+            "killed": sum(group.killed for group in groups),
+        }
+
+    @contextlib.asynccontextmanager
+    async def _run(
+        self, job: str, world: Path, write: bool, timeout: float, arguments: Mapping[str, Any]
+    ) -> AsyncIterator[_Run]:
+        group = self._writers if write else self._readers
+        key = _key(world)
+        request = Request(job, key, dict(arguments), (SLOW_CLIENT + 2) * timeout)
+        there = identity(key)
+        if self._seen.setdefault(key, there) != there:  # another file took its place
+            self._seen[key] = there
+            await self.forget(world)
+        async with AsyncExitStack() as stack:
+            began = asyncio.get_running_loop().time()
+            if write:
+                await stack.enter_async_context(self._locked(world, timeout))
+            run = _Run(job, await group.begin(request, began + timeout), timeout, began)
+            stack.push_async_callback(group.release, run.worker)
+            try:
+                yield run
+            finally:
+                run.leave()
+                if not run.ended:  # the reader has gone, or was cancelled
+                    finish = self._finish(run, timeout if write else LINGER, stack.pop_all())
+                    task = asyncio.create_task(finish)
+                    self._finishing.add(task)
+                    task.add_done_callback(self._finishing.discard)
+
+    @staticmethod
+    async def _finish(run: _Run, seconds: float, stack: AsyncExitStack) -> None:
+        """Let a job that nobody waits for come to its end, or kill it."""
+        async with stack:
+            await run.finish(seconds)
+
+    @contextlib.asynccontextmanager
+    async def _locked(self, world: Path, timeout: float) -> AsyncIterator[None]:
+        lock = self._write_locks.setdefault(_key(world), asyncio.Lock())
+        try:
+            async with asyncio.timeout(timeout):
+                await lock.acquire()
+        except TimeoutError:
+            raise Busy(f"another write to this world has been going on for {timeout:g} seconds") from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    async def _tend(self) -> None:
+        while True:
+            await asyncio.sleep(_TICK)
+            for group in (self._readers, self._writers):
+                group.tend()
+
+
+class _Run:
+    """A job that a worker does, and the time that it has left."""
+
+    def __init__(self, job: str, worker: WorkerProcess, timeout: float, began: float) -> None:
+        self._job = job
+        self.worker = worker
+        self._timeout = timeout
+        self._loop = asyncio.get_running_loop()
+        self._left = timeout - (self._loop.time() - began)
+        self._last = began + SLOW_CLIENT * timeout
+        self._patience: asyncio.TimerHandle | None = None
+        self.ended = False  # the worker is free again, or dead
+
+    async def next(self) -> tuple[bytes, bytes]:
+        """The next message of the answer, or the error that it is."""
+        self.leave()
+        if self.worker.ending:  # the group has let go of it
+            self.ended = True
+            raise Busy("this was stopped: its client read too slowly")
+        began = self._loop.time()
+        try:
+            async with asyncio.timeout(max(0.0, min(self._left, self._last - began))):
+                kind, body = await self.worker.read()
+        except TimeoutError:
+            self._kill()
+            raise QueryTimeout(f"this was stopped at the time limit of {self._timeout:g} seconds") from None
+        except WorkerDied as error:
+            _log.warning("a worker process died while it did %s", self._job)
+            aborted = await self.worker.aborted()
+            self._kill()
+            if aborted:
+                raise Busy(OUT_OF_MEMORY) from error
+            raise Busy("the process that did this was ended before it was done") from error
+        self._left -= self._loop.time() - began
+        if kind not in (DATA, HEAD):
+            self.ended = True
+        if kind == FAILED:
+            failure = unpacked(body)
+            assert isinstance(failure, Exception)
+            raise failure
+        if kind == BROKEN:
+            _log.error("the job %s failed:\n%s", self._job, body.decode())
+            raise JobError(f"{self._job} failed")
+        if not self.ended:
+            self._patience = self._loop.call_later(self._timeout, self.worker.kill)
+            self.worker.unread = self._loop.time()
+        return kind, body
+
+    def leave(self) -> None:
+        """Stop counting how long the reader of the stream takes."""
+        self.worker.unread = None
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+    async def finish(self, seconds: float) -> None:
+        """Read what is left of the answer, for nobody, for so many seconds at most."""
+        if self.worker.ending:
+            self.ended = True
+        try:
+            async with asyncio.timeout(seconds):
+                while not self.ended:
+                    kind, _ = await self.worker.read()
+                    self.ended = kind not in (DATA, HEAD)
+        except (TimeoutError, WorkerDied):
+            self._kill()
+        except BaseException:
+            self._kill()
+            raise
+
+    def _kill(self) -> None:
+        self.ended = True
+        self.worker.kill()
+
+
+def _key(world: Path) -> str:
+    """What tells one world's file from another's."""
+    return os.path.realpath(world)

@@ -1,0 +1,144 @@
+"""One worker process as the server sees it: starting it, sending it a request, reading what it answers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import pickle
+import signal
+import sys
+from pathlib import Path
+
+from worlds.server.workers.worker import HEAD_OF_MESSAGE, READY, TAKEN, Duties, Request, packed
+
+_START = "from worlds.server.worker import main; main()"
+_AT_ONCE = 1 << 20  # bytes of answers that are read ahead
+
+
+class WorkerGone(Exception):  # noqa: N818  # says what happened
+    """The process has ended, and had not begun with the request."""
+
+
+class WorkerDied(Exception):  # noqa: N818  # says what happened
+    """The process ended, or was ended, while it did a job."""
+
+
+class WorkerProcess:
+    """A process that does one job at a time."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._process = process
+        self._input = process.stdin
+        self._output = process.stdout
+        self._head: tuple[bytes, int] | None = None  # of the message whose body has not come yet
+        self.worlds: set[str] = set()  # that it may have open
+        self.stale: set[str] = set()  # of those, what it is to close when it has time
+        self.ending = False
+        self.killed = asyncio.Event()
+        self.unread: float | None = None  # since when a piece of its stream waits to be sent
+        self.since = 0.0  # when it began its job, or became idle, by the loop's clock
+
+    @classmethod
+    async def start(cls, duties: Duties) -> WorkerProcess:
+        """Start one, and wait until it can do jobs; WorkerDied if it ends before."""
+        path = [str(Path(entry).resolve()) for entry in sys.path]  # "" is the current folder
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-P",
+            "-c",
+            _START,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            limit=_AT_ONCE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
+        )
+        worker = cls(process)
+        try:
+            await worker._write(packed(duties))
+            kind, _ = await worker.read()
+            assert kind == READY
+        except OSError as error:
+            await worker.end(0)
+            raise WorkerDied("a worker process could not be started") from error
+        except BaseException:
+            await worker.end(0)
+            raise
+        return worker
+
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether it has not ended, as far as is known."""
+        return not self.killed.is_set() and self._process.returncode is None and not self._output.at_eof()
+
+    async def ask(self, request: Request) -> None:
+        """Send a request, and wait until it is taken; WorkerGone if it is not.
+
+        If this is cancelled, the process is to be killed: it may have a part of the request.
+        """
+        if request.job is None:
+            self.worlds.discard(request.world)
+        else:
+            self.worlds.add(request.world)
+        try:
+            await self._write(packed(request))
+            kind, _ = await self.read()
+        except (OSError, WorkerDied) as error:
+            raise WorkerGone from error
+        assert kind == TAKEN
+
+    async def read(self) -> tuple[bytes, bytes]:
+        """The next message, its kind and its body. It may be cancelled and called again; WorkerDied."""
+        try:
+            if self._head is None:
+                self._head = HEAD_OF_MESSAGE.unpack(await self._output.readexactly(HEAD_OF_MESSAGE.size))
+            kind, length = self._head
+            body = await self._output.readexactly(length)
+        except (asyncio.IncompleteReadError, OSError) as error:
+            raise WorkerDied("the process that did this ended before it was done") from error
+        self._head = None
+        return kind, body
+
+    async def aborted(self) -> bool:
+        """Whether a process that has died ended itself, as Rust and C++ do when they get no memory."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1):
+                await self._process.wait()
+        return self._process.returncode == -signal.SIGABRT
+
+    async def _write(self, data: bytes) -> None:
+        self._input.write(data)
+        await self._input.drain()
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.killed.set()
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+
+    async def end(self, seconds: float) -> None:
+        """Let it close its worlds and go, for so many seconds at most; it is gone when this returns."""
+        self._input.close()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._process.wait()
+        except TimeoutError:
+            self.kill()
+            await self._process.wait()
+        finally:
+            with contextlib.suppress(OSError):
+                await self._input.wait_closed()
+            while await self._output.read(_AT_ONCE):
+                pass
+
+
+def unpacked(body: bytes) -> object:
+    """What a message's body holds."""
+    return pickle.loads(body)

@@ -1,0 +1,336 @@
+"""The SPARQL index: a pyoxigraph store that is derived from the quads and kept in step with their revisions.
+
+It is built at the first query: in memory for a small world, in a cache folder beside the file for a larger one. libSQL
+stays the truth: dropping the store loses nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.graph.lexical import STABLE, Forms
+from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, LITERAL, TRIPLE, Dictionary, Ids
+from worlds.quads.rows import NO_QUADS, decoded, find_quads, read_quads
+from worlds.sparql.cache import Cache, Copy, Stamp, reporting
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+
+_SQL = statements("queries.sql")
+_TERMS = 20_000  # rows read at a time
+_REBUILD = 100_000  # quads: a smaller delta is always applied, not read anew
+DISK_FROM = 100_000  # quads from which on the index is kept on disk
+_REPUBLISH = 0.02  # the share of the quads that must have changed for the cache to be published anew
+
+Progress = Callable[[int, int], None]  # (quads done, quads to do)
+
+_log = logging.getLogger("worlds")
+
+
+@dataclass
+class _Step:
+    """What one delta did to the store, so that it can be taken back."""
+
+    added: list[ox.Quad]
+    removed: list[ox.Quad]
+    markers: set[int]  # as they were before
+    graphs: dict[int, Any]  # that may have come or gone
+    count: int
+
+
+class SparqlIndex:
+    """The pyoxigraph store of one world; an observer of its gate."""
+
+    def __init__(self, connection: Connection, dictionary: Dictionary) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._store: ox.Store | None = None
+        self._copy: Copy | None = None  # where the store is, if on disk
+        self._published = 0  # quads changed since the copy was taken from its generation
+        self.forms = Forms(self._is_stored)
+        self._markers: set[int] = set()  # ids of the named graphs that were created
+        self._revision = 0
+        self._writing = False
+        self._steps: list[_Step | None] = []  # of the open transaction; None: the store was dropped
+        self._count = 0  # quads that the store stands for; its own len() reads them all
+        self._dead = 0  # removed quads whose memory the store never gives back
+
+    def store(self, progress: Progress | None = None) -> ox.Store:
+        """The store, agreeing with the file as it is now, other processes' writes and an open transaction included."""
+        with self._connection.snapshot():
+            if not self._writing:
+                self._catch_up()
+            if self._copy is None and self._dead > max(self._count, _REBUILD):
+                self.drop()
+            if self._store is None:
+                self._open(progress)
+            assert self._store is not None
+            return self._store
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether the store is in the cache folder."""
+        return self._copy is not None
+
+    @property
+    def count(self) -> int:
+        """Quads in the store."""
+        return self._count
+
+    def drop(self) -> None:
+        """Forget the store; the next query makes it again."""
+        self._store = None
+        if self._copy is not None:
+            self._copy.remove()
+            self._copy = None
+
+    def discard(self) -> None:
+        """Forget the store and what the cache folder has of it: it is damaged."""
+        self.drop()
+        cache = Cache(self._connection.file)
+        for generation, _ in cache.generations():
+            cache.discard(generation)
+
+    def close(self) -> None:
+        """The world is being closed: leave a store on disk to the next process, if much changed in it."""
+        changed = self._published > _REPUBLISH * self._count
+        if changed and self._copy is not None and self._store is not None and not self._writing:
+            with reporting("it could not be published"):
+                self._publish()
+        self.drop()
+
+    # -- the gate's observer --------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """A write begins."""
+        self._catch_up()
+        self._writing = True
+
+    def apply(self, added: Ids, removed: Ids) -> None:
+        """Follow a delta of the open transaction."""
+        if self._store is not None and len(added) > max(self._count, _REBUILD):
+            self.drop()  # building is faster
+        self._steps.append(None)  # should following it fail, too
+        if self._store is not None:
+            self._steps[-1] = self._apply(added, removed)
+
+    def revert(self) -> None:
+        """Take the last delta back."""
+        step = self._steps.pop()
+        if step is None:
+            self.drop()
+            return
+        if self._store is None:
+            return
+        for quad in step.added:
+            self._store.remove(quad)
+        self._store.extend(step.removed)
+        self._markers = step.markers
+        self._settle(step.graphs)
+        self._count = step.count
+
+    def committed(self, revision: int) -> None:
+        """The open transaction became this revision."""
+        self._revision = revision
+
+    def end(self) -> None:
+        """The write is over, kept or not."""
+        self._steps.clear()
+        self._writing = False
+
+    # -- in step --------------------------------------------------------------------------------------------------
+
+    def _catch_up(self) -> None:
+        """Read what other processes wrote since."""
+        if self._store is None:
+            return
+        revision = self._connection.value(_SQL["last_revision"])
+        if revision == self._revision:
+            return
+        horizon = self._connection.meta("history_from") or 0
+        if revision < self._revision or self._revision + 1 < horizon:
+            self.drop()  # another file has taken this one's place, or what was removed since is forgotten
+            return
+        since = self._revision
+        for removed in read_quads(self._connection, "quads_removed_since", markers=True, revision=since):
+            self._apply(NO_QUADS, removed)
+        first = self._connection.value(_SQL["first_quad_since"], (since,))
+        added_since = read_quads(self._connection, "quads_added_since", markers=True, after=first - 1, revision=since)
+        for added in added_since:
+            self._apply(added, NO_QUADS)
+        self._revision = revision
+
+    def _apply(self, added: Ids, removed: Ids) -> _Step:
+        store = self._store
+        assert store is not None
+        terms = self._dictionary.terms(np.unique(np.concatenate([added, removed])).tolist())
+        named = np.unique(np.concatenate([added[:, 3], removed[:, 3]])).tolist()
+        graphs = {number: terms[number] for number in named if number != DEFAULT_GRAPH_ID}
+        step = _Step([], [], self._markers, graphs, self._count)
+        gone = list(decoded(removed, terms))
+        kept = self._still_stood_for(gone) if self.forms else set()
+        step.removed += [quad for position, quad in enumerate(gone) if position not in kept]
+        for quad in step.removed:
+            store.remove(quad)
+        come = list(decoded(added, terms))
+        self.forms.learn({quad.object for quad in come})
+        alike = [quad for quad in come if not self.forms.several(quad.object)]
+        store.extend(alike)
+        step.added += alike
+        for quad in come:
+            if self.forms.several(quad.object) and quad not in store:
+                store.add(quad)
+                step.added.append(quad)
+        self._markers = (self._markers - set(removed[removed[:, 0] == 0, 3].tolist())) | set(
+            added[added[:, 0] == 0, 3].tolist()
+        )
+        self._settle(graphs)
+        self._count += len(come) - len(gone)
+        self._dead += len(removed)
+        self._published += len(added) + len(removed)
+        return step
+
+    def _still_stood_for(self, gone: list[ox.Quad]) -> set[int]:
+        """Positions of removed quads of which the file still has another form: the store has one quad for both."""
+        places: list[int] = []
+        others: list[ox.Quad] = []
+        for position, quad in enumerate(gone):
+            for term in self.forms.others(quad.object):
+                places.append(position)
+                others.append(ox.Quad(quad.subject, quad.predicate, term, quad.graph_name))
+        return {places[index] for index in self._held(others)}
+
+    def _held(self, quads: list[ox.Quad]) -> list[int]:
+        """Positions of those quads that the file has."""
+        terms = [term for quad in quads for term in (quad.subject, quad.predicate, quad.object, quad.graph_name)]
+        stored = [term for term in terms if not isinstance(term, ox.DefaultGraph)]
+        ids: dict[Any, int] = {
+            term: -1 if number is None else number
+            for term, number in zip(stored, self._dictionary.find(stored), strict=True)
+        }
+        rows = np.array([ids.get(term, DEFAULT_GRAPH_ID) for term in terms], dtype=np.int64).reshape(-1, 4)
+        return [int(position) for position, _, _ in find_quads(self._connection, rows)]
+
+    def _is_stored(self, terms: Sequence[Any]) -> list[bool]:
+        return [number is not None for number in self._dictionary.find(terms)]
+
+    def _settle(self, graphs: dict[int, Any]) -> None:
+        """Let the store have those named graphs that hold quads or were created, and no others."""
+        assert self._store is not None
+        for number, graph in graphs.items():
+            if number in self._markers:
+                self._store.add_graph(graph)
+            elif next(self._store.quads_for_pattern(None, None, None, graph), None) is None:
+                self._store.remove_graph(graph)
+
+    # -- making it ------------------------------------------------------------------------------------------------
+
+    def _open(self, progress: Progress | None) -> None:
+        """Make the store: from the cache if there is one that fits, else from the quads."""
+        total = self._connection.value(_SQL["count_quads"])
+        # The cache has what is committed; so may an open transaction, until it changes something.
+        if total >= DISK_FROM and Cache.possible(self._connection.file) and not self._steps:
+            with reporting("it cannot be used"):
+                if self._take_from_cache():
+                    self._catch_up()
+                    if self._store is not None:
+                        return
+                self._build_on_disk(total, progress)
+                if self._take_from_cache():
+                    return
+        self._build(ox.Store(), total, progress)
+
+    def _take_from_cache(self) -> bool:
+        cache = Cache(self._connection.file)
+        for generation, stamp in cache.generations():
+            if stamp.world != self._world() or stamp.recorded != self._recorded(stamp.revision):
+                continue
+            copy = None
+            try:
+                copy, forms = cache.copy(generation, stamp)
+                store = ox.Store(str(copy.folder))
+                self.forms = Forms(self._is_stored, forms)
+            except (OSError, RuntimeError, ValueError) as error:
+                if copy is not None:
+                    copy.remove()
+                if generation.exists():
+                    _log.warning("the SPARQL cache %s is damaged, and is built anew: %s", generation, error)
+                    cache.discard(generation)
+                continue
+            self._store, self._copy = store, copy
+            self._revision, self._count = stamp.revision, stamp.quads
+            self._markers = {number for (number,) in self._connection.rows(_SQL["markers"])}
+            self._published = 0
+            return True
+        return False
+
+    def _build_on_disk(self, total: int, progress: Progress | None) -> None:
+        if progress is None:
+            _log.info("%s: building the SPARQL index of %s quads", self._connection.path, f"{total:,}")
+        self._copy = Cache(self._connection.file).new_copy()
+        try:
+            self._build(ox.Store(str(self._copy.folder)), total, progress)
+            self._publish()
+        finally:
+            self.drop()
+
+    def _publish(self) -> None:
+        """Make the store, which is closed by it, a generation of the cache."""
+        assert self._store is not None
+        assert self._copy is not None
+        stamp = Stamp(self._world(), self._revision, self._recorded(self._revision), self._count, {})
+        self._store.flush()
+        self._store = None
+        copy, self._copy = self._copy, None
+        try:
+            Cache(self._connection.file).publish(copy, stamp, self.forms.dump())
+        except BaseException:
+            copy.remove()
+            raise
+
+    def _world(self) -> str:
+        return str(self._connection.meta("created"))
+
+    def _recorded(self, revision: int) -> str:
+        return str(self._connection.row(_SQL["recorded_revision"], (revision,)))
+
+    def _build(self, store: ox.Store, total: int, progress: Progress | None) -> None:
+        connection = self._connection
+        self._store = None
+        self.forms = Forms(self._is_stored)
+        odd: list[Any] = []
+        terms: dict[int, Any] = {DEFAULT_GRAPH_ID: DEFAULT_GRAPH}
+        typed = self._dictionary.find([ox.NamedNode(iri) for iri in STABLE])
+        stable = {number: pattern for number, pattern in zip(typed, STABLE.values(), strict=True) if number}
+        after = 0
+        while rows := connection.rows(_SQL["terms_in_range"], (after, _TERMS)):
+            after = rows[-1][0]
+            self._dictionary.decode(rows, terms)
+            for number, kind, value, datatype, _, _ in rows:
+                if kind == TRIPLE or (
+                    kind == LITERAL
+                    and datatype in stable
+                    and not (type(value) is str and stable[datatype].fullmatch(value))
+                ):
+                    odd.append(terms[number])
+        self.forms.learn(odd)
+        self._count = 0
+
+        def blocks() -> Iterator[Ids]:
+            for block in read_quads(connection, "quads_in_range"):
+                yield block
+                self._count += len(block)
+                if progress:
+                    progress(self._count, total)
+
+        store.bulk_extend(quad for block in blocks() for quad in decoded(block, terms))
+        self._markers = {number for (number,) in connection.rows(_SQL["markers"])}
+        self._store = store
+        self._settle({number: terms[number] for number in self._markers})
+        self._dead = self._published = 0
+        self._revision = connection.value(_SQL["last_revision"])

@@ -1,0 +1,208 @@
+"""Performs the searches that a SPARQL query holds, and computes `w:similarity`, over one world."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyoxigraph as ox
+from numpy.typing import NDArray
+
+from worlds.embedders import Embedder, checked_documents, checked_query
+from worlds.graph.search.rewriting import Function
+from worlds.graph.terms import Term
+from worlds.quads.dictionary import Dictionary
+from worlds.search.engine import Search
+from worlds.search.hits import Hit, SearchResults
+from worlds.search.request import Request
+from worlds.search.words import MAX_CHARS
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+from worlds.texts.segmentation import unsegment
+from worlds.vectors.embedding import Embeddings
+
+_SQL = statements("service.sql")
+_REMEMBERED = 16  # queries whose surroundings are kept
+_MOST_ROWS = 200_000  # solutions of one that are kept
+_MOST_TEXTS = 10_000  # whose vectors one query keeps
+
+Rows: TypeAlias = "list[tuple[Term | None, ...]]"
+Evaluate: TypeAlias = Callable[[str, Mapping[ox.NamedNode, Function]], Iterable[Sequence["Term | None"]]]
+
+
+class _Subjects(tuple["Term", ...]):
+    """The subjects of a filter: thousands, maybe, so that their hash is worth keeping."""
+
+    _hash: int | None = None
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = super().__hash__()
+        return self._hash
+
+
+class Surroundings:
+    """What surrounds searches in recent queries, as solutions; kept while the world stays as it is."""
+
+    def __init__(self) -> None:
+        self._recent: OrderedDict[Hashable, Rows] = OrderedDict()
+        self._state: object = None
+
+    def rows(self, key: Hashable, state: object, find: Callable[[], Rows]) -> Rows:
+        """What `find` gives, or gave for the same key and state."""
+        if state != self._state:
+            self._recent.clear()
+            self._state = state
+        rows = self._recent.get(key)
+        if rows is None:
+            rows = find()
+            if len(rows) <= _MOST_ROWS:
+                self._recent[key] = rows
+                while len(self._recent) > _REMEMBERED:
+                    self._recent.popitem(last=False)
+        else:
+            self._recent.move_to_end(key)
+        return rows
+
+
+@dataclass(frozen=True)
+class WorldSearcher:
+    """The `worlds.graph.search.rewriting.Searcher` of a world and a query.
+
+    `evaluate` evaluates a SELECT as the query will be, which `dataset` tells from other ways; `request` makes a
+    Request of the options of World.search, and `embedder` gives the world's, or raises EmbedderError.
+    """
+
+    connection: Connection
+    dictionary: Dictionary
+    engine: Search
+    embeddings: Embeddings
+    surroundings: Surroundings
+    evaluate: Evaluate
+    dataset: Hashable
+    request: Callable[..., Request]
+    embedder: Callable[[], Embedder]
+
+    def select(self, query: str, functions: Mapping[ox.NamedNode, Function]) -> Rows:
+        """The solutions of a SELECT, by position."""
+
+        def rows() -> Rows:
+            return [tuple(solution) for solution in self.evaluate(query, functions)]
+
+        if functions:  # what they give is not the world's alone
+            return rows()
+        return self.surroundings.rows((query, self.dataset), self.engine.state(), rows)
+
+    def search(
+        self, options: Mapping[str, Any], subjects: Collection[Term] | None, wanted: Collection[str]
+    ) -> Iterable[Mapping[str, Any]]:
+        """What is `wanted` of each hit and each of its quads, best first."""
+        request = self.request(**options)
+        if subjects is not None:
+            conditions = request.filter.include
+            allowed = [term for term in subjects if isinstance(term, ox.NamedNode | ox.BlankNode)]
+            if conditions.subjects is not None:
+                asked = set(conditions.subjects)
+                allowed = [term for term in allowed if term in asked]
+            if not allowed:
+                return []
+            narrowed = replace(conditions, subjects=_Subjects(allowed))
+            request = replace(request, filter=replace(request.filter, include=narrowed))
+        with self.connection.snapshot():
+            return list(self._rows(self.engine.run(request, explain=True), wanted))
+
+    def _rows(self, results: SearchResults, wanted: Collection[str]) -> Iterator[dict[str, Any]]:
+        cited = [hit._quads for hit in results]  # as ids: as rdflib's terms they would take most of the time
+        terms = self.dictionary.terms(
+            {number for quads, literal in cited for quad in [*quads, (literal,)] for number in quad}
+        )
+        cursor = results.cursor if "cursor" in wanted else None
+        for rank, (hit, (quads, number)) in enumerate(zip(results, cited, strict=True), 1):
+            row = {**_of_hit(hit, rank, wanted), "cursor": cursor}
+            literal = terms[number]
+            for subject, predicate, graph in quads:
+                yield {
+                    **row,
+                    "subject": terms[subject],
+                    "predicate": terms[predicate],
+                    "object": literal,
+                    "language": literal.language or "",
+                    "graph": terms[graph] if graph else None,
+                }
+
+    def similarity(self) -> Function:
+        """The cosine similarity of two texts, as a function of terms; EmbedderError without an embedder that fits."""
+        embedder = self.embedder()
+        self.embeddings.require(embedder)
+        return _Similarity(self.connection, self.dictionary, embedder, stored=self.embeddings.stored is not None)
+
+
+def _of_hit(hit: Hit, rank: int, wanted: Collection[str]) -> dict[str, Any]:
+    legs = hit.explain or {}
+    vector, text = legs.get("vector"), legs.get("text")
+    row: dict[str, Any] = {
+        "hit": hit.chunk,
+        "text": hit.text,
+        "label": hit.label,
+        "start": hit.start,
+        "end": hit.end,
+        "score": hit.score,
+        "rank": rank,
+        "vectorRank": vector and vector.rank,
+        "vectorScore": vector and vector.value,
+        "textRank": text and text.rank,
+        "textScore": text and text.value,
+    }
+    if "snippet" in wanted:
+        row["snippet"] = hit.snippet
+    if "marked" in wanted:
+        marked = hit._snippets().get(hit.chunk, hit.text)
+        row["marked"] = unsegment(marked).replace("\x03\x02", "")
+    return row
+
+
+class _Similarity:
+    """Compares texts during one query: stored vectors where there are any, else the embedder's, each once."""
+
+    def __init__(self, connection: Connection, dictionary: Dictionary, embedder: Embedder, *, stored: bool) -> None:
+        self._any_stored = stored
+        self._connection = connection
+        self._dictionary = dictionary
+        self._embedder = embedder
+        self._known: dict[tuple[ox.Literal, bool], NDArray[np.float32] | None] = {}
+
+    def __call__(self, text: Term, query: Term) -> ox.Literal | None:
+        """The cosine, of the most similar passages where texts have several; None for what is no text."""
+        ours, theirs = self._vectors(text, asks=False), self._vectors(query, asks=True)
+        if ours is None or theirs is None:
+            return None
+        return ox.Literal(float(np.clip((ours @ theirs.T).max(), -1, 1)))
+
+    def _vectors(self, term: Term, *, asks: bool) -> NDArray[np.float32] | None:
+        """float32 [passages, d] of unit length."""
+        if not isinstance(term, ox.Literal) or not term.value.strip():
+            return None
+        if (term, asks) not in self._known:
+            if len(self._known) >= _MOST_TEXTS:
+                self._known.clear()
+            self._known[term, asks] = self._stored(term)
+            if self._known[term, asks] is None:
+                self._known[term, asks] = self._embedded(term.value, asks=asks)
+        return self._known[term, asks]
+
+    def _stored(self, literal: ox.Literal) -> NDArray[np.float32] | None:
+        number = self._dictionary.find([literal])[0] if self._any_stored else None
+        rows = [] if number is None else self._connection.rows(_SQL["vectors_of_term"], (number,))
+        if not rows:
+            return None
+        return np.frombuffer(b"".join(blob for (blob,) in rows), dtype="<f4").reshape(len(rows), -1)
+
+    def _embedded(self, text: str, *, asks: bool) -> NDArray[np.float32] | None:
+        readable = text[:MAX_CHARS].encode("utf-8", "replace").decode()
+        if asks:
+            return checked_query(self._embedder, readable)[np.newaxis]
+        rows, usable = checked_documents(self._embedder, [readable])
+        return rows if usable[0] else None

@@ -1,0 +1,152 @@
+"""What a SPARQL Update works on: the world, inside one write of the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.graph.lexical import canonical_quads, is_by_value
+from worlds.graph.terms import GraphName, NamedGraph
+from worlds.graph.update.driver import Rows
+from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids, Interner
+from worlds.quads.reader import Reader
+from worlds.quads.rows import NO_QUADS, difference, marker, read_quads, unique_quads
+from worlds.revisions.gate import Gate
+from worlds.sparql.index import SparqlIndex
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+
+_SQL = statements("queries.sql")
+
+
+class Select(Protocol):
+    """Evaluates a SELECT."""
+
+    def __call__(
+        self,
+        query: str,
+        *,
+        default_graphs: Sequence[GraphName] | None,
+        named_graphs: Sequence[NamedGraph] | None,
+    ) -> tuple[list[str], Rows]:
+        """The variables and the solutions."""
+
+
+class WorldTarget:
+    """`worlds.graph.update.driver.Target` over a world; counts what it did, as (quads added, removed, chunks)."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        dictionary: Dictionary,
+        gate: Gate,
+        index: SparqlIndex,
+        *,
+        select: Select,
+        load: Callable[[str, NamedGraph | None], None],
+    ) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._gate = gate
+        self._index = index
+        self.select = select
+        self.added = self.removed = self.chunks = 0
+        self.load = load
+
+    def apply(self, added: Sequence[ox.Quad], removed: Sequence[ox.Quad]) -> None:
+        """Remove quads, then add quads: one that is in both stays.
+
+        What is the same to SPARQL is the same here: `1` is not added beside `01`, and removing `1` removes both.
+        """
+        if removed or any(is_by_value(quad.object) for quad in added):
+            store = self._index.store()  # knows the forms
+            added = self._missing(added, removed, store)
+        gone = self._stored(removed)
+        reader = Reader(Interner(self._connection, self._dictionary, rename_blank_nodes=False))
+        reader.read(added)
+        come = reader.quads()
+        self._write(come, difference(gone, come))
+
+    def _write(self, added: Ids, removed: Ids) -> None:
+        self.count(*self._gate.apply(added, removed))
+
+    def _missing(self, added: Sequence[ox.Quad], removed: Sequence[ox.Quad], store: ox.Store) -> list[ox.Quad]:
+        """Those of `added` that SPARQL will not see once `removed` are gone, each in one form."""
+        forms = self._index.forms
+        several = [quad for quad in added if forms.several(quad.object)]
+        if not several:
+            return list(added)
+        going = set(canonical_quads(removed))
+        missing = {quad: quad for quad in added if not forms.several(quad.object)}
+        for quad, stored in zip(several, canonical_quads(several), strict=True):
+            if stored in going or quad not in store:
+                missing.setdefault(stored, quad)
+        return list(missing.values())
+
+    def count(self, added: int, removed: int, chunks: int) -> None:
+        """Count what was done at the gate."""
+        self.added += added
+        self.removed += removed
+        self.chunks += chunks
+
+    def _stored(self, quads: Sequence[ox.Quad]) -> Ids:
+        """The ids of quads, int64 [n, 4], in every form that is the same to SPARQL; unknown ones are left out."""
+        if not quads:
+            return NO_QUADS
+        forms = self._index.forms
+        rows: list[tuple[Any, Any, Any, Any]] = []
+        for quad in quads:
+            subject, predicate, value, graph = quad.subject, quad.predicate, quad.object, quad.graph_name
+            rows.append((subject, predicate, value, graph))
+            rows += [(subject, predicate, other, graph) for other in forms.others(value)]
+        terms = dict.fromkeys(term for row in rows for term in row if not isinstance(term, ox.DefaultGraph))
+        ids: dict[Any, int | None] = dict(zip(terms, self._dictionary.find(list(terms)), strict=True))
+        numbers = [[ids.get(term, DEFAULT_GRAPH_ID) for term in row] for row in rows]
+        known = [row for row in numbers if None not in row]
+        return unique_quads(np.array(known, dtype=np.int64).reshape(-1, 4))
+
+    def _graph_id(self, graph: GraphName) -> int | None:
+        return DEFAULT_GRAPH_ID if isinstance(graph, ox.DefaultGraph) else self._dictionary.find([graph])[0]
+
+    def _made_graph_id(self, graph: GraphName) -> int:
+        found = self._graph_id(graph)
+        if found is None:
+            interner = Interner(self._connection, self._dictionary, rename_blank_nodes=False)
+            found = int(interner.resolve(np.array([interner.local(graph)]))[0])  # type: ignore[arg-type]  # has a name
+        return found
+
+    def graphs(self) -> list[NamedGraph]:
+        """The named graphs that exist, empty ones that were created included."""
+        ids = [number for (number,) in self._connection.rows(_SQL["named_graphs"])]
+        terms = self._dictionary.terms(ids)
+        return [terms[number] for number in ids]
+
+    def exists(self, graph: NamedGraph) -> bool:
+        """Whether a named graph is among `graphs()`."""
+        number = self._graph_id(graph)
+        return number is not None and self._connection.row(_SQL["graph_exists"], (number,)) is not None
+
+    def create(self, graph: NamedGraph) -> None:
+        """Make an empty graph."""
+        self._write(marker(self._made_graph_id(graph)), NO_QUADS)
+
+    def clear(self, graph: GraphName, *, drop: bool) -> None:
+        """Remove all quads of a graph; with `drop`, the named graph too."""
+        for block in self._quads_of(graph, markers=drop):
+            self._write(NO_QUADS, block)
+
+    def copy(self, source: GraphName, destination: GraphName) -> None:
+        """Add the quads of a graph to another one."""
+        number = self._made_graph_id(destination)
+        for block in self._quads_of(source, markers=False):
+            block[:, 3] = number
+            self._write(unique_quads(block), NO_QUADS)
+
+    def _quads_of(self, graph: GraphName, *, markers: bool) -> list[Ids]:
+        number = self._graph_id(graph)
+        if number is None:
+            return []
+        return list(read_quads(self._connection, "quads_of_graph", markers=markers, graph=number))

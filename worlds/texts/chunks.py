@@ -1,0 +1,379 @@
+"""Keeps the chunks in step with the quads: those of each literal that is text, and of each profile."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from typing import Literal
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.quads.dictionary import Dictionary, Ids, json_ids
+from worlds.quads.rows import read_quads
+from worlds.sql import schema, statements, texts
+from worlds.sql.connection import Connection
+from worlds.texts.chunking import chunk_spans, estimate_tokens
+from worlds.texts.markdown import MARKDOWN
+from worlds.texts.policy import ChunkSize, TextPolicy
+from worlds.texts.profiles import Profile, Profiles, term_of
+from worlds.texts.segmentation import segment
+
+_SQL = statements("queries.sql")
+_ENTITIES = statements("entities.sql")
+_VECTORS = texts("vectors.sql")
+_BATCH = 5000
+_SMALL = 64  # vectors up to which the native index is built anew with every removal, which takes some milliseconds
+_RENEWED = 1000  # vectors up to which it is when a quarter of them was removed
+_BULK = 20_000  # literals from which on indexing them at once pays
+_FULL_TEXT = re.compile(
+    r"^(?:CREATE VIEW indexed_texts|CREATE VIRTUAL TABLE chunks_fts|INSERT INTO chunks_fts)[^;]*;", re.MULTILINE
+)
+_TOKENIZE = re.compile('tokenize = ".*"')
+_TOKENIZERS = {  # beside that of the schema
+    "unicode": "unicode61 remove_diacritics 2 categories 'L* N* Co M*'",
+    "trigram": "trigram remove_diacritics 1",
+}
+_READABLE_TOKENS = 370  # by the estimate: English prose of 256, which the smallest common embedding models read
+
+
+Format = Literal["text", "markdown"]
+
+
+def batches(ids: Ids) -> Iterator[str]:
+    """The ids as JSON arrays, a statement's worth each."""
+    for start in range(0, len(ids), _BATCH):
+        yield json_ids(ids[start : start + _BATCH])
+
+
+class ChunkStore:
+    """The chunks of one world. Every method runs inside the caller's transaction."""
+
+    def __init__(self, connection: Connection, dictionary: Dictionary) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._policy: tuple[str | None, TextPolicy] = (None, TextPolicy())
+        self.profiles = Profiles(connection, dictionary)
+
+    @property
+    def policy(self) -> TextPolicy:
+        """The policy as it is stored in the file."""
+        stored = self._connection.meta("policy")
+        if stored != self._policy[0]:
+            self._policy = (stored, TextPolicy() if stored is None else TextPolicy.from_json(stored))
+        return self._policy[1]
+
+    def adopt(self, policy: TextPolicy) -> None:
+        """Store another policy, and cut the literals that it concerns anew."""
+        before = self.policy
+        if policy == before:
+            return
+        self._connection.run(_SQL["set_meta"], ("policy", policy.to_json()))
+        resized = policy.size != before.size or policy.sizes != before.sizes
+        if resized or not policy.datatypes >= before.datatypes or not policy.include >= before.include:
+            vectors: set[int] = set()
+            while rows := self._connection.rows(_SQL["some_chunks"], (_BATCH,)):
+                vectors |= self.delete(rows)
+            self.retire(vectors)
+            self._forget_profiles(self.profiles.everyone())
+        for quads in read_quads(self._connection, "literal_quads"):
+            self.add(quads)
+            self.drop(np.unique(quads[:, 2]))
+        if policy.profiles or before.profiles:
+            self._refresh_profiles(self.profiles.everyone())
+        if policy.tokenizer != before.tokenizer:
+            self._index_texts(policy.tokenizer)
+        # It makes no revision, but those who remember chunk ids must notice.
+        self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
+
+    def add(self, quads: Ids) -> int:
+        """Chunk the text literals of quads [n, 4] that were added; gives the number of chunks made."""
+        policy = self.policy
+        kept = quads[~np.isin(quads[:, 1], self._ids(policy.exclude))] if policy.exclude else quads
+        objects = np.unique(kept[:, 2])
+        included = (
+            np.unique(quads[np.isin(quads[:, 1], self._ids(policy.include)), 2]) if policy.include else objects[:0]
+        )
+        bulk = len(objects) >= _BULK and self._connection.row(_SQL["some_chunks"], (1,)) is None
+        with self._connection.without("trigger", "chunks") if bulk else nullcontext():
+            count = self._chunk(objects, any_datatype=False) + self._chunk(included, any_datatype=True)
+            count += self._resize(objects)
+        if bulk:
+            self._connection.run(_SQL["rebuild_fts"])  # half the cost of the trigger
+        return count
+
+    def _index_texts(self, tokenizer: str) -> None:
+        """Make the full-text index anew, with another tokenizer."""
+        view, index, setting = _FULL_TEXT.findall(schema())
+        if tokenizer == "trigram":  # it needs no words
+            view = view.replace("chunks.segmented, ", "")
+        if tokenizer in _TOKENIZERS:
+            index = _TOKENIZE.sub(lambda _: f'tokenize = "{_TOKENIZERS[tokenizer]}"', index)
+        for sql in ("DROP TABLE chunks_fts", "DROP VIEW indexed_texts", view, index, setting):
+            self._connection.run(sql)
+        self._connection.run(_SQL["rebuild_fts"])
+
+    def keep_profiles(self, added: Ids, removed: Ids) -> int:
+        """Bring the profiles in step with quads [n, 4] that were added and removed; gives the number of chunks made."""
+        if not self.policy.profiles:
+            return 0
+        return self._refresh_profiles(self.profiles.concerned(self.policy, added, removed))
+
+    def stale_profiles(self) -> list[int]:
+        """The entities whose stored profile is not what their quads say now; for `check`."""
+        found: list[int] = []
+        for ids in batches(self.profiles.everyone()):
+            found += self._changed_profiles(ids)[0]
+        return sorted(found)
+
+    def _changed_profiles(self, ids: str) -> tuple[list[int], dict[int, Profile], dict[int, tuple[str, str]]]:
+        """Whose profiles differ from what is stored, what all are now, and (text, graphs) as they are stored."""
+        stored = {row[0]: row[1:] for row in self._connection.rows(_ENTITIES["profiles"], (ids,))}
+        composed = dict(self.profiles.compose(self.policy, np.array(json.loads(ids), dtype=np.int64)))
+        changed = [
+            number
+            for number in stored.keys() | composed
+            if number not in composed or stored.get(number) != _as_stored(composed[number])
+        ]
+        return sorted(changed), composed, stored
+
+    def _refresh_profiles(self, subjects: Ids) -> int:
+        """Compose the profiles of entities anew; what says the same as before keeps its chunks."""
+        vectors: set[int] = set()
+        count = 0
+        for ids in batches(subjects):
+            changed, composed, stored = self._changed_profiles(ids)
+            new = {number: composed[number] for number in changed if number in composed}
+            kept = {n for n, profile in new.items() if n in stored and stored[n][0] == profile.text}  # other graphs
+            vectors |= self._delete_profile_chunks(np.array([n for n in changed if n not in kept], dtype=np.int64))
+            self._forget_profiles(np.array(changed, dtype=np.int64))
+            rows = [(number, *_as_stored(profile)) for number, profile in new.items()]
+            self._connection.insert("INSERT INTO profiles (subject, text, graphs)", rows)
+            count += self._insert_profiles({number: profile for number, profile in new.items() if number not in kept})
+        self.retire(vectors)
+        return count
+
+    def _forget_profiles(self, subjects: Ids) -> None:
+        for ids in batches(subjects):
+            self._connection.run(_ENTITIES["delete_profiles"], (ids,))
+
+    def _delete_profile_chunks(self, subjects: Ids) -> set[int]:
+        """Delete the chunks of profiles; gives the vectors that they had."""
+        vectors: set[int] = set()
+        for ids in batches(term_of(subjects)):
+            vectors |= self.delete(self._connection.rows(_SQL["chunks_of_terms"], (ids,)))
+        return vectors
+
+    def _insert_profiles(self, profiles: dict[int, Profile]) -> int:
+        rows: list[tuple[object, ...]] = []
+        for subject, profile in profiles.items():
+            for (start, end), (text, _) in zip(profile.spans, profile.passages, strict=True):
+                rows.append((term_of(subject), start, end, text, segment(text)))
+        self._connection.insert("INSERT INTO chunks (term, start, end, text, segmented)", rows)
+        return len(rows)
+
+    def _ids(self, iris: frozenset[str]) -> list[int]:
+        found = self._dictionary.find([ox.NamedNode(iri) for iri in sorted(iris)])
+        return [number for number in found if number is not None]
+
+    def _chunk(self, terms: Ids, *, any_datatype: bool) -> int:
+        if not len(terms):
+            return 0
+        policy = self.policy
+        iris = sorted(policy.text_datatypes)
+        known = dict(zip(iris, self._dictionary.find([ox.NamedNode(iri) for iri in iris]), strict=True))
+        lists = {
+            "datatypes_json": json_ids([number for number in known.values() if number is not None]),
+            "markdown": known[MARKDOWN],
+        }
+        statement = _SQL["texts_to_chunk"]
+        count = 0
+        for ids in batches(terms):
+            found = self._connection.rows(
+                statement, statement.bind(ids_json=ids, any_datatype=int(any_datatype), **lists)
+            )
+            sizes = self._sizes([term for term, _, _ in found]) if policy.sizes else {}
+            count += self.insert(found, lambda term, sizes=sizes: sizes.get(term, policy.size))  # type: ignore[misc]
+        return count
+
+    def _sizes(self, terms: list[int]) -> dict[int, ChunkSize]:
+        policy = self.policy
+        iris = sorted(policy.sizes)
+        numbers = self._dictionary.find([ox.NamedNode(iri) for iri in iris])
+        by_predicate = {number: policy.sizes[iri] for iri, number in zip(iris, numbers, strict=True)}
+        sizes: dict[int, ChunkSize] = {}
+        rows = self._connection.rows(_SQL["predicates_of_objects"], (json_ids(terms),))
+        excluded = set(self._ids(policy.exclude))
+        for term, predicate in rows:
+            if predicate in excluded:
+                continue
+            size = by_predicate.get(predicate, policy.size)
+            sizes[term] = min(sizes.get(term, size), size, key=_precedence)
+        return sizes
+
+    def _resize(self, terms: Ids) -> int:
+        """Cut literals anew that came under, or lost, a predicate with a size; gives the number of chunks made."""
+        if not self.policy.sizes:
+            return 0
+        changed: list[int] = []
+        for ids in batches(terms):
+            spans: dict[int, list[tuple[int, int]]] = {}
+            for term, start, end in self._connection.rows(_SQL["spans_of_terms"], (ids,)):
+                spans.setdefault(term, []).append((start, end))
+            sizes = self._sizes(list(spans))
+            for term, stored, format in self._texts(json.dumps(list(spans))):
+                text = stored.decode() if isinstance(stored, bytes) else stored
+                size = sizes.get(term, self.policy.size)
+                format = size.format or format
+                if chunk_spans(text, max_chars=size.max_chars, overlap=size.overlap, format=format) != spans[term]:
+                    changed.append(term)
+        return self.rechunk(np.array(changed, dtype=np.int64))
+
+    def _texts(self, ids: str) -> list[tuple[int, str | bytes, Format | None]]:
+        statement = _SQL["texts"]
+        markdown = self._dictionary.find([ox.NamedNode(MARKDOWN)])[0]
+        return self._connection.rows(statement, statement.bind(ids_json=ids, markdown=markdown))
+
+    def insert(
+        self,
+        texts: list[tuple[int, str | bytes, Format | None]],
+        size: Callable[[int], ChunkSize],
+        *,
+        max_tokens: int = _READABLE_TOKENS,
+        count_tokens: Callable[[str], int] = estimate_tokens,
+    ) -> int:
+        """Chunk literals given as (term id, lexical form, format); gives the number of chunks made."""
+        whole: list[int] = []
+        parts: list[tuple[object, ...]] = []
+        for term, stored, format in texts:
+            text = stored.decode() if isinstance(stored, bytes) else stored
+            limits = size(term)
+            spans = chunk_spans(
+                text,
+                max_chars=limits.max_chars,
+                overlap=limits.overlap,
+                max_tokens=max_tokens,
+                count_tokens=count_tokens,
+                format=limits.format or format,
+            )
+            if len(spans) == 1 and spans[0] == (0, len(text)):
+                segmented = segment(text)
+                if segmented is None:
+                    whole.append(len(text) << 32 | term)
+                else:
+                    parts.append((term, 0, len(text), None, segmented))
+            else:
+                for start, end in spans:
+                    piece = text[start:end]
+                    parts.append((term, start, end, _storable(piece), segment(piece)))
+        for begin in range(0, len(whole), _BATCH):
+            self._connection.run(_SQL["insert_whole_chunks"], (json.dumps(whole[begin : begin + _BATCH]),))
+        self._connection.insert("INSERT INTO chunks (term, start, end, text, segmented)", parts)
+        return len(whole) + len(parts)
+
+    def drop(self, objects: Ids) -> int:
+        """Remove the chunks of literals that no quad holds as text any longer; gives the number of chunks made anew."""
+        policy = self.policy
+        lists = {
+            "excluded_json": json_ids(self._ids(policy.exclude)),
+            "included_json": json_ids(self._ids(policy.include)),
+            "datatypes_json": json_ids(self._ids(policy.text_datatypes)),
+        }
+        vectors: set[int] = set()
+        for ids in batches(objects):
+            statement = _SQL["chunks_without_quads"]
+            rows = self._connection.rows(statement, statement.bind(ids_json=ids, **lists))
+            vectors |= self.delete(rows)
+        self.retire(vectors)
+        return self._resize(objects)
+
+    def rechunk(
+        self,
+        terms: Ids,
+        *,
+        max_tokens: int = _READABLE_TOKENS,
+        count_tokens: Callable[[str], int] = estimate_tokens,
+    ) -> int:
+        """Cut literals that are text, and profiles, anew; gives the number of chunks made."""
+        policy = self.policy
+        vectors: set[int] = set()
+        count = self._recut_profiles(terms[terms < 0], max_tokens, count_tokens)
+        for ids in batches(terms[terms > 0]):
+            vectors |= self.delete(self._connection.rows(_SQL["chunks_of_terms"], (ids,)))
+            found = self._texts(ids)
+            sizes = self._sizes([term for term, _, _ in found]) if policy.sizes else {}
+            count += self.insert(
+                found,
+                lambda term, sizes=sizes: sizes.get(term, policy.size),  # type: ignore[misc]
+                max_tokens=max_tokens,
+                count_tokens=count_tokens,
+            )
+        self.retire(vectors)
+        return count
+
+    def _recut_profiles(self, terms: Ids, max_tokens: int, count_tokens: Callable[[str], int]) -> int:
+        """Cut the passages of profiles in pieces that an embedder can read; gives the number of chunks made."""
+        vectors: set[int] = set()
+        rows: list[tuple[object, ...]] = []
+        for ids in batches(term_of(terms)):
+            for subject, text, _ in self._connection.rows(_ENTITIES["profiles"], (ids,)):
+                at = 0
+                for passage in text.split("\n"):
+                    spans = chunk_spans(
+                        passage, max_chars=len(passage), overlap=0, max_tokens=max_tokens, count_tokens=count_tokens
+                    )
+                    for start, end in spans:
+                        piece = passage[start:end]
+                        rows.append((term_of(subject), at + start, at + end, piece, segment(piece)))
+                    at += len(passage) + 1
+            vectors |= self._delete_profile_chunks(np.array(json.loads(ids), dtype=np.int64))
+        self._connection.insert("INSERT INTO chunks (term, start, end, text, segmented)", rows)
+        self.retire(vectors)
+        return len(rows)
+
+    def delete(self, rows: list[tuple[int, int | None]]) -> set[int]:
+        """Delete chunks given as (chunk id, vector id); gives the vectors that they had."""
+        if rows:
+            for ids in batches(np.array([row[0] for row in rows], dtype=np.int64)):
+                self._connection.run(_SQL["delete_chunks"], (ids,))
+        return {vector for _, vector in rows if vector is not None}
+
+    def retire(self, vectors: set[int]) -> None:
+        """Move the vectors that no chunk has any longer out of the index; the cache keeps them."""
+        gone: list[int] = []
+        for ids in batches(np.array(sorted(vectors), dtype=np.int64)):
+            gone += [number for (number,) in self._connection.rows(_SQL["vectors_without_chunks"], (ids,))]
+        for ids in batches(np.array(gone, dtype=np.int64)):
+            for name in ("retire_vectors", "delete_codes", "delete_vectors"):
+                self._connection.run(_SQL[name], (ids,))
+        if gone:
+            self._connection.run(_SQL["add_to_meta"], ("vector_removals", len(gone)))
+            self._renew_index(len(gone))
+
+    def _renew_index(self, removed: int) -> None:
+        """Build the native index of a small world anew: with every vector that goes, its graph loses edges."""
+        count = self._connection.value(_SQL["count_vectors_up_to"], (_RENEWED + 1,))
+        if count > _RENEWED or self._connection.row(_SQL["find_vector_index"]) is None:
+            return
+        removals = self._connection.meta("vector_removals")
+        share = count // 4 + 1
+        if count <= _SMALL or removals // share > (removals - removed) // share:
+            self._connection.script(_VECTORS["drop_vector_index"])
+            self._connection.run(_VECTORS["create_vector_index"])
+
+
+def _precedence(size: ChunkSize) -> tuple[int, str]:
+    """Of several sizes the least counts, of equal ones the one that names a format."""
+    return size.max_chars, size.format or "unnamed"
+
+
+def _as_stored(profile: Profile) -> tuple[str, str]:
+    """(text, graphs) as the table has them."""
+    return profile.text, json.dumps(profile.graphs)
+
+
+def _storable(text: str) -> str | bytes:
+    """A text as the driver reads it back whole."""
+    return text.encode() if "\0" in text else text

@@ -1,0 +1,244 @@
+"""Which literals are text, how they are cut, what predicates mean, and which entities have a profile."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from numbers import Real
+from types import MappingProxyType
+from typing import Any, Literal
+
+import pyoxigraph as ox
+
+from worlds.texts.markdown import MARKDOWN
+
+TOKENIZERS = ("porter", "unicode", "trigram")
+ROLES = ("label", "alias", "description", "other")
+_TOLD_ELSEWHERE = 0.3  # the default weight of a text that stands in its entity's profile, too
+
+_RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+_SKOS = "http://www.w3.org/2004/02/skos/core#"
+_SCHEMA = ("https://schema.org/", "http://schema.org/")
+_TERMS = "http://purl.org/dc/terms/"
+_ELEMENTS = "http://purl.org/dc/elements/1.1/"
+_FOAF = "http://xmlns.com/foaf/0.1/"
+
+LABELS = (
+    _SKOS + "prefLabel",
+    _RDFS + "label",
+    *(space + "name" for space in _SCHEMA),
+    _FOAF + "name",
+    _TERMS + "title",
+    _ELEMENTS + "title",
+)
+"""The predicates that name an entity, the best first."""
+
+DEFAULT_ROLES: Mapping[str, str] = MappingProxyType(
+    dict.fromkeys(LABELS, "label")
+    | dict.fromkeys(
+        (
+            _SKOS + "altLabel",
+            _SKOS + "hiddenLabel",
+            *(space + "alternateName" for space in _SCHEMA),
+            _FOAF + "nick",
+            _TERMS + "alternative",
+        ),
+        "alias",
+    )
+    | dict.fromkeys(
+        (
+            _RDFS + "comment",
+            _SKOS + "definition",
+            _SKOS + "note",
+            _SKOS + "scopeNote",
+            *(space + "description" for space in _SCHEMA),
+            _TERMS + "description",
+            _TERMS + "abstract",
+            _ELEMENTS + "description",
+        ),
+        "description",
+    )
+)
+"""What the predicates of well-known vocabularies mean; a policy's `roles` come before them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSize:
+    """How long a chunk may be, and how much it repeats of the one before it, both in characters; and where to cut.
+
+    `format` "text" cuts between sentences, "markdown" between sections and blocks. None leaves it to the literal: one
+    of the datatype text/markdown is Markdown, and so is a language-tagged one that looks like it.
+    """
+
+    max_chars: int = 1300
+    overlap: int = 200
+    format: Literal["text", "markdown"] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_chars", "overlap"):
+            if type(getattr(self, name)) is not int:
+                raise TypeError(f"{name} is a whole number, not {getattr(self, name)!r}")
+        if not 50 <= self.max_chars <= 100_000:
+            raise ValueError(f"max_chars is {self.max_chars}; it must be between 50 and 100,000")
+        if not 0 <= self.overlap < self.max_chars:
+            raise ValueError(f"overlap is {self.overlap}; it must be at least 0 and less than max_chars")
+        if self.format not in ("text", "markdown", None):
+            raise ValueError(f"format is 'text', 'markdown' or None, not {self.format!r}")
+
+
+@dataclass(frozen=True)
+class TextPolicy:
+    """Which literals of a world are text, and the size of their chunks.
+
+    A literal is text when a quad holds it under a predicate that is not in `exclude`, and it is an xsd:string, a
+    language-tagged string, of the datatype text/markdown or one in `datatypes`, or under a predicate in `include`;
+    blank texts never are. IRIs are absolute. A literal under several predicates of different sizes takes the smallest.
+
+    `roles` says what predicates mean, over the `DEFAULT_ROLES`: "label", "alias", "description" or "other".
+    `weights` maps roles to numbers: what a hit's score is multiplied by. Where nothing is said, that is 1, but 0.3 for
+    labels and aliases where entities have profiles: these hold them, too.
+    `profiles` gives entities a text of their own, made of their labels and their triples in words: True for all
+    entities, or the classes (rdf:type) whose instances have one. `profile_predicates` are the predicates that go into
+    it, None for all; of an entity with more than `profile_values` triples that point to it, those are left out.
+    `tokenizer` is "porter" (words, English ones by their stem), "unicode" (words as they are) or "trigram" (any three
+    characters in a row: parts of words, and scripts without spaces).
+    """
+
+    include: frozenset[str] = frozenset()
+    exclude: frozenset[str] = frozenset()
+    datatypes: frozenset[str] = frozenset()
+    size: ChunkSize = ChunkSize()
+    sizes: Mapping[str, ChunkSize] = field(default_factory=dict)
+    roles: Mapping[str, str] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
+    profiles: bool | frozenset[str] = False
+    profile_predicates: frozenset[str] | None = None
+    profile_values: int = 10_000
+    tokenizer: str = "porter"
+
+    def __post_init__(self) -> None:
+        for name in ("include", "exclude", "datatypes"):
+            object.__setattr__(self, name, _iris(name, getattr(self, name)))
+        if not isinstance(self.size, ChunkSize):
+            raise TypeError(f"size is a ChunkSize, not {self.size!r}")
+        if not isinstance(self.sizes, Mapping):
+            raise TypeError(f"sizes maps IRIs to ChunkSizes, it is not {self.sizes!r}")
+        for iri, size in self.sizes.items():
+            _check_iri("sizes", iri)
+            if not isinstance(size, ChunkSize):
+                raise TypeError(f"sizes maps {iri} to a ChunkSize, not to {size!r}")
+        object.__setattr__(self, "sizes", MappingProxyType(dict(self.sizes)))
+        both = self.include & self.exclude
+        if both:
+            raise ValueError(f"{min(both)} is both included and excluded")
+        self._check_fields()
+
+    def _check_fields(self) -> None:
+        for name in ("roles", "weights"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise TypeError(f"{name} is a mapping, not {getattr(self, name)!r}")
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+        for iri, role in self.roles.items():
+            _check_iri("roles", iri)
+            _check_role("roles", role)
+        for role, weight in self.weights.items():
+            _check_role("weights", role)
+            if not _is_weight(weight):
+                raise ValueError(f"weights maps {role} to a number from 0 on, not to {weight!r}")
+        if not isinstance(self.profiles, bool):
+            object.__setattr__(self, "profiles", _iris("profiles", self.profiles) or False)
+        if self.profile_predicates is not None:
+            object.__setattr__(self, "profile_predicates", _iris("profile_predicates", self.profile_predicates))
+        if type(self.profile_values) is not int:
+            raise TypeError(f"profile_values is a whole number, not {self.profile_values!r}")
+        if not 0 <= self.profile_values <= 1_000_000:
+            raise ValueError(f"profile_values is {self.profile_values}; it must be between 0 and 1,000,000")
+        if self.tokenizer not in TOKENIZERS:
+            raise ValueError(f"tokenizer is one of {', '.join(TOKENIZERS)}, not {self.tokenizer!r}")
+
+    def role(self, predicate: str) -> str:
+        """What a predicate means: "label", "alias", "description" or "other"."""
+        return self.roles.get(predicate) or DEFAULT_ROLES.get(predicate, "other")
+
+    def weight(self, role: str) -> float:
+        """What the score of a text of this role is multiplied by."""
+        told_elsewhere = bool(self.profiles) and role in ("label", "alias")
+        return float(self.weights.get(role, _TOLD_ELSEWHERE if told_elsewhere else 1.0))
+
+    def predicates(self, *roles: str) -> list[str]:
+        """The predicates of these roles: those that the policy names, in their order, then the well-known ones."""
+        known = {**self.roles, **{iri: role for iri, role in DEFAULT_ROLES.items() if iri not in self.roles}}
+        return [iri for iri, role in known.items() if role in roles]
+
+    @property
+    def text_datatypes(self) -> frozenset[str]:
+        """The datatypes, besides those of strings, whose literals are text."""
+        return self.datatypes | {MARKDOWN}
+
+    def with_(self, **changes: Any) -> TextPolicy:
+        """A copy with some fields changed."""
+        return replace(self, **changes)
+
+    def to_json(self) -> str:
+        """The policy as it is stored."""
+        return json.dumps(
+            {
+                "include": sorted(self.include),
+                "exclude": sorted(self.exclude),
+                "datatypes": sorted(self.datatypes),
+                "size": asdict(self.size),
+                "sizes": {iri: asdict(size) for iri, size in sorted(self.sizes.items())},
+                "roles": dict(self.roles),
+                "weights": {role: float(weight) for role, weight in self.weights.items()},
+                "profiles": self.profiles if isinstance(self.profiles, bool) else sorted(self.profiles),
+                "profile_predicates": None if self.profile_predicates is None else sorted(self.profile_predicates),
+                "profile_values": self.profile_values,
+                "tokenizer": self.tokenizer,
+            }
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a mappingproxy cannot be copied
+        return TextPolicy.from_json, (self.to_json(),)
+
+    @classmethod
+    def from_json(cls, text: str) -> TextPolicy:
+        """The policy that `to_json` wrote, of this release or an older one."""
+        stored = json.loads(text)
+        fields_ = {name: stored[name] for name in _FIELDS if name in stored}
+        return cls(
+            include=frozenset(stored["include"]),
+            exclude=frozenset(stored["exclude"]),
+            datatypes=frozenset(stored["datatypes"]),
+            size=ChunkSize(**stored["size"]),
+            sizes={iri: ChunkSize(**size) for iri, size in stored["sizes"].items()},
+            **fields_,
+        )
+
+
+_FIELDS = ("roles", "weights", "profiles", "profile_predicates", "profile_values", "tokenizer")
+
+
+def _iris(name: str, given: object) -> frozenset[str]:
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise TypeError(f"{name} takes IRIs, as a list or set, not {given!r}")
+    iris = frozenset(given)
+    for iri in iris:
+        _check_iri(name, iri)
+    return iris
+
+
+def _is_weight(value: object) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) < float("inf")
+
+
+def _check_role(name: str, role: object) -> None:
+    if role not in ROLES:
+        raise ValueError(f"{name}: a role is one of {', '.join(ROLES)}, not {role!r}")
+
+
+def _check_iri(name: str, iri: object) -> None:
+    try:
+        ox.NamedNode(iri)  # type: ignore[arg-type]  # what is no str is a TypeError
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} takes absolute IRIs, not {iri!r}: {error}") from error

@@ -1,0 +1,323 @@
+"""Profiles: what is said of an entity, put into words, so that a search finds it by its neighbours' names.
+
+A profile is made of the entity's label and types, and of the triples around it: `Metropolis (film). directed by: Fritz
+Lang; starring: Brigitte Helm`. Triples that point to the entity stand as `directed by of: Metropolis`. It is cut into
+passages at once, each of which begins with the label.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+from urllib.parse import unquote
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.graph.terms import RDF
+from worlds.quads.dictionary import Dictionary, Ids, json_ids
+from worlds.quads.rows import NO_QUADS
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+from worlds.texts.policy import TextPolicy
+
+Row: TypeAlias = tuple[int, int, int, int]  # a quad as term ids: subject, predicate, object, graph
+
+_SQL = statements("entities.sql")
+_BATCH = 5000
+_NO_IDS: Ids = np.empty(0, dtype=np.int64)
+_LONGEST_VALUE = 200  # characters of a literal that is put into words, and of a label
+_PASSAGE = 160  # characters of a passage beside the label: short ones find best
+_MOST_TYPES = 5
+
+_camel = re.compile(r"(?<=[a-z0-9])(?=[A-Z])").sub
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One thing that a profile says, the quads that say it, and the entities that are named for it."""
+
+    words: str  # of the predicate
+    value: str
+    quads: tuple[Row, ...]
+    named: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What is said of one entity, in passages; `graphs` are ids, ascending, of all quads that it was made from."""
+
+    passages: tuple[tuple[str, tuple[Fact, ...]], ...]
+    graphs: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        """The whole of it."""
+        return "\n".join(passage for passage, _ in self.passages)
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """Where the passages begin and end in the text, in characters."""
+        spans, at = [], 0
+        for passage, _ in self.passages:
+            spans.append((at, at + len(passage)))
+            at += len(passage) + 1
+        return spans
+
+
+_Number = TypeVar("_Number", int, Ids)
+
+
+def term_of(subject: _Number) -> _Number:
+    """What the chunks of an entity's profile have as their term; its own inverse."""
+    return -1 - subject
+
+
+def words_of(iri: str) -> str:
+    """The words of an IRI's last part: `http://example.org/p#directedBy` → `directed by`."""
+    parts = [part for part in re.split(r"[/#:]", iri) if part]
+    last = unquote(parts[-1]) if parts else iri
+    spaced = _camel(" ", last)
+    return _clean((spaced.lower() if spaced != last else last).replace("_", " ")) or iri
+
+
+def _clean(text: str) -> str:
+    return " ".join(text.replace("\0", " ").split())
+
+
+def language_order(language: str | None) -> int:
+    """English and texts without a language first, so that a label reads the same in every list."""
+    return 0 if language == "en" or (language or "").startswith("en-") else 1 if language is None else 2
+
+
+class Profiles:
+    """Composes the profiles of one world's entities from its quads."""
+
+    def __init__(self, connection: Connection, dictionary: Dictionary) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+
+    # -- which ------------------------------------------------------------------------------------------------------
+
+    def everyone(self) -> Ids:
+        """All entities that may have a profile, or have one, ascending."""
+        return np.unique(np.concatenate([self._column(self._connection.value(_SQL["entities"])), self.stored()]))
+
+    def stored(self) -> Ids:
+        """The entities that have a profile."""
+        return self._column(self._connection.value(_SQL["profiled"]))
+
+    def concerned(self, policy: TextPolicy, added: Ids, removed: Ids) -> Ids:
+        """The entities whose profiles may say something else now that these quads were added and removed."""
+        delta = np.concatenate([added, removed])
+        delta = delta[delta[:, 0] > 0]
+        found = [delta[:, 0], delta[:, 2]]
+        naming = np.unique(delta[np.isin(delta[:, 1], self.numbers(policy.predicates("label"))), 0])
+        for start in range(0, len(naming), _BATCH):
+            ids = json_ids(naming[start : start + _BATCH])
+            for columns in self._connection.rows(_SQL["neighbours"], (ids,)):
+                found += [self._column(column) for column in columns]
+        return np.unique(np.concatenate(found))
+
+    def numbers(self, iris: Iterable[str]) -> list[int]:
+        """The ids of predicates that the world knows, in their order."""
+        found = self._dictionary.find([ox.NamedNode(iri) for iri in iris])
+        return [number for number in found if number is not None]
+
+    # -- what they say ------------------------------------------------------------------------------------------------
+
+    def compose(self, policy: TextPolicy, subjects: Ids) -> Iterator[tuple[int, Profile]]:
+        """The profiles that entities shall have, for those that shall have one."""
+        for start in range(0, len(subjects), _BATCH):
+            yield from _Composer(self, policy, subjects[start : start + _BATCH]).profiles()
+
+    def cited(self, policy: TextPolicy, subject: int, start: int) -> list[Row]:
+        """The quads that the passage at character `start` of a profile was made from."""
+        composer = _Composer(self, policy, np.array([subject], dtype=np.int64))
+        for _, profile in composer.profiles():
+            for (begin, end), (_, facts) in zip(profile.spans, profile.passages, strict=True):
+                if begin <= start < end:
+                    return composer.quads(subject, facts)
+        return []
+
+    def labels(self, policy: TextPolicy, ids: Iterable[int]) -> dict[int, tuple[str, list[Row]]]:
+        """Entity → the text that names it, and the quads that have it; none for entities without a label."""
+        order = {number: place for place, number in enumerate(self.numbers(policy.predicates("label")))}
+        if not order:
+            return {}
+        rows = self.quads_by("named_entities", sorted(ids), predicates_json=json_ids(order))
+        terms = self._dictionary.terms(set(rows[:, 2].tolist()))
+        best: dict[int, tuple[tuple[Any, ...], str, list[Row]]] = {}
+        for row in map(tuple, rows.tolist()):
+            term = terms[row[2]]
+            if not isinstance(term, ox.Literal):
+                continue
+            text = _clean(term.value)[:_LONGEST_VALUE].rstrip()
+            if not text:
+                continue
+            rank = (order[row[1]], language_order(term.language), text, term.language or "", str(term))
+            known = best.get(row[0])
+            if known is None or rank < known[0]:
+                best[row[0]] = (rank, text, [row])
+            elif rank == known[0]:
+                known[2].append(row)
+        return {number: (text, quads) for number, (_, text, quads) in best.items()}
+
+    def quads_by(self, name: str, ids: list[int], **values: object) -> Ids:
+        """The quads, int64 [n, 4], of a statement about entities."""
+        statement = _SQL[name]
+        found = [NO_QUADS]
+        for start in range(0, len(ids), _BATCH):
+            given = {"ids_json": json_ids(ids[start : start + _BATCH]), **values}
+            columns = self._connection.rows(statement, statement.bind(**given))[0]
+            if columns[0] is not None:
+                found.append(np.stack([self._column(column) for column in columns], axis=1))
+        return np.concatenate(found)
+
+    def pointed_to(self, ids: list[int], rdf_type: int, most: int) -> list[int]:
+        """Those of the entities that at most `most` quads point to, rdf:type aside."""
+        statement = _SQL["entities_pointed_to"]
+        values = statement.bind(ids_json=json_ids(ids), rdf_type=rdf_type, most=most)
+        found: list[int] = self._column(self._connection.value(statement, values)).tolist()
+        return found
+
+    def terms(self, ids: Iterable[int]) -> dict[int, Any]:
+        """The terms of ids."""
+        return self._dictionary.terms(ids)
+
+    @staticmethod
+    def _column(text: str | None) -> Ids:
+        return _NO_IDS if not text else np.fromstring(text, dtype=np.int64, sep=",")
+
+
+class _Composer:
+    """Puts a batch of entities into words."""
+
+    def __init__(self, source: Profiles, policy: TextPolicy, subjects: Ids) -> None:
+        self._source = source
+        self._policy = policy
+        self._rdf_type = (source.numbers([RDF + "type"]) or [0])[0]
+        own = source.quads_by("quads_of_entities", subjects.tolist())
+        if not isinstance(policy.profiles, bool):
+            classes = source.numbers(policy.profiles)
+            typed = own[(own[:, 1] == self._rdf_type) & np.isin(own[:, 2], classes), 0]
+            own = own[np.isin(own[:, 0], typed)]
+        if not policy.profiles:
+            own = own[:0]
+        self._entities = np.unique(own[:, 0]).tolist()
+        incoming = NO_QUADS
+        if self._entities and policy.profile_values:
+            pointed = source.pointed_to(self._entities, self._rdf_type, policy.profile_values)
+            incoming = source.quads_by("quads_to_entities", pointed, rdf_type=self._rdf_type)
+        own, incoming = self._wanted(own), self._wanted(incoming)
+        named = np.unique(np.concatenate([own[:, :3].ravel(), incoming[:, :3].ravel()])).tolist()
+        self._terms = source.terms(named)
+        self._labels = source.labels(policy, (n for n in named if not isinstance(self._terms[n], ox.Literal)))
+        self._own, self._incoming = _grouped(own, 0), _grouped(incoming, 2)
+
+    def _wanted(self, rows: Ids) -> Ids:
+        """Those of the quads that are put into words."""
+        policy, source = self._policy, self._source
+        keep = ~np.isin(rows[:, 1], source.numbers(policy.exclude))
+        if policy.profile_predicates is not None:
+            always = [self._rdf_type] if self._rdf_type else []
+            keep &= np.isin(rows[:, 1], source.numbers(policy.profile_predicates) + always)
+        return rows[keep]
+
+    def profiles(self) -> Iterator[tuple[int, Profile]]:
+        """The entities that have a profile, and what it says."""
+        for entity in self._entities:
+            label = self._name(entity)
+            if label is None:
+                continue
+            types, facts = self._facts(entity, label)
+            head = f"{label} ({', '.join(fact.value for fact in types[:_MOST_TYPES])}). " if types else f"{label}. "
+            passages = _passages(head, facts, tuple(types[:_MOST_TYPES]))
+            quads = [row for _, part in passages for row in self.quads(entity, part)]
+            yield entity, Profile(tuple(passages), tuple(sorted({row[3] for row in quads})))
+
+    def quads(self, entity: int, facts: Iterable[Fact]) -> list[Row]:
+        """The quads that facts about an entity are made from."""
+        found = dict.fromkeys(self._label_quads(entity))
+        for fact in facts:
+            found.update(dict.fromkeys(fact.quads))
+            for number in fact.named:
+                found.update(dict.fromkeys(self._label_quads(number)))
+        return list(found)
+
+    def _label_quads(self, number: int) -> list[Row]:
+        return self._labels[number][1] if number in self._labels else []
+
+    def _name(self, number: int) -> str | None:
+        """What an entity is called; None for what has no name."""
+        if number in self._labels:
+            return self._labels[number][0]
+        term = self._terms.get(number)
+        if term is None:  # none of its triples is put into words
+            term = self._source.terms([number])[number]
+            found = self._source.labels(self._policy, [number])
+            self._labels.update(found)
+            if number in found:
+                return found[number][0]
+        return words_of(term.value) if isinstance(term, ox.NamedNode) else None
+
+    def _value(self, number: int) -> str | None:
+        """An object in words; None for what is left out."""
+        term = self._terms[number]
+        if isinstance(term, ox.Literal):
+            return _clean(term.value) or None if len(term.value) <= _LONGEST_VALUE else None
+        return self._name(number)
+
+    def _facts(self, entity: int, label: str) -> tuple[list[Fact], list[Fact]]:
+        """The entity's types, and all else, in the order that they are said."""
+        types: dict[tuple[str, str], list[tuple[Row, int]]] = {}
+        said: tuple[dict[tuple[str, str], list[tuple[Row, int]]], ...] = ({}, {})
+        for row in self._own.get(entity, ()):
+            value = self._value(row[2])
+            if value is None:
+                continue
+            if row[1] == self._rdf_type:
+                types.setdefault(("", value), []).append((row, row[2]))
+            elif (entity not in self._labels) or row not in self._labels[entity][1]:
+                said[0].setdefault((self._predicate(row[1]), value), []).append((row, row[2]))
+        for row in self._incoming.get(entity, ()):
+            value = self._name(row[0])
+            if value is not None:
+                said[1].setdefault((f"{self._predicate(row[1])} of", value), []).append((row, row[0]))
+        own, others = _ordered(said[0]), _ordered(said[1])
+        return _ordered(types), own + others
+
+    def _predicate(self, number: int) -> str:
+        return self._name(number) or ""
+
+
+def _grouped(rows: Ids, column: int) -> Mapping[int, list[Row]]:
+    found: dict[int, list[Row]] = {}
+    for row in map(tuple, rows.tolist()):
+        found.setdefault(row[column], []).append(row)
+    return found
+
+
+def _ordered(said: Mapping[tuple[str, str], list[tuple[Row, int]]]) -> list[Fact]:
+    facts = []
+    for (words, value), rows in sorted(said.items()):
+        named = {number for row, other in rows for number in ((row[1], other) if words else (other,))}
+        facts.append(Fact(words, value, tuple(sorted(row for row, _ in rows)), tuple(sorted(named))))
+    return facts
+
+
+def _passages(head: str, facts: list[Fact], types: tuple[Fact, ...]) -> list[tuple[str, tuple[Fact, ...]]]:
+    """Facts as sentences of bounded length, each beginning with the head."""
+    found: list[tuple[str, tuple[Fact, ...]]] = []
+    text, part, words = "", list(types), None
+    for fact in facts:
+        more = f", {fact.value}" if fact.words == words else f"{'; ' if text else ''}{fact.words}: {fact.value}"
+        if text and len(text) + len(more) > _PASSAGE:
+            found.append((head + text, tuple(part)))
+            text, part, more = "", list(types), f"{fact.words}: {fact.value}"
+        text += more
+        words = fact.words
+        part.append(fact)
+    return [*found, ((head + text).rstrip(), tuple(part))]

@@ -1,0 +1,284 @@
+"""Gives the chunks of a world their vectors: resumable, cached by content, one vector for each distinct text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worlds.embedders import Embedder, checked_documents, count_tokens, fingerprint
+from worlds.errors import EmbedderError, ReadOnlyError
+from worlds.quads.dictionary import json_ids
+from worlds.sql import statements, texts
+from worlds.sql.connection import Connection, Row
+from worlds.texts.chunks import ChunkStore
+from worlds.vectors.codes import sign_codes
+
+_SQL = statements("queries.sql")
+_VECTORS = texts("vectors.sql")
+_BLOCK = 4096  # pending chunks read at a time, and sorted by length
+_SLICE = 256  # texts embedded, and stored in one transaction
+
+Progress = Callable[[int, int], None]  # (chunks done, chunks to do)
+
+
+def text_digest(text: str) -> bytes:
+    """What identifies a text that was embedded."""
+    return blake2b(text.encode(), digest_size=16).digest()
+
+
+def vector_keys(vectors: NDArray[np.float32]) -> list[bytes]:
+    """What identifies each row of float32 [n, d]: rounded, because runtimes differ in the last bits."""
+    rounded = np.round(vectors, 3) + np.float32(0)  # + 0 makes -0.0 into 0.0
+    return [blake2b(row.tobytes(), digest_size=16).digest() for row in rounded.astype("<f4")]
+
+
+def reads_whole(embedder: Embedder, text: str) -> bool:
+    """Whether the embedder reads all of the text."""
+    # No tokenizer makes more tokens than it reads bytes, its two marks aside.
+    return len(text) * 4 + 2 <= embedder.max_tokens or count_tokens(embedder, text) <= embedder.max_tokens
+
+
+def about(embedder: Embedder) -> dict[str, object]:
+    """What a file says of the embedder of its vectors."""
+    return {
+        "name": embedder.name,
+        "dimension": int(embedder.dimension),
+        "fingerprint": fingerprint(embedder),
+        "metric": "cosine",
+    }
+
+
+class Embeddings:
+    """The vectors of one world."""
+
+    def __init__(self, connection: Connection, chunks: ChunkStore) -> None:
+        self._connection = connection
+        self._chunks = chunks
+        self.asked = 0  # texts that the embedder was asked for in the last call of embed()
+
+    # -- which embedder -------------------------------------------------------------------------------------------
+
+    @property
+    def stored(self) -> dict[str, object] | None:
+        """What the file says about its embedder: name, dimension, fingerprint, metric; None before the first vector."""
+        value = self._connection.meta("embedder")
+        return None if value is None else json.loads(value)
+
+    def fits(self, embedder: Embedder) -> bool:
+        """Whether the embedder's vectors are comparable with those that are stored."""
+        stored = self.stored
+        return stored is None or (
+            stored["fingerprint"] == fingerprint(embedder) and stored["dimension"] == embedder.dimension
+        )
+
+    def require(self, embedder: Embedder) -> None:
+        """EmbedderError unless the embedder fits."""
+        stored = self.stored
+        if stored is not None and not self.fits(embedder):
+            raise EmbedderError(
+                f"this world was embedded with {stored['name']} ({stored['dimension']} dimensions, fingerprint "
+                f"{str(stored['fingerprint'])[:12]}…), not with {embedder.name} ({embedder.dimension} dimensions, "
+                f"fingerprint {fingerprint(embedder)[:12]}…); open it with that embedder, or embed it anew: "
+                "worlds embed --rebuild"
+            )
+
+    def adopt(self, embedder: Embedder) -> None:
+        """Make the tables for this embedder's vectors, unless they are there; EmbedderError if another one's are."""
+        self.require(embedder)
+        if self.stored is not None:
+            return
+        with self._connection.transaction():
+            self.require(embedder)
+            if self._connection.meta("embedder") is not None:  # another process was first
+                return
+            self._connection.run(_VECTORS["create_vectors"].format(dimension=int(embedder.dimension)))
+            if self.index_wanted:
+                self.create_index()
+            self._connection.run(_SQL["set_meta"], ("embedder", json.dumps(about(embedder))))
+
+    # -- the native index -----------------------------------------------------------------------------------------
+
+    @property
+    def indexed(self) -> bool:
+        """Whether the native vector index is there."""
+        return self._connection.row(_SQL["find_vector_index"]) is not None
+
+    @property
+    def index_wanted(self) -> bool:
+        """Whether the native vector index is part of this world."""
+        return bool(self._connection.meta("vector_index") != 0)
+
+    def want_index(self, wanted: bool) -> None:
+        """Say whether the native index is part of this world, and build or drop it accordingly."""
+        if self._connection.read_only:
+            return
+        with self._connection.transaction():
+            self._connection.run(_SQL["set_meta"], ("vector_index", int(wanted)))
+            if wanted and not self.indexed and self.stored is not None:
+                self.create_index()
+            elif not wanted and self.indexed:
+                self.drop_index()
+
+    def create_index(self) -> None:
+        """Build the native index over all vectors."""
+        # A CREATE INDEX that fails in autocommit leaves shadow tables behind that make the next one silently empty.
+        with self._connection.transaction():
+            self._connection.run(_VECTORS["create_vector_index"])
+
+    def drop_index(self) -> None:
+        """Remove the native index; nothing else changes."""
+        with self._connection.transaction():
+            self._connection.script(_VECTORS["drop_vector_index"])
+
+    # -- embedding ------------------------------------------------------------------------------------------------
+
+    def pending(self, after: int = 0) -> int:
+        """The number of chunks, of those with ids above `after`, that have no vector yet."""
+        return int(self._connection.value(_SQL["count_pending"], (after,)))
+
+    def embed(self, embedder: Embedder, progress: Progress | None = None, *, after: int = 0) -> int:
+        """Give every pending chunk with an id above `after` its vector; gives the number of texts the embedder read.
+
+        Each slice of texts is kept as soon as it is done: what was embedded before an interruption stays.
+        """
+        self.asked = 0
+        self.require(embedder)
+        total = self.pending(after)
+        if not total:
+            return 0
+        if self._connection.read_only:
+            raise ReadOnlyError(f"{self._connection.path} was opened read-only")
+        if progress:
+            progress(0, total)  # the first slice takes long: it loads the model
+        done = 0
+        refitted: set[int] = set()
+        while rows := self._connection.rows(_SQL["pending_chunks"], (after, _BLOCK)):
+            after = rows[-1][0]
+            by_text: dict[bytes, tuple[str, list[int]]] = {}
+            for chunk, text in self._refit(embedder, rows, refitted):
+                by_text.setdefault(text_digest(text), (text, []))[1].append(chunk)
+            done += self._reuse(by_text)
+            ordered = sorted(by_text.items(), key=lambda item: len(item[1][0]))
+            for start in range(0, len(ordered), _SLICE):
+                part = ordered[start : start + _SLICE]
+                vectors, usable = checked_documents(embedder, [text for _, (text, _) in part])
+                self.adopt(embedder)  # not before it has shown that it works
+                chunks = [chunks for _, (_, chunks) in part]
+                self._store([digest for digest, _ in part], chunks, vectors, usable)
+                self.asked += len(part)
+                done += sum(map(len, chunks))
+                if progress:
+                    progress(done, max(done, total))
+        return self.asked
+
+    def _refit(self, embedder: Embedder, rows: list[Row], refitted: set[int]) -> list[tuple[int, str]]:
+        """(chunk id, text) of the chunks that the embedder reads whole; the literals of the others are cut anew."""
+        fitting: list[tuple[int, str]] = []
+        too_long: set[int] = set()
+        for chunk, term, stored in rows:
+            text = stored.decode() if isinstance(stored, bytes) else stored
+            if term in refitted or reads_whole(embedder, text):
+                fitting.append((chunk, text))
+            else:
+                too_long.add(term)
+        if too_long:
+            refitted |= too_long
+            with self._connection.transaction():
+                self._chunks.rechunk(
+                    np.array(sorted(too_long), dtype=np.int64),
+                    max_tokens=embedder.max_tokens,
+                    count_tokens=lambda text: count_tokens(embedder, text),
+                )
+                self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
+        return fitting
+
+    def _reuse(self, by_text: dict[bytes, tuple[str, list[int]]]) -> int:
+        """Give known vectors to the chunks whose text was embedded before, and take those texts out of `by_text`."""
+        if not self._known(by_text):
+            return 0
+        with self._connection.transaction():
+            found = self._known(by_text)  # once more: another process may have forgotten some
+            pairs = [(vector, chunk) for digest, vector in found.items() for chunk in by_text.pop(digest)[1]]
+            self._assign(pairs)
+        return len(pairs)
+
+    def _known(self, digests: Iterable[bytes]) -> dict[bytes, int]:
+        """Digest of a text → its vector, of those that have one."""
+        ordered = list(digests)
+        found: dict[bytes, int] = {}
+        for start in range(0, len(ordered), _SLICE):
+            part = ordered[start : start + _SLICE]
+            rows = self._connection.rows(_SQL["find_embedded"], (json.dumps([digest.hex() for digest in part]),))
+            found.update((part[int(position)], vector) for position, vector in rows)
+        return found
+
+    def _store(
+        self,
+        digests: list[bytes],
+        chunks: list[list[int]],
+        vectors: NDArray[np.float32],
+        usable: NDArray[np.bool_],
+    ) -> None:
+        """Keep what one call of the embedder gave: vectors float32 [n, d], and which rows of it are vectors."""
+        keys = vector_keys(vectors)
+        with self._connection.transaction():
+            found = self._connection.rows(_SQL["find_vectors"], (json.dumps([key.hex() for key in keys]),))
+            numbers = {keys[int(position)]: number for position, number in found if number is not None}
+            following = self._connection.value(_SQL["next_vector"])
+            new_vectors, new_codes = number_vectors(keys, vectors, usable, numbers, following)
+            self._connection.insert("INSERT INTO vectors (id, key, embedding)", new_vectors)
+            self._connection.insert("INSERT INTO vector_codes (id, code)", new_codes)
+            texts = [(digest, numbers[key]) for digest, key in zip(digests, keys, strict=True)]
+            self._connection.insert("INSERT OR IGNORE INTO embedded_texts (digest, vector)", texts)
+            self._assign([(numbers[key], chunk) for key, group in zip(keys, chunks, strict=True) for chunk in group])
+
+    def _assign(self, pairs: list[tuple[int, int]]) -> None:
+        """Give vectors to chunks, as pairs (vector id, chunk id); retired vectors come back."""
+        vectors = sorted({vector for vector, _ in pairs})
+        self._revive(vectors)
+        for start in range(0, len(pairs), _BLOCK):
+            packed = [vector << 32 | chunk for vector, chunk in pairs[start : start + _BLOCK]]
+            self._connection.run(_SQL["set_chunk_vectors"], (json.dumps(packed),))
+        self._chunks.retire(set(vectors))  # another process may have removed the chunks meanwhile
+        self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
+
+    def _revive(self, vectors: list[int]) -> None:
+        ids = json_ids(vectors)
+        rows = self._connection.rows(_SQL["retired_among"], (ids,))
+        if not rows:
+            return
+        self._connection.run(_SQL["revive_vectors"], (ids,))
+        stored = [(number, np.frombuffer(blob, dtype="<f4")) for number, blob in rows if blob is not None]
+        codes = [[number, sign_codes(vector[None, :])[0].tobytes().hex()] for number, vector in stored]
+        self._connection.run(_SQL["revive_codes"], (json.dumps(codes),))
+        self._connection.run(_SQL["forget_retired"], (ids,))
+        # Their ids lie among the old ones, so whoever keeps the codes in memory must read all of them again.
+        self._connection.run(_SQL["add_to_meta"], ("vector_removals", 1))
+
+
+def number_vectors(
+    keys: list[bytes],
+    vectors: NDArray[np.float32],
+    usable: NDArray[np.bool_],
+    numbers: dict[bytes, int],
+    following: int,
+) -> tuple[list[Row], list[Row]]:
+    """Number the vectors, float32 [n, d], whose keys `numbers` lacks, from `following` on, and add them to it.
+
+    Gives the rows to store: (id, key, embedding or None) of all, (id, sign bits) of those rows that are `usable`.
+    """
+    codes = sign_codes(vectors)
+    new_vectors: list[Row] = []
+    new_codes: list[Row] = []
+    for row, key in enumerate(keys):
+        if key not in numbers:
+            numbers[key] = following
+            new_vectors.append((following, key, vectors[row].astype("<f4").tobytes() if usable[row] else None))
+            if usable[row]:
+                new_codes.append((following, codes[row].tobytes()))
+            following += 1
+    return new_vectors, new_codes

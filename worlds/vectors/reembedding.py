@@ -1,0 +1,140 @@
+"""Embeds a world anew, mostly by another embedder, while the old vectors answer, which they replace at the end.
+
+Until then the new vectors lie in tables of their own (`new_…`), and `meta` says whose they are, so an interrupted call
+goes on where it stopped, also in another process.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worlds.embedders import Embedder, checked_documents
+from worlds.errors import ConflictError, IntegrityError, ReadOnlyError
+from worlds.sql import statements, texts
+from worlds.sql.connection import Connection, Row
+from worlds.vectors.embedding import Embeddings, Progress, about, number_vectors, reads_whole, text_digest, vector_keys
+
+_SQL = statements("reembedding.sql")
+_QUERIES = statements("queries.sql")
+_VECTORS = texts("vectors.sql")
+_META = "new_embedder"
+_BLOCK = 4096  # chunks read at a time, and sorted by length
+_SLICE = 256  # texts embedded, and stored in one transaction
+
+_Texts = dict[bytes, tuple[str, list[int]]]  # digest of a text → the text, its chunks
+
+
+class Reembedding:
+    """The new vectors of one world."""
+
+    def __init__(self, connection: Connection, embeddings: Embeddings) -> None:
+        self._connection = connection
+        self._embeddings = embeddings
+
+    def prepare(self, embedder: Embedder, progress: Progress | None = None) -> int:
+        """Give every chunk a new vector beside the one that it has; gives the number of texts the embedder read.
+
+        Chunks that the embedder does not read whole are left out: they will be cut anew. Each slice of texts is kept
+        as soon as it is done. ConflictError when another process begins to embed the world by yet another embedder.
+        """
+        if self._connection.read_only:
+            raise ReadOnlyError(f"{self._connection.path} was opened read-only")
+        whose = json.dumps(about(embedder))
+        with self._connection.transaction():
+            if self._connection.meta(_META) != whose:
+                self._connection.script(_VECTORS["drop_new_vectors"])
+                self._connection.run(_QUERIES["set_meta"], (_META, whose))
+            self._connection.script(_VECTORS["create_new_vectors"].format(dimension=int(embedder.dimension)))
+        done, total = self._connection.rows(_SQL["count_new"])[0]
+        if progress:
+            progress(done, total)  # the first slice takes long: it loads the model
+        asked = after = 0
+        while rows := self._connection.rows(_SQL["chunks_without_new"], (after, _BLOCK)):
+            after = rows[-1][0]
+            pending = self._pending(embedder, rows)
+            known = self._known(pending)
+            done += self._assign(whose, [(vector, pending.pop(digest)[1]) for digest, vector in known.items()])
+            ordered = sorted(pending.items(), key=lambda item: len(item[1][0]))
+            for start in range(0, len(ordered), _SLICE):
+                part = ordered[start : start + _SLICE]
+                vectors, usable = checked_documents(embedder, [text for _, (text, _) in part])
+                done += self._store(whose, part, vectors, usable)
+                asked += len(part)
+                if progress:
+                    progress(done, max(done, total))
+        return asked
+
+    def swap(self, embedder: Embedder) -> None:
+        """Put the new vectors in the place of the old, in one transaction; chunks that have none are pending then.
+
+        The native index, if it is part of the world, is built afterwards: the vectors are found without it.
+        """
+        whose = json.dumps(about(embedder))
+        with self._connection.transaction():
+            self._check(whose)
+            self._embeddings.drop_index()
+            self._connection.script(_VECTORS["drop_vectors"])
+            self._connection.run(_VECTORS["create_vectors"].format(dimension=int(embedder.dimension)))
+            self._connection.script(_VECTORS["take_new_vectors"])
+            self._connection.script(_VECTORS["drop_new_vectors"])
+            self._connection.run(_QUERIES["set_meta"], ("embedder", whose))
+            self._connection.run(_QUERIES["delete_meta"], (_META,))
+            self._connection.run(_QUERIES["add_to_meta"], ("embedding_changes", 1))
+            self._connection.run(_QUERIES["add_to_meta"], ("vector_removals", 1))
+        with self._connection.transaction():
+            if self._embeddings.index_wanted and not self._embeddings.indexed:
+                self._embeddings.create_index()
+
+    def _check(self, whose: str) -> None:
+        """ConflictError unless the new vectors are still those of this embedder. In a transaction."""
+        if self._connection.meta(_META) != whose:
+            raise ConflictError("another process embeds this world anew, by another embedder")
+
+    def _pending(self, embedder: Embedder, rows: list[Row]) -> _Texts:
+        found: _Texts = {}
+        for chunk, stored in rows:
+            if stored is None:
+                raise IntegrityError(f"chunk {chunk} has no text: the file is damaged, `worlds check` tells more")
+            text = stored.decode() if isinstance(stored, bytes) else stored
+            if reads_whole(embedder, text):
+                found.setdefault(text_digest(text), (text, []))[1].append(chunk)
+        return found
+
+    def _known(self, pending: _Texts) -> dict[bytes, int]:
+        """Digest of a text → its new vector, of those that have one already."""
+        digests = list(pending)
+        rows = self._connection.rows(_SQL["find_new_texts"], (json.dumps([digest.hex() for digest in digests]),))
+        return {digests[int(position)]: vector for position, vector in rows}
+
+    def _assign(self, whose: str, found: list[tuple[int, list[int]]]) -> int:
+        """Keep which vectors chunks get; gives the number of chunks."""
+        pairs = [(chunk, vector) for vector, chunks in found for chunk in chunks]
+        if pairs:
+            with self._connection.transaction():
+                self._check(whose)
+                self._connection.insert("INSERT OR REPLACE INTO new_chunks (chunk, vector)", pairs)
+        return len(pairs)
+
+    def _store(
+        self,
+        whose: str,
+        part: list[tuple[bytes, tuple[str, list[int]]]],
+        vectors: NDArray[np.float32],
+        usable: NDArray[np.bool_],
+    ) -> int:
+        """Keep what one call of the embedder gave: float32 [n, d], and which rows of it are vectors."""
+        keys = vector_keys(vectors)
+        with self._connection.transaction():
+            self._check(whose)
+            rows = self._connection.rows(_SQL["find_new_vectors"], (json.dumps([key.hex() for key in keys]),))
+            numbers = {keys[int(position)]: number for position, number in rows}
+            following = self._connection.value(_SQL["next_new_vector"])
+            new_vectors, new_codes = number_vectors(keys, vectors, usable, numbers, following)
+            self._connection.insert("INSERT INTO new_vectors (id, key, embedding)", new_vectors)
+            self._connection.insert("INSERT INTO new_codes (id, code)", new_codes)
+            digests = [(digest, numbers[key]) for (digest, _), key in zip(part, keys, strict=True)]
+            self._connection.insert("INSERT OR REPLACE INTO new_texts (digest, vector)", digests)
+            return self._assign(whose, [(numbers[key], item[1][1]) for key, item in zip(keys, part, strict=True)])
