@@ -17,6 +17,9 @@ from typing import Any, NoReturn
 from urllib.parse import quote
 from weakref import WeakSet, WeakValueDictionary
 
+import numpy as np
+from numpy.typing import NDArray
+
 from worlds.errors import (
     ConflictError,
     IntegrityError,
@@ -59,6 +62,16 @@ _MESSAGES: tuple[tuple[str, type[WorldsError], str], ...] = (
     ("fts5:", QueryError, "the full-text query is not valid"),
     ("unterminated string", QueryError, "the full-text query is not valid"),
 )
+
+
+def integers(column: str | None) -> NDArray[np.int64]:
+    """What a group_concat of integers gives, as int64 [n]; NULL is none."""
+    return np.fromstring(column, dtype=np.int64, sep=",") if column else np.empty(0, dtype=np.int64)
+
+
+def as_text(stored: str | bytes) -> str:
+    """A text as it was stored: one with U+0000 is a BLOB of its UTF-8."""
+    return stored.decode() if type(stored) is bytes else stored  # type: ignore[return-value]  # no other type
 
 
 class WriteLock:
@@ -177,6 +190,28 @@ class Connection:
         """Run one statement and give the first column of its first row, None if there is none."""
         row = self.row(statement, parameters)
         return None if row is None else row[0]
+
+    def columns(self, statement: str | Statement, parameters: Sequence[object] = ()) -> list[NDArray[np.int64]]:
+        """Run one statement and give the columns of its one row, each a group_concat of integers, as int64 [n].
+
+        So read, a million rows cost a tenth of what they cost one by one. NULL is a column without rows.
+        """
+        return [integers(column) for column in self.rows(statement, parameters)[0]]
+
+    def column(self, statement: str | Statement, parameters: Sequence[object] = ()) -> NDArray[np.int64]:
+        """The first of `columns`."""
+        return self.columns(statement, parameters)[0]
+
+    def table(self, statement: str | Statement, parameters: Sequence[object] = ()) -> NDArray[np.int64]:
+        """The `columns` side by side, int64 [n, columns]."""
+        return np.stack(self.columns(statement, parameters), axis=1)
+
+    def page(
+        self, statement: str | Statement, parameters: Sequence[object] = ()
+    ) -> tuple[int | None, NDArray[np.int64]]:
+        """The last id of a page, None behind the last page, and its `columns` side by side, int64 [n, columns]."""
+        last, *columns = self.rows(statement, parameters)[0]
+        return last, np.stack([integers(column) for column in columns], axis=1)
 
     def meta(self, name: str) -> Any:
         """What the table meta has under a name, None for nothing; read once in a snapshot."""

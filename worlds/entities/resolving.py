@@ -23,7 +23,7 @@ from worlds.search.request import DEFAULTS, MOST_CANDIDATES, Identity
 from worlds.search.stages import Cursor, sent_cursor
 from worlds.search.words import STOP_WORDS
 from worlds.sql import statements
-from worlds.sql.connection import Connection
+from worlds.sql.connection import Connection, as_text
 from worlds.texts.chunks import ChunkStore
 from worlds.texts.profiles import words_of
 
@@ -440,7 +440,7 @@ class Entities:
     def _words_of(self, number: int) -> str:
         """The words of an entity's texts, as a query."""
         rows = self._connection.rows(_SQL["texts_of_entity"], (number,))
-        texts = [text.decode() if isinstance(text, bytes) else text for (text,) in rows]
+        texts = [as_text(text) for (text,) in rows]
         words = dict.fromkeys(word for text in sorted(texts, key=len) for word in _words(text))
         return " ".join([word for word in words if word.casefold() not in STOP_WORDS][:_QUERY_WORDS])
 

@@ -14,7 +14,7 @@ from worlds.entities.resolving import Value
 from worlds.graph.terms import RDF, shorten, to_rdflib
 from worlds.quads.dictionary import BLANK_NODE, IRI, LITERAL, Dictionary, json_ids
 from worlds.sql import statements
-from worlds.sql.connection import Connection, Row
+from worlds.sql.connection import Connection, Row, integers
 from worlds.texts.chunks import ChunkStore
 from worlds.texts.profiles import words_of
 
@@ -264,9 +264,7 @@ class _Overview:
     def _subjects(self) -> dict[int, int]:
         """Predicate → how many subjects have it."""
         ((column,),) = self._rows("predicates_of_subjects")
-        if column is None:
-            return {}
-        numbers, counts = np.unique(np.fromstring(column, dtype=np.int64, sep=","), return_counts=True)
+        numbers, counts = np.unique(integers(column), return_counts=True)
         return dict(zip(numbers.tolist(), counts.tolist(), strict=True))
 
     def _instances(self, classes: list[int]) -> dict[int, list[int]]:

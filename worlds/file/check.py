@@ -18,7 +18,7 @@ from worlds.quads.dictionary import BLANK_NODE, DEFAULT_GRAPH_ID, IRI, LITERAL, 
 from worlds.quads.rows import NO_QUADS, read_quads
 from worlds.search.engine import INDEX_CANDIDATES
 from worlds.sql import schema, statements
-from worlds.sql.connection import Connection, Row
+from worlds.sql.connection import Connection, Row, as_text
 from worlds.texts.chunks import ChunkStore
 from worlds.vectors.codes import Codes
 from worlds.vectors.embedding import Embeddings
@@ -269,10 +269,8 @@ class _Check:
         self._report_quads("quads of the history", np.concatenate(missing), np.concatenate(wrong))
 
     def _removed(self, after: int) -> tuple[int, Ids] | None:
-        last, *columns = self._connection.rows(_SQL["removed_in_range"], (after, _TERMS))[0]
-        if last is None:
-            return None
-        return last, np.stack([np.fromstring(column, dtype=np.int64, sep=",") for column in columns], axis=1)
+        last, block = self._connection.page(_SQL["removed_in_range"], (after, _TERMS))
+        return None if last is None else (last, block)
 
     def _judge(self, block: Ids, missing: list[Ids], wrong: list[Ids]) -> None:
         """Sort out quads that have a term that is not stored, or one that cannot stand where it does."""
@@ -385,12 +383,12 @@ class _Check:
         self._damaged("full-text", "rows of the full-text index have no chunk", surplus, _COMPACT)
         if self._compared_texts or any(problem.kind == "full-text" for problem in self.report.problems):
             return
-        numbers = np.fromstring(self._connection.value(_SQL["chunk_ids"]) or "", dtype=np.int64, sep=",")
+        numbers = self._connection.column(_SQL["chunk_ids"])
         if len(numbers):
             numbers = numbers[np.unique(np.linspace(0, len(numbers) - 1, _TEXTS).astype(np.int64))]
         lost: list[int] = []
         for number, stored in self._connection.rows(_SQL["some_texts"], (json_ids(numbers),)):
-            phrase = _phrase(stored.decode() if isinstance(stored, bytes) else stored, self._chunks.policy.tokenizer)
+            phrase = _phrase(as_text(stored), self._chunks.policy.tokenizer)
             if phrase and self._connection.row(_SQL["found_by_text"], (phrase, number)) is None:
                 lost.append(number)
         self.report.checked["sampled texts"] = len(numbers)

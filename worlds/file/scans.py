@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from worlds.quads.dictionary import Ids, json_ids
 from worlds.sql import statements
-from worlds.sql.connection import Connection, Row
+from worlds.sql.connection import Connection, Row, as_text
 from worlds.texts.segmentation import segment
 from worlds.vectors.codes import sign_codes
 from worlds.vectors.embedding import text_digest, vector_keys
@@ -49,7 +49,7 @@ class ChunkScan:
             self.count += len(rows)
             ids = json_ids(sorted({row[1] for row in rows} - {self._term}))
             found = self._connection.rows(_SQL["texts_of"], (ids,))
-            texts = {number: stored.decode() if isinstance(stored, bytes) else stored for number, stored in found}
+            texts = {number: as_text(stored) for number, stored in found}
             embedded: list[tuple[bytes, int, int]] = []
             for row in rows:
                 if row[1] != self._term:
@@ -90,7 +90,7 @@ class ChunkScan:
             self.uncovered.append(self._term)
         self._start, self._end = start, end
         piece = text[start:end]
-        said = stored.decode() if isinstance(stored, bytes) else stored
+        said = None if stored is None else as_text(stored)
         whole = end - start == len(text)
         if (said is None and not whole) or (said is not None and said != piece) or segmented != segment(piece):
             self.wrong.append(number)
@@ -148,8 +148,7 @@ class VectorScan:
         return False
 
     def _choose(self) -> None:
-        ids = self._connection.value(_SQL["vector_ids"])
-        numbers = np.fromstring(ids or "", dtype=np.int64, sep=",")
+        numbers = self._connection.column(_SQL["vector_ids"])
         spread = np.unique(np.linspace(0, max(len(numbers) - 1, 0), _SAMPLE).astype(np.int64))
         chosen = numbers[spread] if len(numbers) else numbers
         rows = self._connection.rows(_SQL["vectors_by_id"], (json_ids(chosen),))

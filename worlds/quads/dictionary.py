@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from worlds.errors import IntegrityError, ParseError
 from worlds.graph.terms import Term
 from worlds.sql import statements
-from worlds.sql.connection import Connection, Row
+from worlds.sql.connection import Connection, Row, as_text
 
 Ids: TypeAlias = NDArray[np.int64]
 
@@ -157,7 +157,7 @@ class Dictionary:
         datatypes = {row[3] for row in rows if row[3] is not None}
         known = self.terms(datatypes) if datatypes else {}
         for number, kind, stored, datatype, language, direction in rows:
-            value = stored.decode() if type(stored) is bytes else stored
+            value = as_text(stored)
             if kind == IRI:
                 into[number] = ox.NamedNode(value)
             elif kind == LITERAL:

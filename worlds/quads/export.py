@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 import numpy as np
 import pyoxigraph as ox
@@ -107,20 +107,13 @@ class _Quads:
         return map(ox.Quad, subjects, predicates, objects, graphs)
 
 
-def _table(columns: tuple[Any, ...]) -> Ids:
-    """Columns given as comma-separated strings, as int64 [n, 4]."""
-    if columns[0] is None:
-        return NO_QUADS
-    return np.stack([np.fromstring(column, dtype=np.int64, sep=",") for column in columns], axis=1)
-
-
 def _blocks(connection: Connection, name: str) -> Iterator[Ids]:
     """Blocks int64 [n, 4] by subject, of a statement that pages by the last quad."""
     statement = _SQL[name]
     last = (-1, -1, -1, -1)
     while True:
         values = dict(zip(("subject", "predicate", "object", "graph"), last, strict=True))
-        block = _table(connection.rows(statement, statement.bind(**values, limit=_BLOCK))[0])
+        block = connection.table(statement, statement.bind(**values, limit=_BLOCK))
         if not len(block):
             return
         last = tuple(block[-1].tolist())
@@ -150,10 +143,10 @@ def _named(connection: Connection, first: int, last: int) -> Iterator[Ids]:
     graph, after = first, 0
     while True:
         values = {"graph": graph, "after": after, "last": last, "limit": _BLOCK}
-        after, *columns = connection.rows(statement, statement.bind(**values))[0]
-        block = _table(tuple(columns))
-        if not len(block):
+        last_id, block = connection.page(statement, statement.bind(**values))
+        if last_id is None:
             break
+        after = last_id
         graph = int(block[-1, 3])
         begun = int(np.searchsorted(block[:, 3], graph))
         if begun:

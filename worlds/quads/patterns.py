@@ -80,10 +80,7 @@ class Patterns:
             )
             return np.concatenate([NO_QUADS, *blocks])
         values = {"subject": s, "predicate": p, "object": o, "graph": g}
-        columns = self._connection.rows(statement, statement.bind(**{n: values[n] for n in statement.parameters}))[0]
-        if columns[0] is None:
-            return NO_QUADS
-        return np.stack([np.fromstring(column, dtype=np.int64, sep=",") for column in columns], axis=1)
+        return self._connection.table(statement, statement.bind(**{n: values[n] for n in statement.parameters}))
 
     def _is_small(self, graph: int) -> bool:
         """Whether reading a named graph through costs less than the other index."""

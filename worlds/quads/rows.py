@@ -65,10 +65,9 @@ def read_quads(
     """Blocks int64 [n, 4] of the statement `name`, which pages by `after`."""
     statement = _SQL[name]
     while True:
-        last, *columns = connection.rows(statement, statement.bind(after=after, limit=_BLOCK, **parameters))[0]
+        last, block = connection.page(statement, statement.bind(after=after, limit=_BLOCK, **parameters))
         if last is None:
             return
-        block = np.stack([np.fromstring(column, dtype=np.int64, sep=",") for column in columns], axis=1)
         yield block if markers or block[:, 0].all() else block[block[:, 0] != 0]
         after = last
 

@@ -352,10 +352,10 @@ class History:
         statement = _SQL[name]
         pages: list[Ids] = []
         while True:
-            last, *columns = self.connection.rows(statement, statement.bind(limit=_PAGE, **parameters))[0]
+            last, page = self.connection.page(statement, statement.bind(limit=_PAGE, **parameters))
+            pages.append(page)
             if last is None:
-                return np.concatenate(pages) if pages else np.empty((0, len(columns)), dtype=np.int64)
-            pages.append(np.stack([np.fromstring(column, dtype=np.int64, sep=",") for column in columns], axis=1))
+                return np.concatenate(pages)
             parameters["page"] = last
 
     def _held(self, after: int, last: int) -> Ids:

@@ -24,7 +24,7 @@ from worlds.search.request import MOST_CANDIDATES, Request
 from worlds.search.stages import Cursor, rest
 from worlds.search.words import expression, read_query
 from worlds.sql import Statement, compile_statement, statements, texts
-from worlds.sql.connection import Connection, Row
+from worlds.sql.connection import Connection, Row, as_text
 from worlds.texts.profiles import term_of
 from worlds.vectors.codes import Codes
 
@@ -377,8 +377,7 @@ class Search:
         profiles = np.array([number for number in literals if number < 0], dtype=np.int64)
         literals = literals[len(profiles) :]
         eligible = eligible or self._filters.citable()
-        columns = self._connection.rows(_HITS["quads_of_literals"], (json_ids(literals),))[0]
-        table = np.stack([np.fromstring(column or "", dtype=np.int64, sep=",") for column in columns])
+        table = np.stack(self._connection.columns(_HITS["quads_of_literals"], (json_ids(literals),)))
         table = np.delete(table[:, np.lexsort(table[1::-1])], 1, axis=0)  # literals, subjects, predicates, graphs
         table = table[:, eligible.admits(*table[1:])]
         subjects = term_of(profiles)
@@ -420,7 +419,7 @@ class Search:
                 if match is not None:
                     statement = _HITS["highlights"]
                     rows = self._connection.rows(statement, statement.bind(match=match, ids_json=json.dumps(chunks)))
-                    cache = {chunk: text.decode() if isinstance(text, bytes) else text for chunk, text in rows}
+                    cache = {chunk: as_text(text) for chunk, text in rows}
             return cache
 
         return highlighted

@@ -292,11 +292,8 @@ class Filters:
             )
             classes = np.array([number for (number,) in rows], dtype=np.int64)
         statement = _SQL["instances"]
-        found = self._connection.value(
-            statement,
-            statement.bind(classes_json=json_ids(classes), rdf_type=rdf_type, graphs_json=graphs_json),
-        )
-        return np.unique(_column(found))
+        values = statement.bind(classes_json=json_ids(classes), rdf_type=rdf_type, graphs_json=graphs_json)
+        return np.unique(self._connection.column(statement, values))
 
     # -- ids to chunks --------------------------------------------------------------------------------------------
 
@@ -352,8 +349,7 @@ class Filters:
             graphs_json = json.dumps(
                 [text for text, held in sets.items() if not held & refused and (allowed is None or held <= allowed)]
             )
-        columns = self._connection.rows(_ENTITIES["chunks_of_profiles"], (graphs_json,))[0]
-        chunk, vector, subject = map(_column, columns)
+        chunk, vector, subject = self._connection.columns(_ENTITIES["chunks_of_profiles"], (graphs_json,))
         predicate = np.full(len(chunk), PROFILE_ID, dtype=np.int64)
         keep = np.ones(len(chunk), dtype=bool) if include.subjects is None else among(subject, include.subjects)
         for item in excluded:
@@ -362,7 +358,7 @@ class Filters:
         return np.stack([chunk[keep], vector[keep]])
 
     def _table(self, name: str, *parameters: object) -> Any:
-        return np.stack([_column(column) for column in self._connection.rows(_SQL[name], parameters)[0]])
+        return np.stack(self._connection.columns(_SQL[name], parameters))
 
     def _in_languages(self, chunks: Ids, wanted: tuple[str, ...] | None, excluded: tuple[_Resolved, ...]) -> Any:
         keep = np.ones(len(chunks), dtype=bool)
@@ -375,7 +371,7 @@ class Filters:
             ids = np.concatenate(
                 [
                     _NO_IDS,
-                    *[_column(self._connection.value(_SQL["chunks_in_language"], (tag,))) for tag in matching],
+                    *[self._connection.column(_SQL["chunks_in_language"], (tag,)) for tag in matching],
                 ]
             )
             keep &= np.isin(chunks, ids) == sought
@@ -407,10 +403,6 @@ def among(values: Ids, ascending: Ids) -> Any:
     positions = np.searchsorted(ascending, values)
     positions[positions == len(ascending)] = 0
     return ascending[positions] == values
-
-
-def _column(text: str | None) -> Ids:
-    return _NO_IDS if not text else np.fromstring(text, dtype=np.int64, sep=",")
 
 
 def _intersection(ids: Ids | None, others: Ids) -> Ids:

@@ -40,7 +40,7 @@ from worlds.search.stages import (
     reranked,
 )
 from worlds.sql import statements
-from worlds.sql.connection import Connection, Row
+from worlds.sql.connection import Connection, Row, as_text, integers
 
 _SQL = statements("stages.sql")
 _RDF_TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
@@ -301,7 +301,7 @@ class Ranking:
         positions = embeddings = None
         if any(numbers):  # else the world may have no table of vectors
             positions, embeddings = self._connection.rows(_SQL["embeddings"], (json_ids(numbers),))[0]
-        at = np.fromstring(positions or "", dtype=np.intp, sep=",")
+        at = integers(positions)
         table = np.frombuffer(embeddings or b"", dtype="<f4").reshape(len(at) or 1, -1)
         vectors = np.zeros((len(found.rows), table.shape[1]), np.float32)
         known = np.zeros(len(vectors), dtype=bool)
@@ -339,12 +339,16 @@ class _Facts:
     def values(self, predicate: ox.NamedNode) -> tuple[list[int], list[str | None]]:
         """Subjects, and the lexical forms that they have under a predicate; None for what is no literal."""
         subjects, texts = self._row("values", predicate)
-        return _numbers(subjects), json.loads(texts)
+        return integers(subjects).tolist(), json.loads(texts)
 
     def with_object(self, predicate: ox.NamedNode, objects: Sequence[ox.NamedNode]) -> list[int]:
         """The subjects that have one of the objects under a predicate."""
         known = self._filters.known(objects)
-        return _numbers(self._row("with_object", predicate, objects_json=json_ids(known))[0]) if len(known) else []
+        return (
+            integers(self._row("with_object", predicate, objects_json=json_ids(known))[0]).tolist()
+            if len(known)
+            else []
+        )
 
     def greatest(self, predicate: ox.NamedNode, read: Read) -> tuple[Floats, list[str]]:
         """Each candidate's greatest value under a predicate, NaN without one, and what could not be read."""
@@ -366,17 +370,13 @@ class _Facts:
         return self._connection.rows(_SQL[statement], _SQL[statement].bind(**values))[0]
 
 
-def _numbers(column: str | None) -> list[int]:
-    return [int(number) for number in column.split(",")] if column else []
-
-
 def texts_of(connection: Connection, rows: Sequence[Row]) -> list[str]:
     """The texts of rows of the statement, which it has given for none of them or for all."""
     texts = {row[0]: row[TEXT] for row in rows}
     if None in texts.values():
         texts = dict(connection.rows(_SQL["texts"], (json_ids(texts),)))
     found = [texts[row[0]] for row in rows]
-    return [text.decode() if isinstance(text, bytes) else text for text in found]
+    return [as_text(text) for text in found]
 
 
 def _some(wrong: Sequence[str], what: str) -> str:

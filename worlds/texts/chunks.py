@@ -14,7 +14,7 @@ import pyoxigraph as ox
 from worlds.quads.dictionary import Dictionary, Ids, json_ids
 from worlds.quads.rows import read_quads
 from worlds.sql import schema, statements, texts
-from worlds.sql.connection import Connection
+from worlds.sql.connection import Connection, as_text
 from worlds.texts.chunking import chunk_spans, estimate_tokens
 from worlds.texts.markdown import MARKDOWN
 from worlds.texts.policy import ChunkSize, TextPolicy
@@ -224,7 +224,7 @@ class ChunkStore:
                 spans.setdefault(term, []).append((start, end))
             sizes = self._sizes(list(spans))
             for term, stored, format in self._texts(json.dumps(list(spans))):
-                text = stored.decode() if isinstance(stored, bytes) else stored
+                text = as_text(stored)
                 size = sizes.get(term, self.policy.size)
                 format = size.format or format
                 if chunk_spans(text, max_chars=size.max_chars, overlap=size.overlap, format=format) != spans[term]:
@@ -248,7 +248,7 @@ class ChunkStore:
         whole: list[int] = []
         parts: list[tuple[object, ...]] = []
         for term, stored, format in texts:
-            text = stored.decode() if isinstance(stored, bytes) else stored
+            text = as_text(stored)
             limits = size(term)
             spans = chunk_spans(
                 text,

@@ -20,14 +20,13 @@ from worlds.graph.terms import RDF
 from worlds.quads.dictionary import Dictionary, Ids, json_ids
 from worlds.quads.rows import NO_QUADS
 from worlds.sql import statements
-from worlds.sql.connection import Connection
+from worlds.sql.connection import Connection, integers
 from worlds.texts.policy import TextPolicy
 
 Row: TypeAlias = tuple[int, int, int, int]  # a quad as term ids: subject, predicate, object, graph
 
 _SQL = statements("entities.sql")
 _BATCH = 5000
-_NO_IDS: Ids = np.empty(0, dtype=np.int64)
 _LONGEST_VALUE = 200  # characters of a literal that is put into words, and of a label
 _PASSAGE = 160  # characters of a passage beside the label: short ones find best
 _MOST_TYPES = 5
@@ -103,11 +102,11 @@ class Profiles:
 
     def everyone(self) -> Ids:
         """All entities that may have a profile, or have one, ascending."""
-        return np.unique(np.concatenate([self._column(self._connection.value(_SQL["entities"])), self.stored()]))
+        return np.unique(np.concatenate([self._connection.column(_SQL["entities"]), self.stored()]))
 
     def stored(self) -> Ids:
         """The entities that have a profile."""
-        return self._column(self._connection.value(_SQL["profiled"]))
+        return self._connection.column(_SQL["profiled"])
 
     def concerned(self, policy: TextPolicy, added: Ids, removed: Ids) -> Ids:
         """The entities whose profiles may say something else now that these quads were added and removed."""
@@ -118,7 +117,7 @@ class Profiles:
         for start in range(0, len(naming), _BATCH):
             ids = json_ids(naming[start : start + _BATCH])
             for columns in self._connection.rows(_SQL["neighbours"], (ids,)):
-                found += [self._column(column) for column in columns]
+                found += map(integers, columns)
         return np.unique(np.concatenate(found))
 
     def numbers(self, iris: Iterable[str]) -> list[int]:
@@ -171,25 +170,19 @@ class Profiles:
         found = [NO_QUADS]
         for start in range(0, len(ids), _BATCH):
             given = {"ids_json": json_ids(ids[start : start + _BATCH]), **values}
-            columns = self._connection.rows(statement, statement.bind(**given))[0]
-            if columns[0] is not None:
-                found.append(np.stack([self._column(column) for column in columns], axis=1))
+            found.append(self._connection.table(statement, statement.bind(**given)))
         return np.concatenate(found)
 
     def pointed_to(self, ids: list[int], rdf_type: int, most: int) -> list[int]:
         """Those of the entities that at most `most` quads point to, rdf:type aside."""
         statement = _SQL["entities_pointed_to"]
         values = statement.bind(ids_json=json_ids(ids), rdf_type=rdf_type, most=most)
-        found: list[int] = self._column(self._connection.value(statement, values)).tolist()
+        found: list[int] = self._connection.column(statement, values).tolist()
         return found
 
     def terms(self, ids: Iterable[int]) -> dict[int, Any]:
         """The terms of ids."""
         return self._dictionary.terms(ids)
-
-    @staticmethod
-    def _column(text: str | None) -> Ids:
-        return _NO_IDS if not text else np.fromstring(text, dtype=np.int64, sep=",")
 
 
 class _Composer:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from worlds.quads.dictionary import Ids
 from worlds.sql import statements
-from worlds.sql.connection import Connection
+from worlds.sql.connection import Connection, integers
 
 _SQL = statements("queries.sql")
 _BLOCK = 65_536
@@ -67,7 +67,7 @@ class Codes:
             last, ids, codes = self._connection.rows(_SQL["codes_in_range"], (after, _BLOCK))[0]
             if last is None:
                 return
-            numbers = np.fromstring(ids, dtype=np.int64, sep=",")
+            numbers = integers(ids)
             raw = np.frombuffer(bytes.fromhex(codes), dtype=np.uint8).reshape(len(numbers), -1)
             padded = np.zeros((len(numbers), -(-raw.shape[1] // 8) * 8), dtype=np.uint8)
             padded[:, : raw.shape[1]] = raw

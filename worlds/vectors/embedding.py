@@ -13,7 +13,7 @@ from worlds.embedders import Embedder, checked_documents, count_tokens, fingerpr
 from worlds.errors import EmbedderError, ReadOnlyError
 from worlds.quads.dictionary import json_ids
 from worlds.sql import statements, texts
-from worlds.sql.connection import Connection, Row
+from worlds.sql.connection import Connection, Row, as_text
 from worlds.texts.chunks import ChunkStore
 from worlds.vectors.codes import sign_codes
 
@@ -180,7 +180,7 @@ class Embeddings:
         fitting: list[tuple[int, str]] = []
         too_long: set[int] = set()
         for chunk, term, stored in rows:
-            text = stored.decode() if isinstance(stored, bytes) else stored
+            text = as_text(stored)
             if term in refitted or reads_whole(embedder, text):
                 fitting.append((chunk, text))
             else:

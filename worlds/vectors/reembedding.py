@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from worlds.embedders import Embedder, checked_documents
 from worlds.errors import ConflictError, IntegrityError, ReadOnlyError
 from worlds.sql import statements, texts
-from worlds.sql.connection import Connection, Row
+from worlds.sql.connection import Connection, Row, as_text
 from worlds.vectors.embedding import Embeddings, Progress, about, number_vectors, reads_whole, text_digest, vector_keys
 
 _SQL = statements("reembedding.sql")
@@ -98,7 +98,7 @@ class Reembedding:
         for chunk, stored in rows:
             if stored is None:
                 raise IntegrityError(f"chunk {chunk} has no text: the file is damaged, `worlds check` tells more")
-            text = stored.decode() if isinstance(stored, bytes) else stored
+            text = as_text(stored)
             if reads_whole(embedder, text):
                 found.setdefault(text_digest(text), (text, []))[1].append(chunk)
         return found
