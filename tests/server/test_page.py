@@ -736,7 +736,7 @@ VIEWS: dict[str, dict[str, str | list[str]]] = {
 }
 READY = {"start": ".figures", "search": ".how", "nothing": ".empty", "entity": ".short-list", "table": ".rows"}
 
-CHECKS = (ROOT / "tests" / "page_checks.js").read_text("utf-8")
+CHECKS = (ROOT / "tests" / "support" / "page_checks.js").read_text("utf-8")
 
 
 @pytest.mark.parametrize("viewport", [WIDE, SMALL, SMALLEST], ids=["wide", "small", "smallest"])

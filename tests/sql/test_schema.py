@@ -444,8 +444,8 @@ def ask_callers(modules: list[Module]) -> None:
 
 @pytest.fixture(scope="module")
 def modules() -> dict[str, Module]:
-    files = [*(ROOT / "worlds").glob("*.py"), *(ROOT / "graph").glob("*.py"), *(ROOT / "sql").glob("*.py")]
-    read = {f"{file.parent.name}/{file.name}": read_module(file) for file in files}
+    files = [file for folder in ("worlds", "graph", "sql") for file in (ROOT / folder).rglob("*.py")]
+    read = {file.relative_to(ROOT).as_posix(): read_module(file) for file in files}
     read = {name: module for name, module in read.items() if module.files}
     assert {"worlds/search/engine.py", "worlds/revisions/gate.py", "worlds/quads/rows.py"} <= set(read)
     ask_callers(list(read.values()))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from worlds.server.workers.worker import HEAD_OF_MESSAGE, READY, TAKEN, Duties, Request, packed
 
-_START = "from worlds.server.worker import main; main()"
+_START = "from worlds.server.workers.worker import main; main()"
 _AT_ONCE = 1 << 20  # bytes of answers that are read ahead
 
 
