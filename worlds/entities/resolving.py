@@ -19,7 +19,8 @@ from worlds.errors import EmbedderError
 from worlds.graph.terms import RDF, to_oxigraph, to_rdflib
 from worlds.quads.dictionary import Dictionary, json_ids
 from worlds.search.hits import Hit, SearchResults
-from worlds.search.request import DEFAULTS, MOST_CANDIDATES, Identity
+from worlds.search.options import DEFAULTS, MOST_CANDIDATES
+from worlds.search.request import Identity
 from worlds.search.stages import Cursor, sent_cursor
 from worlds.search.words import STOP_WORDS
 from worlds.sql import statements

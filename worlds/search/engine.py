@@ -19,8 +19,9 @@ from worlds.search.fields import Fields
 from worlds.search.filters import Eligible, Filters
 from worlds.search.frequencies import Frequencies
 from worlds.search.hits import Clock, Explanation, Hit, Leg, SearchResults
+from worlds.search.options import MOST_CANDIDATES
 from worlds.search.ranking import Candidates, Cited, Ranked, Ranking, candidates, enough, texts_of
-from worlds.search.request import MOST_CANDIDATES, Request
+from worlds.search.request import Request
 from worlds.search.stages import Cursor, rest
 from worlds.search.words import expression, read_query
 from worlds.sql import Statement, compile_statement, statements, texts

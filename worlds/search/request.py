@@ -7,7 +7,6 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -17,39 +16,11 @@ from numpy.typing import NDArray
 from worlds.embedders import Embedder, checked_query
 from worlds.errors import EmbedderError
 from worlds.search.filters import Filter, ToTerm, check_pattern, make_filter
+from worlds.search.options import DEFAULT_CANDIDATES, DEFAULTS, at_least_zero, check
 from worlds.search.stages import Boost, Cursor, Decay, Rerank, Stages, read_date, sent_cursor
 from worlds.search.words import MAX_CHARS
 from worlds.vectors.embedding import Embeddings
 
-DEFAULT_CANDIDATES = 100
-MOST_CANDIDATES = 10_000
-DEFAULT_RERANK_TOP = 50
-MODES = ("hybrid", "vector", "text")
-PLANS = ("auto", "exact", "codes", "index")
-FUSIONS = ("rrf", "relative")
-NORMALISATIONS = ("minmax", "theoretical")
-DEFAULTS: Mapping[str, Any] = {
-    "limit": 10,
-    "mode": "hybrid",
-    "fusion": "relative",
-    "normalise": "minmax",
-    "k": 60,
-    "weights": None,
-    "candidates": None,
-    "syntax": "words",
-    "vector": None,
-    "plan": "auto",
-    "min_similarity": None,
-    "rerank": None,
-    "rerank_top": DEFAULT_RERANK_TOP,
-    "rerank_timeout": None,
-    "boost": None,
-    "decay": None,
-    "diversity": None,
-    "group_by": None,
-    "per_subject": 1,
-    "cursor": None,
-}
 _CHARS_A_TOKEN = 16  # more than an embedder reads of a query on average
 
 Vector = NDArray[np.float32]
@@ -105,7 +76,7 @@ class Requests:
         text = str(text)  # an rdflib.Literal's lexical form
         filters = {name: value for name, value in options.items() if name not in DEFAULTS}
         chosen = {name: options.get(name, default) for name, default in DEFAULTS.items()}
-        _check(chosen)
+        check(chosen)
         filter_ = make_filter(self._to_term, **filters)
         stages = self._stages(chosen)
         weights = {
@@ -192,7 +163,7 @@ class Requests:
         if not isinstance(given, Mapping) or given.keys() not in ({"where", "factor"}, {"predicate", "weight"}):
             raise ValueError(f"boost takes {{'where', 'factor'}} or {{'predicate', 'weight'}}, or these, not {given!r}")
         number_name = "factor" if "where" in given else "weight"
-        if not _at_least_zero(given[number_name]):
+        if not at_least_zero(given[number_name]):
             raise ValueError(f"boost: {number_name} is a number from 0 on, not {given[number_name]!r}")
         if "where" in given:
             return Boost(float(given["factor"]), where=check_pattern(given["where"]))
@@ -207,7 +178,7 @@ class Requests:
                 f"{', '.join(map(repr, evergreen))}; not {given!r}"
             )
         days = given["half_life"]
-        if not _at_least_zero(days) or not days:
+        if not at_least_zero(days) or not days:
             raise ValueError(f"decay: half_life is a number of days above 0, not {days!r}")
         now = given.get("now")
         return Decay(
@@ -233,43 +204,6 @@ class Requests:
         return tuple(self._iri(option, value) for value in listed)
 
 
-def _check(chosen: Mapping[str, Any]) -> None:
-    """ValueError for the first option that cannot be, whatever needs a world to tell left out."""
-    for name, choices in (
-        ("mode", MODES),
-        ("plan", PLANS),
-        ("syntax", ("words", "fts5")),
-        ("fusion", FUSIONS),
-        ("normalise", NORMALISATIONS),
-    ):
-        if chosen[name] not in choices:
-            raise ValueError(f"{name} is one of {', '.join(choices)}, not {chosen[name]!r}")
-    for name in ("limit", "candidates", "rerank_top", "per_subject"):
-        default = name == "candidates" and chosen[name] is None
-        if not default and not _whole(chosen[name], MOST_CANDIDATES):
-            raise ValueError(f"{name} is a whole number from 1 to {MOST_CANDIDATES:,}, not {chosen[name]!r}")
-    weights = chosen["weights"]
-    given = weights if isinstance(weights, Mapping) else {} if weights is None else {"": weights}
-    if not given.keys() <= {"vector", "text"} or not all(map(_at_least_zero, given.values())):
-        raise ValueError(f"weights map 'vector' and 'text' to numbers from 0 on, they are not {weights!r}")
-    if not _at_least_zero(chosen["k"]):
-        raise ValueError(f"k is a number from 0 on, not {chosen['k']!r}")
-    for name, least in (("min_similarity", -1), ("diversity", 0)):
-        value = chosen[name]
-        if value is not None and not (_real(value) and least <= value <= 1):
-            raise ValueError(f"{name} is a number from {least} to 1, not {value!r}")
-    rerank, timeout = chosen["rerank"], chosen["rerank_timeout"]
-    named = isinstance(rerank, str) and bool(rerank.strip())
-    if not (rerank is None or isinstance(rerank, bool) or named or callable(getattr(rerank, "predict", None))):
-        raise ValueError(f"rerank is True, a model's name or path, or has a method predict; it is not {rerank!r}")
-    if timeout is not None and not _at_least_zero(timeout):
-        raise ValueError(f"rerank_timeout is a number of seconds from 0 on, not {timeout!r}")
-    if chosen["group_by"] not in (None, "subject"):
-        raise ValueError(f"group_by is 'subject' or None, not {chosen['group_by']!r}")
-    if chosen["group_by"] is None and chosen["per_subject"] != DEFAULTS["per_subject"]:
-        raise ValueError("per_subject needs group_by='subject'")
-
-
 def _unit(vector: Sequence[float] | NDArray[Any], stored: Mapping[str, object]) -> Any:
     """A caller's vector, float32 [d] of unit length; EmbedderError if it does not fit the world's."""
     try:
@@ -293,16 +227,3 @@ def _moment(value: object) -> float:
     if days is None:
         raise ValueError(f"decay: now is a date such as '2026-01-31', not {value!r}")
     return days
-
-
-def _whole(value: object, most: int) -> bool:
-    """Whether it is a whole number, Python's or NumPy's, from 1 to `most`."""
-    return not isinstance(value, bool) and isinstance(value, Integral) and 1 <= int(value) <= most
-
-
-def _real(value: object) -> bool:
-    return not isinstance(value, bool) and isinstance(value, Real)
-
-
-def _at_least_zero(value: object) -> bool:
-    return _real(value) and 0 <= float(value) < float("inf")  # type: ignore[arg-type]  # a real number
