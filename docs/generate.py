@@ -71,7 +71,7 @@ def errors() -> str:
 
     names = [name for name in worlds.__all__ if is_error(getattr(worlds, name))]
     tree = inspect.getdoc(worlds.errors) or ""
-    codes = _table(("code", "meaning"), ((str(code), meaning) for code, (meaning, _) in EXIT_CODES.items()))
+    codes = _table(("code", "meaning"), ((str(code), meaning) for code, meaning in EXIT_CODES.items()))
     drawn = re.search(r"(?ms)^ {4}.*?(?=^\S)", tree)
     return (
         "# Errors\n\nAll of them are in `worlds`, and none but these is raised on purpose, apart from ValueError and "

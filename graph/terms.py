@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyoxigraph as ox
 
+from worlds.errors import ArgumentError
+
 if TYPE_CHECKING:
     import rdflib.term
 
@@ -181,14 +183,17 @@ def _from_text(text: str, prefixes: Mapping[str, str] | None, *, or_literal: boo
             if _SCHEME.match(text):
                 return _iri(text)
         elif is_prefix(prefix):
-            raise ValueError(
+            raise ArgumentError(
                 f"{text!r}: the prefix '{prefix}:' is not known (`bind` makes it so); "
-                f"an IRI of that scheme is written in angle brackets: <{text}>"
+                f"an IRI of that scheme is written in angle brackets: <{text}>",
+                name=text,
+                prefix=prefix,
             )
     remedy = "`worlds resolve` finds the IRI that a name stands for"
     if or_literal:
         remedy = f"a text is written rdflib.Literal({text!r}) or in quotes: '\"…\"'"
-    raise ValueError(f"{text!r} is neither an IRI nor a name with a known prefix, such as rdfs:label; {remedy}")
+    told = f"{text!r} is neither an IRI nor a name with a known prefix, such as rdfs:label; {remedy}"
+    raise ArgumentError(told, name=text)
 
 
 def _from_rdflib(term: str, prefixes: Mapping[str, str] | None) -> Term:

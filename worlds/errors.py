@@ -12,22 +12,44 @@
     ├── ConflictError    another writer holds the world, or a later change stands in the way
     └── IntegrityError   the file, or what it holds, is damaged; also a full disk
 
-A call that raises leaves the world as it was before the call.
+A call that raises leaves the world as it was before the call. A value that an option cannot have is a ValueError.
+
+Each carries its kind, the HTTP status that a server answers with, and the exit code that a command ends with.
 """
 
 from __future__ import annotations
 
 
 class WorldsError(Exception):
-    """Base of every error that this package raises on purpose."""
+    """Base of every error that this package raises on purpose.
+
+    `.kind` is a word for programs, `.status` the HTTP status and `.exit_code` that of a command.
+    """
+
+    kind = "other"
+    status = 400
+    exit_code = 9
+
+    def __init__(self, message: str = "", *, kind: str | None = None) -> None:
+        if kind is not None:
+            self.kind = kind
+        super().__init__(message)
 
 
 class OpenError(WorldsError):
     """The world cannot be opened: missing, locked, not a world, or the wrong key."""
 
+    kind = "open"
+    status = 503  # the world is there, or the server would have answered 404
+    exit_code = 3
+
 
 class SchemaError(WorldsError):
     """The world's schema is newer than this library, or unknown to it."""
+
+    kind = "schema"
+    status = 503
+    exit_code = 3
 
 
 class _LocatedError(WorldsError):
@@ -40,6 +62,7 @@ class _LocatedError(WorldsError):
         source: str | None = None,
         line: int | None = None,
         column: int | None = None,
+        kind: str | None = None,
     ) -> None:
         self.source = source
         self.line = line
@@ -53,23 +76,52 @@ class _LocatedError(WorldsError):
             )
             if part
         )
-        super().__init__(f"{place}: {message}" if place else message)
+        super().__init__(f"{place}: {message}" if place else message, kind=kind)
 
 
 class ParseError(_LocatedError):
     """RDF input that does not parse; `.source`, `.line` and `.column` say where."""
 
+    kind = "parse"
+    exit_code = 4
+
 
 class QueryError(_LocatedError):
-    """A query that does not parse or cannot be evaluated; `.line` and `.column` say where."""
+    """A query that does not parse or cannot be evaluated; `.line` and `.column` say where.
+
+    `.kind` is "prefix" where `.prefix` is not known, "results" and "memory" where it passed that limit, "network" where
+    it may not reach the network, else "query".
+    """
+
+    kind = "query"
+    exit_code = 5
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        source: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        kind: str | None = None,
+        prefix: str | None = None,
+    ) -> None:
+        self.prefix = prefix
+        super().__init__(message, source=source, line=line, column=column, kind=kind)
 
 
 class QueryTimeout(QueryError):  # noqa: N818  # the name is a contract
     """A query was stopped at its time limit."""
 
+    kind = "timeout"
+    status = 503  # not 408, which blames the client for a request that came too slowly
+
 
 class FilterError(WorldsError):
     """A search filter that cannot be one; the message names the filter and the value."""
+
+    kind = "filter"
+    exit_code = 5
 
 
 class EmbedderError(WorldsError):
@@ -80,18 +132,48 @@ class EmbedderError(WorldsError):
     not take these texts), else "other".
     """
 
+    status = 503
+    exit_code = 6
+
     def __init__(self, message: str, *, kind: str = "other") -> None:
-        self.kind = kind
-        super().__init__(message)
+        super().__init__(message, kind=kind)
+        if kind in ("input", "other"):  # the request wants what this world's embedder is not for
+            self.status = 400
 
 
 class ReadOnlyError(WorldsError):
     """A write to a world that is read-only."""
 
+    kind = "read-only"
+    status = 403
+    exit_code = 7
+
 
 class ConflictError(WorldsError):
     """Another writer holds the world, or a later change stands in the way."""
 
+    kind = "conflict"
+    status = 409
+    exit_code = 7
+
 
 class IntegrityError(WorldsError):
     """The file or its content is damaged, or could not be written (a full disk)."""
+
+    kind = "integrity"
+    status = 500
+    exit_code = 8
+
+
+class ArgumentError(ValueError):
+    """A ValueError that says what is wrong for programs, too.
+
+    `.kind` is "name" (`.name` is neither an IRI nor a name with a known prefix; `.prefix` is one that is not known),
+    "cursor" or "revision".
+    """
+
+    def __init__(self, message: str, *, kind: str = "name", name: str | None = None, prefix: str | None = None) -> None:
+        self.kind = kind
+        self.name = name
+        self.prefix = prefix
+        super().__init__(message)

@@ -196,7 +196,7 @@ def _fetched(items: Iterable[Any], most: int | None) -> list[Any]:
     finally:
         del items
     if most is not None and len(fetched) > most:
-        raise QueryError(f"the query has more than {most:,} results, its limit")
+        raise QueryError(f"the query has more than {most:,} results, its limit", kind="results")
     return fetched
 
 
@@ -341,11 +341,16 @@ def syntax_error(error: SyntaxError, query: str, prefixes: Collection[str], *, u
     near = lines[line - 1][column - 1 :].strip()[:40] if line <= len(lines) else ""
     message = f"unexpected {near!r}" if near else "unexpected end of the query"
     if "Prefix not found" in expected:
-        prefix = re.search(r"([\w.-]*):[^\s:]*$", lines[line - 1][: column - 1])
-        message = f"the prefix {prefix[1] + ':' if prefix else ''!r} is not declared, and the world does not know it"
-    elif unknown := _unknown_prefix(query, prefixes, sum(map(len, lines[: line - 1])) + line + column - 2):
-        message = f"the prefix {unknown.text.partition(':')[0] + ':'!r} is not declared, and the world does not know it"
-        return error_at(message, query, unknown.start)
-    elif len(expected) < 80 and _KEYWORDS.fullmatch(wanted := expected.removeprefix("expected ")):
+        unfinished = re.search(r"([\w.-]*):[^\s:]*$", lines[line - 1][: column - 1])
+        return _unknown(unfinished[1] if unfinished else "", line, column)
+    if unknown := _unknown_prefix(query, prefixes, sum(map(len, lines[: line - 1])) + line + column - 2):
+        place = error_at("", query, unknown.start)
+        return _unknown(unknown.text.partition(":")[0], place.line, place.column)
+    if len(expected) < 80 and _KEYWORDS.fullmatch(wanted := expected.removeprefix("expected ")):
         message += f"; expected {wanted}"
     return QueryError(message, line=line, column=column)
+
+
+def _unknown(prefix: str, line: int | None, column: int | None) -> QueryError:
+    message = f"the prefix {prefix + ':'!r} is not declared, and the world does not know it"
+    return QueryError(message, line=line, column=column, kind="prefix", prefix=prefix)

@@ -169,7 +169,8 @@ class _Walk:
             hint = f"; allow_network=[{host!r}] allows this host" if host else ""
             if endpoint.kind == "name" and self._hosts:
                 hint = "; an endpoint that is allowed has to be written as an IRI in <>"
-            raise error_at(f"SERVICE is not allowed to reach the network{hint}", self._text, service.start)
+            told = f"SERVICE is not allowed to reach the network{hint}"
+            raise error_at(told, self._text, service.start, kind="network")
 
 
 class _Bracket:

@@ -251,8 +251,8 @@ class Child:
 
     def _too_much(self) -> QueryError:
         if self._max_memory is None:
-            return QueryError("the query needs more memory than there is")
-        return QueryError(f"the query needs more than {self._max_memory:,} bytes of memory, its limit")
+            return QueryError("the query needs more memory than there is", kind="memory")
+        return QueryError(f"the query needs more than {self._max_memory:,} bytes of memory, its limit", kind="memory")
 
 
 class Writer:

@@ -83,7 +83,7 @@ def scan(text: str, at: int = 0) -> Iterator[Token]:
         at = end
 
 
-def error_at(message: str, text: str, offset: int) -> QueryError:
+def error_at(message: str, text: str, offset: int, *, kind: str | None = None) -> QueryError:
     """A QueryError with the line and column of an offset into the text."""
     before = text[:offset]
-    return QueryError(message, line=before.count("\n") + 1, column=offset - before.rfind("\n"))
+    return QueryError(message, line=before.count("\n") + 1, column=offset - before.rfind("\n"), kind=kind)

@@ -198,6 +198,18 @@ def test_wrong_parameters_are_named(client: httpx.Client, asked: dict[str, Any],
 
 
 @pytest.mark.parametrize(
+    ("path", "asked", "kind"),
+    [
+        ("/search", {"q": "a", "cursor": "abc"}, "cursor"),
+        ("/search", {"q": "a", "types": "nope:a"}, "filter"),
+        ("/sparql", {"query": "SELECT * { ?s nope:a ?b }"}, "prefix"),
+    ],
+)
+def test_a_problem_tells_programs_its_kind(client: httpx.Client, path: str, asked: dict[str, Any], kind: str) -> None:
+    assert client.get(path, params=asked).json()["kind"] == kind
+
+
+@pytest.mark.parametrize(
     ("body", "said"),
     [
         (b"{", "not JSON"),

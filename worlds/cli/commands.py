@@ -25,7 +25,7 @@ from worlds.cli import (
 from worlds.cli.errors import EXIT_CODES, Group
 from worlds.cli.options import examples
 
-_CODES = "\n".join(f"{code:5}  {meaning}" for code, (meaning, _) in EXIT_CODES.items())
+_CODES = "\n".join(f"{code:5}  {meaning}" for code, meaning in EXIT_CODES.items())
 
 app = typer.Typer(
     name="worlds",

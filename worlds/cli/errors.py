@@ -1,4 +1,4 @@
-"""What ends a command: each kind of error has its exit code here, and becomes one line on standard error."""
+"""What ends a command: an error becomes one line on standard error, and the exit code that it carries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import typer
@@ -14,49 +14,43 @@ from typer.core import TyperGroup
 
 from worlds.cli.options import Help
 from worlds.cli.terminal import prepare_streams, say
-from worlds.errors import (
-    ConflictError,
-    EmbedderError,
-    FilterError,
-    IntegrityError,
-    OpenError,
-    ParseError,
-    QueryError,
-    ReadOnlyError,
-    SchemaError,
-    WorldsError,
-)
+from worlds.errors import WorldsError
 
 NO = 1
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 INTERNAL = 70
 
-EXIT_CODES: dict[int, tuple[str, tuple[type[BaseException], ...]]] = {
-    0: ("done", ()),
-    NO: ("the answer is no: `check` or `doctor` found problems, an ASK is false, or a name has no match", ()),
-    2: ("wrong usage: an unknown option, an impossible value, a wrong setting", (ValueError,)),
-    3: ("not found, not a world, or it cannot be read or written", (OpenError, SchemaError, OSError)),
-    4: ("the input is not the RDF that it should be", (ParseError,)),
-    5: ("a query or a filter that cannot be answered", (QueryError, FilterError)),
-    6: ("no embedder, the wrong one, or it failed", (EmbedderError,)),
-    7: (
-        "the world is read-only, another process is writing, or a later change is in the way",
-        (ReadOnlyError, ConflictError),
-    ),
-    8: ("the file is damaged, or the disk is full", (IntegrityError,)),
-    9: ("any other error", (WorldsError,)),
-    INTERNAL: ("a mistake in worlds itself", (Exception,)),
-    INTERRUPTED: ("interrupted by Ctrl-C", (KeyboardInterrupt,)),
-    BROKEN_PIPE: ("the reader of the output went away", (BrokenPipeError,)),
+EXIT_CODES: dict[int, str] = {
+    0: "done",
+    NO: "the answer is no: `check` or `doctor` found problems, an ASK is false, or a name has no match",
+    2: "wrong usage: an unknown option, an impossible value, a wrong setting",
+    3: "not found, not a world, or it cannot be read or written",
+    4: "the input is not the RDF that it should be",
+    5: "a query or a filter that cannot be answered",
+    6: "no embedder, the wrong one, or it failed",
+    7: "the world is read-only, another process is writing, or a later change is in the way",
+    8: "the file is damaged, or the disk is full",
+    9: "any other error",
+    INTERNAL: "a mistake in worlds itself",
+    INTERRUPTED: "interrupted by Ctrl-C",
+    BROKEN_PIPE: "the reader of the output went away",
 }
-"""Exit code → what it means, and the errors that it stands for. An error has the code of its nearest class."""
+"""What each exit code means."""
+
+_FOREIGN: Mapping[type[BaseException], int] = {
+    ValueError: 2,
+    OSError: 3,
+    BrokenPipeError: BROKEN_PIPE,
+    KeyboardInterrupt: INTERRUPTED,
+}
 
 
 def exit_code(error: BaseException) -> int:
-    """The exit code of an error."""
-    codes = {kind: code for code, (_, kinds) in EXIT_CODES.items() for kind in kinds}
-    return next(codes[kind] for kind in type(error).__mro__ if kind in codes)
+    """The exit code of an error: its own, or that of the nearest class that Python has."""
+    if isinstance(error, WorldsError):
+        return error.exit_code
+    return next((_FOREIGN[kind] for kind in type(error).__mro__ if kind in _FOREIGN), INTERNAL)
 
 
 class Interrupted(KeyboardInterrupt):

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from worlds.entities.resolving import Property, Value
 from worlds.entities.schema import ClassSummary, PredicateSummary
+from worlds.errors import ArgumentError
 from worlds.mcp.answers import (
     Changes,
     ClassShown,
@@ -313,7 +314,7 @@ def _revision(service: Service, revision: int, limit: int, tokens: int | None) -
     newest = world.history(1)
     last = newest[0].revision if newest else 0
     if revision > last:
-        raise ValueError(f"there is no revision {revision}: the last one is {last}")
+        raise ArgumentError(f"there is no revision {revision}: the last one is {last}", kind="revision")
     diff = world.diff(revision - 1, revision)
     entries = [_entry(one) for one in world.history(last - revision + 1)[-1:]]
     lines = [_entry_line(one) for one in entries]

@@ -11,15 +11,7 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from worlds.errors import (
-    ConflictError,
-    EmbedderError,
-    ParseError,
-    QueryError,
-    QueryTimeout,
-    ReadOnlyError,
-    WorldsError,
-)
+from worlds.errors import ArgumentError, EmbedderError, FilterError, ParseError, QueryError, WorldsError
 from worlds.graph.query.results import Solutions
 from worlds.graph.query.shape import Shape
 from worlds.graph.query.tokens import scan, tokenize
@@ -37,8 +29,18 @@ _ALIKE = 0.65  # of spelling, from 0 to 1
 _LITERALS = 3  # of a pattern that are looked for as they are written otherwise, and the forms that are shown
 _SUBCLASS = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
 _COMPARED = 'literals compare with their language or datatype, "a" is not "a"@en'
-_UNKNOWN_PREFIX = re.compile(r"the prefix '([^']*?):?' is not")
-_NO_NAME = re.compile(r"'([^']+)' is neither an IRI nor a name")
+_REMEDIES = {
+    "timeout": "Narrow it: add a LIMIT, begin with the pattern that matches least, avoid patterns that share no\n"
+    "variable, or use `search`, which is fast. `timeout` may be raised to 120.",
+    "conflict": "Call `history` to see what was written meanwhile; then try again.",
+    "read-only": "Tell the user, who may give a key with the scope write, or start the server with --allow-writes.",
+    "results": "Add a LIMIT, or count and group: SELECT ?x (COUNT(*) AS ?n) … GROUP BY ?x.",
+    "memory": "Narrow the patterns, or leave out ORDER BY and DISTINCT over many rows.",
+    "network": "Only `SERVICE w:search { … }`, this world's own search, works here; read world://guide.",
+    "cursor": "Leave `cursor` out to begin anew; a cursor goes with the very arguments that gave it.",
+    "revision": "Call `history` to see which revisions there are.",
+}
+"""What to do next, by the kind of an error."""
 
 
 @dataclass(frozen=True)
@@ -103,33 +105,18 @@ class Hints:
         return "\n".join(lines)
 
     def _remedies(self, error: Exception) -> Iterator[str]:
-        text = str(error)
-        if match := _UNKNOWN_PREFIX.search(text):
-            yield from self._prefixes(match[1])
-        elif match := _NO_NAME.search(text):
-            nearest = self.vocabulary().nearest(match[1]) or self.named(match[1])
+        kind, name, prefix = _told(error)
+        if prefix is not None:
+            yield from self._prefixes(prefix)
+        elif name is not None:
+            nearest = self.vocabulary().nearest(name) or self.named(name)
             if nearest:
                 yield f"Did you mean {either(nearest)}?"
             yield "Names are written with a prefix (ex:Thing) or as <IRI>; call `schema` to see them, or `resolve`."
-        elif isinstance(error, QueryTimeout):
-            yield "Narrow it: add a LIMIT, begin with the pattern that matches least, avoid patterns that share no"
-            yield "variable, or use `search`, which is fast. `timeout` may be raised to 120."
         elif isinstance(error, EmbedderError):
             yield 'Search by words instead: mode="text".'
-        elif isinstance(error, ConflictError):
-            yield "Call `history` to see what was written meanwhile; then try again."
-        elif isinstance(error, ReadOnlyError):
-            yield "Tell the user, who may give a key with the scope write, or start the server with --allow-writes."
-        elif "results, its limit" in text:
-            yield "Add a LIMIT, or count and group: SELECT ?x (COUNT(*) AS ?n) … GROUP BY ?x."
-        elif "bytes of memory" in text:
-            yield "Narrow the patterns, or leave out ORDER BY and DISTINCT over many rows."
-        elif "reach the network" in text:
-            yield "Only `SERVICE w:search { … }`, this world's own search, works here; read world://guide."
-        elif "cursor" in text:
-            yield "Leave `cursor` out to begin anew; a cursor goes with the very arguments that gave it."
-        elif "no revision" in text or "is forgotten" in text:
-            yield "Call `history` to see which revisions there are."
+        elif kind in _REMEDIES:
+            yield _REMEDIES[kind]
 
     def _prefixes(self, given: str) -> Iterator[str]:
         known = self.vocabulary()
@@ -372,6 +359,14 @@ def _vocabulary(schema: Schema, prefixes: Mapping[str, str]) -> Vocabulary:
         named_quads=sum(one.quads for one in graphs),
         complete=max(schema.class_count, schema.predicate_count) <= _KNOWN,
     )
+
+
+def _told(error: BaseException) -> tuple[str, str | None, str | None]:
+    """The kind of an error, and the name or the prefix that it is about; a filter's error has them from its cause."""
+    if isinstance(error, FilterError) and error.__cause__ is not None:
+        return _told(error.__cause__)
+    kind = error.kind if isinstance(error, WorldsError | ArgumentError) else ""
+    return kind, getattr(error, "name", None), getattr(error, "prefix", None)
 
 
 def _message(error: Exception) -> str:

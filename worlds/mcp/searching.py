@@ -11,6 +11,7 @@ from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
 from worlds.entities.resolving import Candidate
+from worlds.errors import ArgumentError
 from worlds.mcp.answers import CandidateShown, Citation, Found, ResolutionShown, Resolved, plain
 from worlds.mcp.arguments import (
     Cursor,
@@ -250,7 +251,7 @@ def _sent(cursor: str | None) -> tuple[int, str | None]:
         return 0, None
     match = _CURSOR.fullmatch(cursor)
     if match is None:
-        raise ValueError(f"cursor is not one that a search gave: {cursor[:40]!r}")
+        raise ArgumentError(f"cursor is not one that a search gave: {cursor[:40]!r}", kind="cursor")
     return int(match[1]), match[2]
 
 

@@ -22,7 +22,7 @@ import numpy as np
 import pyoxigraph as ox
 from numpy.typing import NDArray
 
-from worlds.errors import ConflictError, ParseError, QueryError, WorldsError
+from worlds.errors import ArgumentError, ConflictError, ParseError, QueryError, WorldsError
 from worlds.graph.lexical import Forms
 from worlds.graph.patches import Row, read_patch, write_patch
 from worlds.graph.query.evaluation import evaluate
@@ -337,13 +337,14 @@ class History:
             raise TypeError(f"a revision is a whole number, not {revision!r}")
         number, last = int(revision), self.last
         if number < 0 or number > last:
-            raise ValueError(f"there is no revision {number}: the last one is {last}")
+            raise ArgumentError(f"there is no revision {number}: the last one is {last}", kind="revision")
         self._require(number, self.first - 1)
         return number
 
     def _require(self, revision: int, first: int) -> None:
         if revision < first:
-            raise WorldsError(f"revision {revision} is forgotten: history begins with revision {self.first}")
+            told = f"revision {revision} is forgotten: history begins with revision {self.first}"
+            raise WorldsError(told, kind="revision")
 
     # -- states ---------------------------------------------------------------------------------------------------
 
@@ -426,7 +427,7 @@ class History:
         """
         revision = self.check(revision)
         if revision == 0:
-            raise ValueError("there is no revision 0: it stands for the empty world")
+            raise ArgumentError("there is no revision 0: it stands for the empty world", kind="revision")
         self._require(revision, self.first)
         held, gone = self._held(revision - 1, revision), self._gone(revision - 1, _NEVER)
         lost, taken = gone[gone[:, 4] == revision, :4], gone[gone[:, 5] == revision, :4]

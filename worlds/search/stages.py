@@ -19,6 +19,7 @@ import numpy as np
 import pyoxigraph as ox
 from numpy.typing import NDArray
 
+from worlds.errors import ArgumentError
 from worlds.texts.segmentation import segment
 
 RANK_CONSTANT = 60
@@ -347,7 +348,7 @@ def sent_cursor(text: object, digest: str) -> Cursor:
     """The cursor that `text` is; ValueError for what is none, or one of another search."""
     wrong = "cursor is not one that a search gave"
     if not isinstance(text, str):
-        raise ValueError(f"{wrong}: {text!r}")
+        raise ArgumentError(f"{wrong}: {text!r}", kind="cursor")
     try:
         raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars="-_", validate=True)
         reader = zlib.decompressobj()
@@ -357,9 +358,9 @@ def sent_cursor(text: object, digest: str) -> Cursor:
         found, subjects, chunks = json.loads(written)
         numbers = np.cumsum(np.array([subjects, chunks], dtype=np.int64).reshape(2, -1), axis=1)
     except (ValueError, TypeError, OverflowError, RecursionError, zlib.error) as error:
-        raise ValueError(f"{wrong}: {text[:40]!r}") from error
+        raise ArgumentError(f"{wrong}: {text[:40]!r}", kind="cursor") from error
     if found != digest:
-        raise ValueError("cursor belongs to another search: only limit may differ from page to page")
+        raise ArgumentError("cursor belongs to another search: only limit may differ from page to page", kind="cursor")
     return Cursor(zip(*numbers.tolist(), strict=True))
 
 

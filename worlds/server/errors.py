@@ -1,21 +1,18 @@
-"""What an error becomes over HTTP: one table from the class to the status, and RFC 9457 problem documents.
+"""What an error becomes over HTTP: a problem document (RFC 9457) with the status that the error carries.
 
-    Problem                  an answer that is an error, raised by a handler or by a job
-    ├── Unauthorized         401, with WWW-Authenticate
-    ├── Forbidden            403
-    ├── NotFound             404
-    ├── MethodNotAllowed     405, with Allow
-    ├── NotAcceptable        406
-    ├── SlowBody             408
-    ├── PreconditionFailed   412
-    ├── TooLarge             413
-    ├── UnsupportedType      415
-    ├── WrongHost            421
-    ├── TooMany              429, with Retry-After
-    └── Busy                 503, with Retry-After
-
-A query that passed its time limit is 503 and not 408, which blames the client for a request that came too slowly: what
-took long here is the answer.
+Problem                  an answer that is an error, raised by a handler or by a job
+├── Unauthorized         401, with WWW-Authenticate
+├── Forbidden            403
+├── NotFound             404
+├── MethodNotAllowed     405, with Allow
+├── NotAcceptable        406
+├── SlowBody             408
+├── PreconditionFailed   412
+├── TooLarge             413
+├── UnsupportedType      415
+├── WrongHost            421
+├── TooMany              429, with Retry-After
+└── Busy                 503, with Retry-After
 """
 
 from __future__ import annotations
@@ -32,19 +29,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from worlds.errors import (
-    ConflictError,
-    EmbedderError,
-    FilterError,
-    IntegrityError,
-    OpenError,
-    ParseError,
-    QueryError,
-    QueryTimeout,
-    ReadOnlyError,
-    SchemaError,
-    WorldsError,
-)
+from worlds.errors import ArgumentError, WorldsError
 
 PROBLEM = "application/problem+json"
 CLIENT_GONE = 499
@@ -150,35 +135,13 @@ class Busy(Problem):
         super().__init__(detail, headers={"Retry-After": str(max(1, retry_after)), **(headers or {})})
 
 
-STATUS: Mapping[type[BaseException], int] = {
-    ParseError: 400,
-    QueryError: 400,
-    QueryTimeout: 503,
-    FilterError: 400,
-    ValueError: 400,
-    OpenError: 503,  # a world that is there, and cannot be opened now; one that is not there is NotFound
-    SchemaError: 503,
-    EmbedderError: 503,
-    ReadOnlyError: 403,
-    ConflictError: 409,
-    IntegrityError: 500,
-    WorldsError: 400,
-}
-"""The status of each class of error; an error has that of its nearest class, and a `Problem` its own."""
-
-
-_ASKED = ("input", "other")  # kinds of EmbedderError: the request wants what this world's embedder is not for
-
-
 def status_of(error: BaseException) -> int:
-    """The HTTP status that an error becomes; 500 for what is no error of this package."""
-    if isinstance(error, Problem):
+    """The HTTP status that an error becomes; 500 for what is neither an error of this package nor a wrong value."""
+    if isinstance(error, WorldsError):
         return error.status
     if isinstance(error, HTTPException):
         return error.status_code
-    if isinstance(error, EmbedderError) and error.kind in _ASKED:
-        return 400
-    return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
+    return 400 if isinstance(error, ValueError) else 500
 
 
 def problem(error: BaseException, *, detail: str | None = None, request_id: str | None = None) -> Response:
@@ -193,7 +156,7 @@ def problem(error: BaseException, *, detail: str | None = None, request_id: str 
     for name in ("line", "column"):
         if isinstance(value := getattr(error, name, None), int):
             document[name] = value
-    if isinstance(error, EmbedderError):
+    if isinstance(error, WorldsError | ArgumentError) and not isinstance(error, Problem):
         document["kind"] = error.kind
     if request_id is not None:
         document["request"] = request_id

@@ -52,7 +52,7 @@ SCHEMAS: dict[str, Any] = {
         {
             "line": {"type": "integer"},
             "column": {"type": "integer"},
-            "kind": {"type": "string", "description": "Why an embedder failed."},
+            "kind": {"type": "string", "description": "What is wrong, in a word or two, for programs."},
             "request": {"type": "string", "description": "The request's id, as in the server's log."},
         },
         "An error, as RFC 9457 has it.",

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import worlds
-from worlds.errors import EmbedderError, WorldsError
+from worlds.errors import ArgumentError, EmbedderError, WorldsError
 from worlds.server.errors import Busy
 from worlds.server.workers.jobs import Job, load_jobs
 
@@ -194,8 +194,8 @@ class Worker:
             self._send(FAILED, _pickled(Busy(OUT_OF_MEMORY)))
             os._exit(1)  # what was interrupted is in no known state
         except Exception as error:
-            if type(error) is ValueError:  # what the verbs of a world raise for an option that they do not take
-                self._send(FAILED, pickle.dumps(ValueError(str(error))))
+            if type(error) is ValueError or isinstance(error, ArgumentError):  # an option that the verb does not take
+                self._send(FAILED, _pickled(error))
                 return
             self._send(BROKEN, traceback.format_exc().encode("utf-8", "replace"))
         finally:
@@ -256,7 +256,7 @@ def gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
         yield b"".join(held)
 
 
-def _pickled(error: WorldsError) -> bytes:
+def _pickled(error: WorldsError | ValueError) -> bytes:
     try:
         pickle.loads(data := pickle.dumps(error))
     except Exception:  # it has a constructor, or holds something, that pickle cannot do
