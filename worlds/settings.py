@@ -2,7 +2,7 @@
 
 A value is taken from the first of these that gives one: the command line; the environment (`WORLDS_SERVER_PORT` for
 `server.port`); `worlds.toml` in the current folder, or the file that `WORLDS_CONFIG` names; `worlds/worlds.toml` in the
-user's folder for configuration (`$XDG_CONFIG_HOME` or `~/.config`); the default.
+user's folder for configuration (`$XDG_CONFIG_HOME` or `~/.config`, elsewhere what the system has for it); the default.
 
 The verbs of `worlds.World` read none of them: they are for the programs that people start.
 """
@@ -331,9 +331,12 @@ def unknown_variables() -> list[str]:
 
 def user_file() -> Path:
     """Where the user's own file is, or would be."""
-    folder = os.environ.get("XDG_CONFIG_HOME", "")
-    base = Path(folder) if Path(folder).is_absolute() else Path(os.path.expanduser("~/.config"))  # noqa: PTH111  # no error
-    return base / "worlds" / FILE
+    from platformdirs import user_config_path
+
+    try:
+        return user_config_path("worlds", appauthor=False) / FILE
+    except RuntimeError:  # a user without a home has no such file, and needs none
+        return Path("~/.config/worlds") / FILE
 
 
 def _files() -> Iterator[Path]:

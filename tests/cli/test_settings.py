@@ -92,6 +92,16 @@ def test_the_users_folder_is_absolute_or_the_usual_one(monkeypatch: pytest.Monke
         assert user_file() == tmp_path / ".config" / "worlds" / "worlds.toml"
 
 
+def test_a_user_without_a_home_has_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(user: int) -> None:
+        raise KeyError(user)
+
+    for name in ("HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", nobody)
+    assert load_settings().source("server.port") == "default"
+
+
 def test_an_empty_variable_gives_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLDS_SERVER_PORT", "")
     monkeypatch.setenv("WORLDS_CONFIG", "")

@@ -8,6 +8,7 @@ import io
 import json
 import sys
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,7 @@ nested:
   key: value
 summary: >
   folded
+  text
 ---
 
 # Another heading
@@ -109,10 +111,66 @@ summary: >
         "https://example.org/kites",
     )
     assert (found.keywords, found.author, found.language) == (("birds", "of prey"), ("Ann", "Bob C."), "en")
-    assert found.description is None
+    assert found.description == "folded text"
 
 
-@pytest.mark.parametrize("text", ["---\nNo entry here\n---\ntext", "---\na: b\n", "--- \n", "text\n---\na: b\n---\n"])
+def test_front_matter_keeps_what_is_written() -> None:
+    matter = """---
+title: 2024
+description: |
+  Two lines,
+  as they stand: #1
+
+tags: [yes, 1.0, null, "", 2024-05-01, 'it''s', true, [nested]]
+author: &ann Ann
+authors: {name: Bob}
+abstract: *ann
+lang: "\\u0065n"
+---
+"""
+    found = read_document(matter, None)
+    assert (found.title, found.description) == ("2024", "Two lines,\nas they stand: #1")
+    assert found.keywords == ("yes", "1.0", "2024-05-01", "it's", "true")
+    assert (found.author, found.language) == (("Ann",), "en")
+
+
+@pytest.mark.parametrize(
+    ("matter", "line", "column"),
+    [
+        ("title: Kites: a survey", 2, 13),
+        ("title: a\ntags: [a", 4, 1),
+        ("# of mine\ntitle: {{ title }}}", 3, 19),
+        ("title: a\n\tlang: b", 3, 1),
+        ("title: \x07", None, None),
+        ("title: " + "[" * 5000, None, None),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_front_matter_that_is_no_yaml(matter: str, line: int | None, column: int | None, tmp_path: Path) -> None:
+    (tmp_path / "note.md").write_text(f"---\n{matter}\n---\ntext")
+    with pytest.raises(worlds.ParseError, match="the front matter is not YAML") as raised:
+        read_document(tmp_path / "note.md", None)
+    assert (raised.value.source, raised.value.line, raised.value.column) == ("note.md", line, column)
+
+
+def test_front_matter_is_bounded() -> None:
+    doubled = "a: &a {x: y}\n" + "".join(f"{b}: &{b} {{<<: [*{a}, *{a}]}}\n" for a, b in pairwise("abcdefghi"))
+    laughs = "a: &a [x, x]\n" + "".join(f"{b}: &{b} [*{a}, *{a}]\n" for a, b in pairwise("abcdefghi"))
+    for matter in (doubled, laughs + "tags: *i\n", "tags: &t [*t, x]\n", "a: !!python/object/apply:os.getcwd []\n"):
+        assert read_document(f"---\n{matter}---\ntext", None).text == "text"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\nNo entry here\n---\ntext",
+        "---\na: b\n",
+        "--- \n",
+        "text\n---\na: b\n---\n",
+        "---\nNo [entry], here\nis: {\n---\n",
+        "---\n" + "a: b\n" * 30_000 + "---\ntext",
+    ],
+)
 def test_what_is_no_front_matter_is_text(text: str) -> None:
     assert read_document(text, "markdown").text == text
 

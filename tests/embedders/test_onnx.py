@@ -282,11 +282,13 @@ def test_a_cache_that_cannot_be_written_to_is_an_error_of_the_embedder(
 
 
 def test_without_a_home_there_is_no_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def nowhere() -> Path:
-        raise RuntimeError("no home")
+    def nobody(user: int) -> None:
+        raise KeyError(user)
 
     monkeypatch.delenv("WORLDS_CACHE")
-    monkeypatch.setattr(Path, "home", nowhere)
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", nobody)
     assert exported.find_exported("a/b", write_tiny(tmp_path / "tiny")) is None
     with pytest.raises(EmbedderError, match="WORLDS_CACHE can name one"):
         OnnxEmbedder(tmp_path / "tiny")

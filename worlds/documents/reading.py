@@ -47,9 +47,8 @@ _TITLE_CHARS = 1000  # no heading is a title beyond it
 _is_html = re.compile(
     r"\s*(?:<!--.*?-->\s*|<\?xml\b[^>]*>\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
 ).match
-_front_matter = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE).match
-_entry = re.compile(r"([A-Za-z_][\w .-]*?)\s*:(?:[ \t]+(.*?))?[ \t]*").fullmatch
-_comment = re.compile(r"(?:^|[ \t]+)#.*").sub
+_front_matter = re.compile(r"---[ \t]*\n(.{0,100000}?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE).match
+_begins_entry = re.compile(r"(?:\s*\n|\s*#.*\n)*[A-Za-z_][\w .-]*:(?:\s|\Z)").match
 _date = re.compile(
     r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d:\d\d)(:\d\d(?:\.\d+)?)?[ ]?(Z|[+-]\d\d:\d\d)?)?)?)?"
 ).fullmatch
@@ -85,7 +84,7 @@ def read_document(content: object, format: str | None) -> Found:
     elif chosen == "text":
         found = Found(text, markdown=False)
     else:
-        found = _read_markdown(text, told=chosen is not None)
+        found = _read_markdown(text, name, told=chosen is not None)
     if found.title is None and name is not None:
         return _with(found, title=Path(name).stem)
     return found
@@ -174,9 +173,9 @@ def _read_html(text: str) -> Found:
 # --- Markdown ---------------------------------------------------------------------------------------------------------
 
 
-def _read_markdown(text: str, *, told: bool) -> Found:
+def _read_markdown(text: str, name: str | None, *, told: bool) -> Found:
     """Read what is Markdown, as far as it is `told`; else what has front matter or a heading is."""
-    entries, body = _split(text)
+    entries, body = _split(text, name)
     title = _first_heading(body)
     if not told and entries is None and title is None:
         return Found(text, markdown=False)
@@ -198,35 +197,39 @@ def _read_markdown(text: str, *, told: bool) -> Found:
     )
 
 
-def _split(text: str) -> tuple[dict[str, list[str]] | None, str]:
-    """The entries of the front matter, None where there is none, and the text after it."""
+def _split(text: str, name: str | None) -> tuple[dict[str, list[str]] | None, str]:
+    """The entries of the front matter, None where there is none, and the text after it.
+
+    ParseError, with line and column, for entries that are not YAML.
+    """
     matter = _front_matter(text)
     if matter is None:
         return None, text
+    import yaml  # slow to import, and seldom needed
+
+    try:
+        # Nodes hold the texts as they are written: no date loses its zone, no word turns into true or false, no alias
+        # is multiplied, and no tag makes an object.
+        root = yaml.compose(matter[1], yaml.SafeLoader)
+    except (yaml.YAMLError, RecursionError) as error:
+        if not _begins_entry(matter[1]):  # a rule, and some text between it and another
+            return None, text
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "nested too deep"
+        place = {} if mark is None else {"line": mark.line + 2, "column": mark.column + 1}
+        raise ParseError(f"the front matter is not YAML: {problem}", source=name, **place) from error
+    if root is not None and not isinstance(root, yaml.MappingNode):
+        return None, text
     entries: dict[str, list[str]] = {}
-    current: list[str] = []
-    for line in matter[1].split("\n"):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        if line.lstrip().startswith("- "):
-            current += _values(line.lstrip()[2:].strip())
-        elif not line[0].isspace():
-            entry = _entry(line)
-            if entry is None:  # a rule, and some text between it and another
-                return None, text
-            current = entries.setdefault(entry[1].lower(), [])
-            current += _values(entry[2] or "")
+    for key, value in root.value if root is not None else ():
+        if isinstance(key, yaml.ScalarNode):
+            nodes = value.value if isinstance(value, yaml.SequenceNode) else [value]
+            entries.setdefault(key.value.lower(), []).extend(
+                node.value.strip()
+                for node in nodes
+                if isinstance(node, yaml.ScalarNode) and node.value.strip() and node.tag != "tag:yaml.org,2002:null"
+            )
     return entries, text[matter.end() :].lstrip("\n")
-
-
-def _values(text: str) -> list[str]:
-    """The values of an entry: a text, in quotes or not, or a list in brackets; none of YAML that is less simple."""
-    if text.startswith("[") and text.endswith("]"):
-        return [value for part in text[1:-1].split(",") for value in _values(part.strip())]
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
-        return [text[1:-1]] if text[1:-1] else []
-    text = _comment("", text)
-    return [] if text in ("null", "~") or text.startswith(("|", ">", "{", "&", "*", "!")) else [text] if text else []
 
 
 def _first_heading(text: str) -> str | None:

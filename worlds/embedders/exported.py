@@ -13,7 +13,6 @@ import json
 import logging
 import os
 import shutil
-import sys
 import tempfile
 import time
 import warnings
@@ -65,16 +64,12 @@ def cache_folder() -> Path:
     """
     if given := os.environ.get("WORLDS_CACHE"):
         return Path(given).expanduser().absolute()
+    from platformdirs import user_cache_path
+
     try:
-        home = Path.home()
+        return user_cache_path("worlds", appauthor=False)
     except RuntimeError as error:
         raise OSError(f"there is no cache folder: {error}; WORLDS_CACHE can name one") from error
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "worlds" / "Cache"
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "worlds"
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(given) if Path(given).is_absolute() else home / ".cache") / "worlds"
 
 
 def find_exported(name: str, source: Path | None) -> Path | None:
