@@ -35,11 +35,6 @@ FROM (SELECT rowid, * FROM removed_quads
 SELECT (SELECT count(*) FROM quads WHERE revision <= :revision AND subject <> 0)
      + (SELECT count(*) FROM removed_quads WHERE removed > :revision AND revision <= :revision AND subject <> 0);
 
--- ---- patches -------------------------------------------------------------------------------------------------------
-
--- name: delete_prefix
-DELETE FROM prefixes WHERE prefix = :prefix;
-
 -- ---- forgetting ----------------------------------------------------------------------------------------------------
 
 -- name: first_since

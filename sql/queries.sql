@@ -334,6 +334,9 @@ SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'vectors_embedding';
 -- name: set_prefix
 INSERT INTO prefixes (prefix, iri) VALUES (:prefix, :iri) ON CONFLICT (prefix) DO UPDATE SET iri = excluded.iri;
 
+-- name: delete_prefix
+DELETE FROM prefixes WHERE prefix = :prefix;
+
 -- name: some_chunks
 SELECT id, vector FROM chunks LIMIT :limit;
 

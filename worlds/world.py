@@ -6,37 +6,38 @@ import contextlib
 import datetime
 import logging
 import os
-import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NoReturn, Protocol, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NoReturn, TextIO, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pyoxigraph as ox
 
 from worlds.documents.reading import DOCUMENT, TEXT, Written, document_quads, read_document
-from worlds.embedders import Embedder, reason_without, resolve_embedder
+from worlds.embedders import Embedder, resolve_embedder
 from worlds.entities.resolving import Description, Entities, Resolution
 from worlds.entities.schema import Schema, overview
-from worlds.errors import EmbedderError, QueryError, WorldsError
+from worlds.errors import QueryError, WorldsError
 from worlds.file import check, maintenance, opening
-from worlds.graph.formats import FORMATS, parsing, rdflib_quads
 from worlds.graph.query.limits import deadline_of
 from worlds.graph.query.results import Solutions, Triples
 from worlds.graph.search.rewriting import NAMESPACE
-from worlds.graph.sources import sources
 from worlds.graph.targets import file_name
-from worlds.graph.terms import WELL_KNOWN_PREFIXES, GraphName, NamedGraph, is_prefix, to_object, to_oxigraph
+from worlds.graph.terms import GraphName, NamedGraph
 from worlds.graph.update.driver import Rows, run_update
-from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, Ids, Interner
+from worlds.quads.dictionary import DEFAULT_GRAPH, Dictionary
 from worlds.quads.export import export
+from worlds.quads.following import Followers
+from worlds.quads.namespaces import Namespaces
 from worlds.quads.patterns import Patterns, to_dataset
-from worlds.quads.reader import Reader
-from worlds.quads.rows import NO_QUADS, difference, read_quads
-from worlds.revisions.gate import Change, Gate, Revision
+from worlds.quads.reader import quad_ids
+from worlds.quads.rows import NO_QUADS
+from worlds.revisions.gate import Change, Gate
 from worlds.revisions.history import Diff, Entry, History, Past, Retention
+from worlds.revisions.loading import Loader
+from worlds.revisions.writer import Progress as Progress
+from worlds.revisions.writer import Writer
 from worlds.search.engine import Search
 from worlds.search.filters import Filters
 from worlds.search.hits import SearchResults
@@ -52,7 +53,7 @@ from worlds.texts.chunks import ChunkStore
 from worlds.texts.policy import TextPolicy
 from worlds.vectors.codes import Codes
 from worlds.vectors.embedding import Embeddings
-from worlds.vectors.reembedding import Reembedding
+from worlds.vectors.world_embedder import WorldEmbedder
 
 if TYPE_CHECKING:
     import rdflib
@@ -63,13 +64,6 @@ _log = logging.getLogger("worlds")
 
 
 QuadLike: TypeAlias = Sequence[object] | ox.Quad | ox.Triple
-
-
-class Progress(Protocol):
-    """Is told how far long work has come."""
-
-    def __call__(self, step: str, done: int, total: int | None) -> None:
-        """`step` is what is being done ("read", "embed", …), `total` None where it is not known."""
 
 
 def open(
@@ -127,17 +121,25 @@ class World:
     ) -> None:
         self._connection = connection
         self._dictionary = Dictionary(connection)
-        self._chunks = ChunkStore(connection, self._dictionary)
-        self._gate = Gate(connection, self._dictionary, self._chunks)
-        self._sparql = SparqlIndex(connection, self._dictionary)
-        self._gate.observers.append(self._sparql)
+        self._namespaces = Namespaces(connection)
         self._patterns = Patterns(connection, self._dictionary)
-        self._history = History(connection, self._dictionary)
+        self._history = History(connection, self._dictionary, self._namespaces)
+        self._chunks = ChunkStore(connection, self._dictionary)
         self._embeddings = Embeddings(connection, self._chunks)
+        self._embedder = WorldEmbedder(connection, self._embeddings, embedder)
+        self._sparql = SparqlIndex(connection, self._dictionary)
+        followers = Followers(self._chunks, self._embeddings.retired, self._sparql)
+        self._writer = Writer(
+            connection,
+            Gate(connection, self._dictionary, followers),
+            retain=self._history.retain,
+            embed_new=self._embedder.embed_new,
+        )
+        self._loader = Loader(connection, self._dictionary, self._namespaces, self._writer)
         self._codes = Codes(connection)
         filters = Filters(connection, self._dictionary, self._chunks, self._where_subjects)
         self._search = Search(connection, self._dictionary, filters, self._codes)
-        self._requests = Requests(self._embeddings, self._term, self._require_embedder)
+        self._requests = Requests(self._embeddings, self._namespaces.term, self._embedder.required)
         self._entities = Entities(connection, self._dictionary, self._chunks, self.search)
         self._queries = Queries(
             connection,
@@ -146,15 +148,12 @@ class World:
             self._search,
             self._embeddings,
             request=self._requests.make,
-            embedder=self._require_embedder,
+            embedder=self._embedder.required,
         )
-        self.embedder = embedder
-        self._one_embeds = threading.RLock()  # of two threads the second would embed the same texts again
-        self._one_rebuilds = threading.RLock()
         if demanded and embedder is not None:
             self._embeddings.require(embedder)
         if vector_index != "auto":
-            self._embeddings.want_index(bool(vector_index))
+            self._embeddings.index.want(bool(vector_index))
 
     # -- life -----------------------------------------------------------------------------------------------------
 
@@ -193,16 +192,14 @@ class World:
     @property
     def prefixes(self) -> dict[str, str]:
         """Prefix → IRI: the well-known ones, and over them those that loaded files declared or `bind` set."""
-        return {**WELL_KNOWN_PREFIXES, **dict(self._connection.rows(_SQL["all_prefixes"]))}
+        return self._namespaces.prefixes
 
     def bind(self, prefix: str, iri: str) -> None:
         """Set a prefix, for queries, filters and exports; it is stored in the file.
 
         ValueError for a prefix that SPARQL does not allow, and for what is no absolute IRI.
         """
-        row = _namespace(prefix, iri)
-        with self._connection.transaction():
-            self._connection.run(_SQL["set_prefix"], row)
+        self._namespaces.bind(prefix, iri)
 
     @property
     def policy(self) -> TextPolicy:
@@ -214,10 +211,7 @@ class World:
         if not isinstance(policy, TextPolicy):
             raise TypeError(f"a policy is a TextPolicy, not {policy!r}")
         with self._connection.transaction():
-            self._chunks.adopt(policy)
-
-    def _term(self, value: object) -> Any:
-        return to_oxigraph(value, prefixes=self.prefixes if isinstance(value, str) else None)
+            self._embeddings.retired.retire(self._chunks.adopt(policy).orphans)
 
     # -- writes ---------------------------------------------------------------------------------------------------
 
@@ -228,13 +222,8 @@ class World:
         Transactions nest; an inner one that raises undoes its own writes only. The block's queries and searches see
         its writes. New texts are embedded after the outermost block ends; a failure of that is logged, not raised.
         """
-        outermost = not self._gate.writing
-        with self._gate.write(author=author, message=message) as revision:
+        with self._writer.revision(author=author, message=message):
             yield self
-        if outermost and (revision.added or revision.removed):
-            self._retain()
-        if outermost and revision.chunks and revision.embed:
-            self._embed_new(revision, None)  # what it has to say is logged
 
     def add(
         self,
@@ -250,11 +239,17 @@ class World:
         numbers, booleans and dates are taken as they are. ValueError or TypeError for what is no term. When embedding
         fails afterwards, the change is kept all the same: see `load`.
         """
-        return self._write_quads(quads, adding=True, author=author, message=message, embed=embed)
+        given = self._namespaces.quads(quads)
+        with self._writer.revision(author=author, message=message, embed=embed) as revision:
+            revision.apply(added=quad_ids(self._connection, self._dictionary, given))
+        return revision.change
 
     def remove(self, quads: Iterable[QuadLike], *, author: str | None = None, message: str | None = None) -> Change:
         """Remove triples (of the default graph) or quads, given as `add` takes them. What is not there is ignored."""
-        return self._write_quads(quads, adding=False, author=author, message=message, embed=False)
+        given = self._namespaces.quads(quads)
+        with self._writer.revision(author=author, message=message) as revision:
+            revision.apply(removed=quad_ids(self._connection, self._dictionary, given))
+        return revision.change
 
     def quads(
         self, subject: object = None, predicate: object = None, object: Any = None, graph: Any = None
@@ -265,9 +260,8 @@ class World:
         None. Lexical forms are as they were given. The quads are those of now, whatever is written while they are
         read. Triple terms and texts with a base direction, which rdflib lacks, are pyoxigraph terms.
         """
-        prefixes = self.prefixes if any(type(term) is str for term in (subject, predicate, object)) else None
-        terms = [None if term is None else to_object(term, prefixes=prefixes) for term in (subject, predicate, object)]
-        return self._patterns.quads(terms, None if graph is None else self._graph_name(graph))
+        pattern = self._namespaces.pattern(subject, predicate, object)
+        return self._patterns.quads(pattern, None if graph is None else self._namespaces.graph(graph))
 
     def to_rdflib(self) -> rdflib.Dataset:
         """A copy in memory: an rdflib Dataset with the world's quads, graphs and prefixes, blank nodes kept.
@@ -276,27 +270,6 @@ class World:
         """
         with self._connection.snapshot():
             return to_dataset(self.quads(), self._patterns.graphs(), self.prefixes)
-
-    def _write_quads(
-        self,
-        quads: Iterable[QuadLike],
-        *,
-        adding: bool,
-        author: str | None,
-        message: str | None,
-        embed: bool,
-    ) -> Change:
-        if hasattr(quads, "triples") and hasattr(quads, "namespaces"):
-            given = list(rdflib_quads(quads))  # type: ignore[arg-type]  # an rdflib graph
-        else:
-            prefixes = self.prefixes
-            given = [_quad(item, prefixes) for item in quads]
-        with self._gate.write(author=author, message=message) as revision:
-            reader = Reader(Interner(self._connection, self._dictionary, rename_blank_nodes=False))
-            reader.read(given)
-            found = reader.quads()
-            added, removed, chunks = self._gate.apply(found if adding else NO_QUADS, NO_QUADS if adding else found)
-        return self._finish(revision, added, removed, chunks, embed=embed, progress=None)
 
     def load(
         self,
@@ -325,23 +298,10 @@ class World:
         embedded: if that fails, the change says why in its `.notes`, the log "worlds" warns, and the texts are pending
         (found by words, not by vectors) until `embed()` or the next write.
         """
-        if mode not in ("merge", "replace"):
-            raise ValueError(f"mode is 'merge' or 'replace', not {mode!r}")
-        target = None if graph is None else self._graph_name(graph)
-        with self._gate.write(author=author, message=message) as revision:
-            interner = Interner(self._connection, self._dictionary, rename_blank_nodes=True)
-            reader = Reader(interner, graph=target)
-            with interner.bulk():
-                plain = self._read(source, reader, interner, format, base, allow_network, progress)
-                quads = reader.quads()
-            removed = NO_QUADS
-            if mode == "replace":
-                held = self._held(quads, interner, target, plain)
-                quads, removed = difference(quads, held), difference(held, quads)
-            if progress:
-                progress("write", 0, len(quads) + len(removed))
-            added, gone, chunks = self._gate.apply(quads, removed)
-        return self._finish(revision, added, gone, chunks, embed=embed, progress=progress)
+        return self._loader.load(
+            source, format=format, graph=graph, mode=mode, base=base, author=author, message=message, embed=embed,
+            allow_network=allow_network, progress=progress,
+        )  # fmt: skip
 
     def add_document(
         self,
@@ -375,119 +335,33 @@ class World:
         False. OpenError for a file that is not there, ParseError for text that is not UTF-8, WorldsError for HTML where
         selectolax is not installed. When embedding fails, the change is kept all the same: see `load`.
         """
-        subject, name = self._iri("iri", iri), self._iri("predicate", predicate)
-        kind = None if type is None else self._iri("type", type)
+        subject, name = self._namespaces.iri("iri", iri), self._namespaces.iri("predicate", predicate)
+        kind = None if type is None else self._namespaces.iri("type", type)
         if not isinstance(metadata, Mapping | None):
             raise TypeError(f"metadata maps predicates to values, it is not {metadata!r}")
-        target = DEFAULT_GRAPH if graph is None else self._graph_name(graph)
+        target = DEFAULT_GRAPH if graph is None else self._namespaces.graph(graph)
         given = document_quads(
             subject, target, read_document(content, format), title=title, source=source, date=date, language=language,
             predicate=name, type=kind, metadata=metadata or {}, prefixes=self.prefixes,
         )  # fmt: skip
-        with self._gate.write(author=author, message=message) as revision:
-            reader = Reader(Interner(self._connection, self._dictionary, rename_blank_nodes=False))
-            reader.read(given)
-            quads = reader.quads()
+        with self._writer.revision(author=author, message=message, embed=embed) as revision:
+            quads = quad_ids(self._connection, self._dictionary, given)
             written = Written(self._connection)
             removed = written.replaced(quads) if replace else NO_QUADS
             written.note(quads)
-            added, gone, chunks = self._gate.apply(quads, removed)
-        return self._finish(revision, added, gone, chunks, embed=embed, progress=None)
-
-    def _read(
-        self,
-        source: object,
-        reader: Reader,
-        interner: Interner,
-        format: str | None,
-        base: str | None,
-        allow_network: bool | Collection[str],
-        progress: Progress | None,
-    ) -> bool:
-        """Read every document of `source`; gives whether one was in a format without named graphs."""
-        plain = False
-        prefixes: dict[str, str] = {}
-        items: Iterable[Any] = source if isinstance(source, (list, tuple)) else [source]
-        for item in items:
-            if hasattr(item, "triples") and hasattr(item, "namespaces"):
-                reader.read(rdflib_quads(item))
-                prefixes |= {str(prefix): str(iri) for prefix, iri in item.namespaces()}
-                plain = plain or not hasattr(item, "quads")
-                interner.end_document()
-                continue
-            for document in sources(item, format=format, base=base, allow_network=allow_network):
-                taken = 0
-
-                def count(size: int) -> None:
-                    nonlocal taken
-                    taken += size
-
-                def report(_: int, size: int | None = document.size, name: str = document.name) -> None:
-                    if progress:
-                        progress(f"read {Path(name).name}", taken, size)  # noqa: B023  # this document's
-
-                with parsing(document, on_bytes=count) as quads:
-                    reader.read(quads, report)
-                    prefixes |= quads.prefixes
-                plain = plain or not FORMATS[document.format].graphs
-                interner.end_document()
-        for prefix, iri in prefixes.items():
-            with contextlib.suppress(ValueError):  # rdflib and JSON-LD take more for a prefix than SPARQL does
-                self._connection.run(_SQL["add_prefix"], _namespace(prefix, iri))
-        return plain
-
-    def _held(self, quads: Ids, interner: Interner, target: GraphName | None, plain: bool) -> Ids:
-        """The quads that a replacing load puts its own in the place of."""
-        graphs = {int(graph) for graph in np.unique(quads[:, 3])} if len(quads) else set()
-        if target is not None:
-            graphs = {int(interner.resolve(np.array([interner.local(target)]))[0])}  # type: ignore[arg-type]  # an IRI
-        elif plain:
-            graphs.add(DEFAULT_GRAPH_ID)
-        blocks = [block for graph in graphs for block in read_quads(self._connection, "quads_of_graph", graph=graph)]
-        return np.concatenate([NO_QUADS, *blocks])
-
-    def _iri(self, what: str, value: object) -> ox.NamedNode:
-        term = self._term(value)
-        if not isinstance(term, ox.NamedNode):
-            raise ValueError(f"{what} is an IRI, not {value!r}")
-        return term
-
-    def _graph_name(self, graph: object) -> GraphName:
-        if isinstance(graph, ox.DefaultGraph) or graph == "default":
-            return DEFAULT_GRAPH
-        term = self._term(graph)
-        if not isinstance(term, (ox.NamedNode, ox.BlankNode)):
-            raise ValueError(f"a graph is named by an IRI, not by {graph!r}")
-        return term
-
-    def _finish(
-        self, revision: Revision, added: int, removed: int, chunks: int, *, embed: bool, progress: Progress | None
-    ) -> Change:
-        if not added and not removed:
-            return Change(None, 0, 0)
-        if self._gate.writing:
-            revision.embed |= embed
-            return Change(revision.number, added, removed, chunks)
-        self._retain()
-        embedded, notes = self._embed_new(revision, progress) if embed and chunks else (0, ())
-        return Change(revision.number, added, removed, chunks, embedded, notes)
-
-    def _embed_new(self, revision: Revision, progress: Progress | None) -> tuple[int, tuple[str, ...]]:
-        """Embed the texts of a revision; gives their number, and what there is to say if some stay pending.
-
-        The write that made them is kept already, so it must not look as if it had failed.
-        """
-        if self.embedder is None:
-            return 0, ()
-        try:
-            with self._one_embeds:
-                return self._embeddings.embed(self.embedder, _embedding(progress), after=revision.last_chunk), ()
-        except WorldsError as error:
-            note = f"new texts are not embedded yet, and are found by words only: {error}"
-            _log.warning("%s: %s", self.path, note)
-            return self._embeddings.asked, (note,)
+            revision.apply(quads, removed)
+        return revision.change
 
     # -- embeddings -----------------------------------------------------------------------------------------------
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """What embeds new texts and questions; None for a world that has only words."""
+        return self._embedder.embedder
+
+    @embedder.setter
+    def embedder(self, embedder: Embedder | None) -> None:
+        self._embedder.embedder = embedder
 
     def embed(
         self,
@@ -504,28 +378,9 @@ class World:
         not read whole, are embedded after that. EmbedderError without an embedder, or with one that does not fit, or
         that fails; ConflictError if another process embeds the world anew by yet another one.
         """
-        if embedder is not None and not rebuild:
-            raise ValueError("embed() takes an embedder with rebuild=True: it makes all vectors anew")
-        chosen = resolve_embedder(embedder) or self._require_embedder()
-        if self._gate.writing:
+        if self._writer.writing:
             raise WorldsError("embed() cannot run inside a transaction: new texts are embedded when it ends")
-        asked = 0
-        if rebuild and self._embeddings.stored is not None:
-            reembedding = Reembedding(self._connection, self._embeddings)
-            with self._one_rebuilds:
-                asked = reembedding.prepare(chosen, _embedding(progress))
-                with self._one_embeds:
-                    reembedding.swap(chosen)
-                    self.embedder = chosen
-        with self._one_embeds:
-            if embedder is not None:
-                self.embedder = chosen
-            return asked + self._embeddings.embed(chosen, _embedding(progress))
-
-    def _require_embedder(self) -> Embedder:
-        if self.embedder is None:
-            raise EmbedderError(f"this world was opened without an embedder. {reason_without()}".strip())
-        return self.embedder
+        return self._embedder.embed(rebuild=rebuild, embedder=embedder, progress=progress)
 
     # -- history --------------------------------------------------------------------------------------------------
 
@@ -543,7 +398,7 @@ class World:
 
     def at(self, revision: int) -> Past:
         """The world as it was after a revision, to query and export, not to write. Errors as `diff` has them."""
-        return self._history.past(revision, self.prefixes, self._term)
+        return self._history.past(revision)
 
     def undo(
         self, revision: int, *, force: bool = False, author: str | None = None, message: str | None = None
@@ -554,10 +409,9 @@ class World:
         them; `force=True` leaves such quads as they are and takes back the rest. Other errors as `diff` has them.
         """
         message = f"undo of revision {revision}" if message is None else message
-        with self._gate.write(author=author, message=message) as written:
-            quads, gone = self._history.inverse(revision, force=force)
-            added, removed, chunks = self._gate.apply(quads, gone)
-        return self._finish(written, added, removed, chunks, embed=True, progress=None)
+        with self._writer.revision(author=author, message=message, embed=True) as written:
+            written.apply(*self._history.inverse(revision, force=force))
+        return written.change
 
     def patch(self, a: int, b: int | None = None) -> str:
         """The difference between two revisions (see `diff`) as an RDF Patch; `patch(n - 1, n)` is what n did."""
@@ -577,10 +431,9 @@ class World:
         The labels of its blank nodes name nodes of this world. ConflictError if it adds a quad that is there, or
         deletes one that is not; `strict=False` ignores these. ParseError (with line and column) for what is no patch.
         """
-        with self._gate.write(author=author, message=message) as revision:
-            quads, gone = self._history.read_patch(source, strict=strict)
-            added, removed, chunks = self._gate.apply(quads, gone)
-        return self._finish(revision, added, removed, chunks, embed=embed, progress=None)
+        with self._writer.revision(author=author, message=message, embed=embed) as revision:
+            revision.apply(*self._history.read_patch(source, strict=strict))
+        return revision.change
 
     @property
     def retention(self) -> Retention:
@@ -601,13 +454,6 @@ class World:
         """
         with self._connection.transaction():
             return self._history.prune(before)
-
-    def _retain(self) -> None:
-        """Forget what the retention does not keep; the write before is kept already, so it must not seem to fail."""
-        try:
-            self._history.retain()
-        except WorldsError as error:
-            _log.warning("%s: older revisions are not forgotten yet: %s", self.path, error)
 
     # -- SPARQL ---------------------------------------------------------------------------------------------------
 
@@ -644,7 +490,7 @@ class World:
         asked = Asked(
             query,
             self.prefixes,
-            self._bindings(bindings),
+            self._namespaces.bindings(bindings),
             union=union,
             default_graphs=default,
             named_graphs=named,
@@ -695,7 +541,7 @@ class World:
         asked = Asked(
             query,
             self.prefixes,
-            self._bindings(bindings),
+            self._namespaces.bindings(bindings),
             union=union,
             timeout=timeout,
             allow_network=allow_network,
@@ -729,10 +575,10 @@ class World:
         deletes `01`. A named graph exists while it has quads, or from CREATE to DROP; the creation of an empty graph
         counts as one quad added. QueryError (with line and column) for what is no update, or cannot be done.
         """
-        values = self._bindings(bindings)
+        values = self._namespaces.bindings(bindings)
         default, named = self._dataset(using_graphs, using_named_graphs)
         using = None if default is None or named is None else (default, named)
-        with self._gate.write(author=author, message=message) as revision:
+        with self._writer.revision(author=author, message=message, embed=embed) as revision:
 
             def select(
                 query: str,
@@ -760,14 +606,11 @@ class World:
                 elif not iri.lower().startswith(("http:", "https:")):  # it is never the name of a file
                     raise QueryError(f"LOAD <{iri}>: only http, https and file can be loaded")
                 change = self.load(source, graph=graph, embed=False, allow_network=allow_network)
-                target.count(change.added, change.removed, change.chunks)
+                revision.count(change.added, change.removed, change.chunks)
 
-            target = WorldTarget(self._connection, self._dictionary, self._gate, self._sparql, select=select, load=load)
+            target = WorldTarget(self._connection, self._dictionary, revision, self._sparql, select=select, load=load)
             run_update(text, target, prefixes={"w": NAMESPACE, **self.prefixes}, bindings=values, using=using)
-        counts = (target.added, target.removed)
-        if not self._gate.writing:  # what was added and removed again is no change
-            counts = (revision.added, revision.removed)
-        return self._finish(revision, *counts, target.chunks, embed=embed, progress=None)
+        return revision.change
 
     def _dataset(
         self, default_graphs: Iterable[object] | None, named_graphs: Iterable[object] | None
@@ -778,17 +621,11 @@ class World:
                 raise TypeError(f"graphs are given as a list, not as {graphs!r}")
         if default_graphs is None and named_graphs is None:
             return None, None
-        default = [self._graph_name(graph) for graph in default_graphs or ()]
-        named = [self._graph_name(graph) for graph in named_graphs or ()]
+        default = [self._namespaces.graph(graph) for graph in default_graphs or ()]
+        named = [self._namespaces.graph(graph) for graph in named_graphs or ()]
         if any(isinstance(graph, ox.DefaultGraph) for graph in named):
             raise ValueError("the default graph is no named graph")
         return default, [graph for graph in named if not isinstance(graph, ox.DefaultGraph)]
-
-    def _bindings(self, bindings: Mapping[str, object] | None) -> dict[str, Any]:
-        if not isinstance(bindings, Mapping | None) or not all(isinstance(name, str) for name in bindings or ()):
-            raise TypeError(f"bindings map the names of variables to terms, they are not {bindings!r}")
-        prefixes = self.prefixes
-        return {name: to_object(value, prefixes=prefixes) for name, value in (bindings or {}).items()}
 
     def _where_subjects(self, pattern: str, graphs: list[Any] | None) -> list[Any]:
         return self._queries.subjects(pattern, self.prefixes, graphs)
@@ -911,7 +748,7 @@ class World:
         `cursor` among them; with stages after fusion or `min_similarity`, entities are ranked by their nearest text, as
         these ask.
         """
-        return self._entities.similar(self._subject(iri), limit=limit, **options)
+        return self._entities.similar(self._namespaces.entity(iri), limit=limit, **options)
 
     def describe(self, iri: object, *, limit: int = 20) -> Description:
         """What the world says of an entity: label, types, description, its triples and those that point to it.
@@ -919,7 +756,7 @@ class World:
         Of each predicate `limit` values are given, and their number. What the world does not know is described too,
         by nothing: such a description is false.
         """
-        return self._entities.describe(self._subject(iri), limit=limit)
+        return self._entities.describe(self._namespaces.entity(iri), limit=limit)
 
     def schema(self, *, limit: int = 50, graphs: object = None) -> Schema:
         """What the data look like: classes, predicates, named graphs, languages, and the prefixes of these.
@@ -928,14 +765,8 @@ class World:
         alone ("default" is the default graph). Half a second for a million quads.
         """
         given = None if graphs is None else graphs if isinstance(graphs, (list, tuple, set, frozenset)) else [graphs]
-        names = None if given is None else [self._graph_name(graph) for graph in given]
+        names = None if given is None else [self._namespaces.graph(graph) for graph in given]
         return overview(self._connection, self._dictionary, self._chunks, self.prefixes, limit=limit, graphs=names)
-
-    def _subject(self, iri: object) -> ox.NamedNode | ox.BlankNode:
-        term = self._term(iri)
-        if not isinstance(term, ox.NamedNode | ox.BlankNode):
-            raise ValueError(f"an entity is an IRI or a blank node, not {iri!r}")
-        return term
 
     # -- the file -------------------------------------------------------------------------------------------------
 
@@ -949,9 +780,8 @@ class World:
         with named graphs otherwise. A file is put in place only when it is complete. ValueError for what the format
         cannot hold, and for a graph that there is not.
         """
-        name = None if graph is None else self._graph_name(graph)
-        declared: dict[str, str] = dict(self._connection.rows(_SQL["all_prefixes"]))
-        return export(self._connection, self._dictionary, target, format, name, declared)
+        name = None if graph is None else self._namespaces.graph(graph)
+        return export(self._connection, self._dictionary, target, format, name, self._namespaces.declared)
 
     def stats(self) -> maintenance.Stats:
         """What the world holds: counts, sizes, the embedder, what is pending."""
@@ -976,37 +806,3 @@ class World:
         maintenance.compact(self._connection, self._embeddings)
         self._dictionary.forget()
         self._sparql.drop()
-
-
-def _embedding(progress: Progress | None) -> Callable[[int, int], None] | None:
-    return None if progress is None else lambda done, total: progress("embed", done, total)
-
-
-def _namespace(prefix: object, iri: object) -> tuple[str, str]:
-    """A prefix and its IRI as SPARQL takes them; ValueError for what it doesn't."""
-    if not isinstance(prefix, str) or not is_prefix(prefix):
-        raise ValueError(f"{prefix!r} is not a prefix: a letter, then letters, digits, '_', '-' and inner dots, or ''")
-    try:
-        return str(prefix), ox.NamedNode(iri).value  # type: ignore[arg-type]  # what is no str is a TypeError
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"the prefix {prefix!r} stands for an absolute IRI, not {iri!r}: {error}") from error
-
-
-def _quad(item: Any, prefixes: Mapping[str, str]) -> ox.Quad:
-    if isinstance(item, ox.Quad):
-        return item
-    if isinstance(item, ox.Triple):
-        return ox.Quad(item.subject, item.predicate, item.object)
-    if isinstance(item, (str, bytes)) or not isinstance(item, Sequence) or len(item) not in (3, 4):
-        hint = "; one quad alone is given as a list of one" if isinstance(item, (str, ox.NamedNode)) else ""
-        raise TypeError(f"a quad is a tuple of three or four terms, not {item!r}{hint}")
-    subject, predicate = (to_oxigraph(part, prefixes=prefixes) for part in item[:2])
-    if not isinstance(subject, (ox.NamedNode, ox.BlankNode)) or not isinstance(predicate, ox.NamedNode):
-        raise ValueError(f"a subject is an IRI or a blank node, a predicate an IRI: {item!r}")
-    value = to_object(item[2], prefixes=prefixes)
-    graph: Any = DEFAULT_GRAPH
-    if len(item) == 4 and item[3] is not None and not isinstance(item[3], ox.DefaultGraph):
-        graph = to_oxigraph(item[3], prefixes=prefixes)
-        if not isinstance(graph, (ox.NamedNode, ox.BlankNode)):
-            raise ValueError(f"a graph is named by an IRI: {item!r}")
-    return ox.Quad(subject, predicate, value, graph)

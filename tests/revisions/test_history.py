@@ -21,8 +21,6 @@ from tests.cli.test_cli import fails, ok, run
 from tests.support.embedder import HashingEmbedder
 from worlds import ConflictError, Diff, ParseError, Past, ReadOnlyError, Retention, World, WorldsError
 from worlds.graph.terms import to_oxigraph
-from worlds.quads.dictionary import Interner
-from worlds.quads.rows import NO_QUADS, marker
 
 EX = "http://example.org/"
 NAMES = "abc"
@@ -403,16 +401,9 @@ def test_a_read_only_world_tells_its_history_and_takes_nothing_back(path: Path) 
 
 
 def test_graphs_that_were_created_are_told_apart_from_quads(world: World) -> None:
-    def mark(*, gone: bool) -> None:
-        with world._gate.write():
-            interner = Interner(world._connection, world._dictionary, rename_blank_nodes=False)
-            number = interner.local(ox.NamedNode(EX + "empty"))
-            row = marker(int(interner.resolve(ids(number))[0]))
-            world._gate.apply(*((NO_QUADS, row) if gone else (row, NO_QUADS)))
-
     world.add([("urn:a", "urn:p", "urn:b")])
-    mark(gone=False)
-    mark(gone=True)
+    world.update(f"CREATE GRAPH <{EX}empty>")
+    world.update(f"DROP GRAPH <{EX}empty>")
     created, dropped = world.diff(1, 2), world.diff(2, 3)
     assert created.created == dropped.dropped == (rdflib.URIRef(EX + "empty"),)
     assert not created.added

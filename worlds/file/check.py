@@ -429,9 +429,8 @@ class _Check:
         self._vector_index(scan)
 
     def _vector_index(self, scan: VectorScan) -> None:
-        wanted = self._connection.meta("vector_index") != 0
-        if not self._embeddings.indexed:
-            if wanted:
+        if not self._embeddings.index.built:
+            if self._embeddings.index.wanted:
                 message = "the native vector index is missing, as after a compact() that was interrupted"
                 self._problem("vector-index", message, 1, (), _COMPACT)
             return

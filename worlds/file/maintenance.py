@@ -102,7 +102,7 @@ def stats(connection: Connection, embeddings: Embeddings) -> Stats:
             retired_vectors=retired,
             embedder=None if stored is None else str(stored["name"]),
             dimension=None if stored is None else cast(int, stored["dimension"]),
-            vector_index=embeddings.indexed,
+            vector_index=embeddings.index.built,
             predicates=dict(predicates),
             types=dict(types),
         )
@@ -229,12 +229,11 @@ def compact(connection: Connection, embeddings: Embeddings) -> None:
     with connection.transaction():
         connection.run(_QUERIES["rebuild_fts"])
         connection.run(_SQL["merge_texts"])
-    embeddings.drop_index()  # rebuilding the file would build it too, and wrongly
+    embeddings.index.drop()  # rebuilding the file would build it too, and wrongly
     connection.vacuum()
     with connection.transaction():
-        if embeddings.stored is not None and connection.meta("vector_index") != 0:
-            embeddings.drop_index()  # another process may have built one before the file was rebuilt
-            embeddings.create_index()
+        embeddings.index.drop()  # another process may have built one before the file was rebuilt
+        embeddings.index.mend()
     connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
 

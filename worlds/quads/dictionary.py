@@ -46,6 +46,12 @@ def json_ids(ids: Iterable[int] | Ids) -> str:
     return str(ids.tolist() if isinstance(ids, np.ndarray) else list(ids))
 
 
+def batches(ids: Ids) -> Iterator[str]:
+    """The ids as JSON arrays, a statement's worth each."""
+    for start in range(0, len(ids), _BATCH):
+        yield json_ids(ids[start : start + _BATCH])
+
+
 class Dictionary:
     """Finds and reads terms. `Interner` adds them."""
 

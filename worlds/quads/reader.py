@@ -13,8 +13,9 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.graph.terms import GraphName
-from worlds.quads.dictionary import Ids, Interner
+from worlds.quads.dictionary import Dictionary, Ids, Interner
 from worlds.quads.rows import unique_quads
+from worlds.sql.connection import Connection
 
 _SLICE = 20_000  # quads between two reports of progress
 _FLUSH = 100_000  # terms that wait for their ids
@@ -81,6 +82,13 @@ class Reader:
             np.frombuffer(self._numbers, dtype=np.int64).reshape(-1, 4) if self._numbers else np.empty((0, 4), np.int64)
         )
         return unique_quads(self._interner.resolve(local))
+
+
+def quad_ids(connection: Connection, dictionary: Dictionary, quads: Iterable[ox.Quad]) -> Ids:
+    """The distinct quads, int64 [n, 4] of term ids; new terms are stored, blank nodes keep their labels."""
+    reader = Reader(Interner(connection, dictionary, rename_blank_nodes=False))
+    reader.read(quads)
+    return reader.quads()
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The one gate through which every write goes.
 
-A write is a delta: quads added, quads removed. The gate writes it with its chunks in one transaction, as one
-revision, and tells those who derive something from the quads.
+A write is a delta: quads added, quads removed. The gate writes it in one transaction, as one revision, with what those
+who derive something from the quads make of it: its followers.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ import datetime
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
-from worlds.quads.dictionary import Dictionary, Ids
+from worlds.quads.dictionary import Dictionary, Ids, batches
+from worlds.quads.following import Delta, Follower
 from worlds.quads.rows import NO_QUADS, find_quads
 from worlds.sql import statements
 from worlds.sql.connection import Connection
-from worlds.texts.chunks import ChunkStore, batches
 
 _SQL = statements("queries.sql")
 _BULK = 20_000  # quads from which on rebuilding the indexes pays
@@ -43,28 +42,6 @@ class Change:
     notes: tuple[str, ...] = ()
 
 
-class Observer(Protocol):
-    """Someone who derives something from the quads."""
-
-    def begin(self) -> None:
-        """A write begins: agree with what is stored now."""
-
-    def apply(self, added: Ids, removed: Ids) -> None:
-        """These quads, int64 [n, 4] of term ids, were removed, and those added."""
-
-    def revert(self) -> None:
-        """Take the last delta of the open transaction back, which is about to be undone."""
-
-    def committed(self, revision: int) -> None:
-        """All that was applied is stored now, as this revision."""
-
-    def end(self) -> None:
-        """The write is over, kept or not."""
-
-    def drop(self) -> None:
-        """What was derived may be wrong: derive it anew when it is needed."""
-
-
 @dataclass
 class Revision:
     """A revision while it is written."""
@@ -78,7 +55,7 @@ class Revision:
     removed: int = 0
     chunks: int = 0
     embed: bool = False  # whether a write asked for its new texts to be embedded
-    log: list[tuple[Ids, Ids]] = field(default_factory=list)
+    deltas: int = 0  # that its followers were told of
     thread: int = field(default_factory=threading.get_ident)
 
 
@@ -96,12 +73,11 @@ def _remark(name: str, given: object) -> str | None:
 class Gate:
     """Writes deltas as revisions."""
 
-    def __init__(self, connection: Connection, dictionary: Dictionary, chunks: ChunkStore) -> None:
+    def __init__(self, connection: Connection, dictionary: Dictionary, followers: Follower) -> None:
         self._connection = connection
         self._dictionary = dictionary
-        self._chunks = chunks
+        self._followers = followers
         self._revision: Revision | None = None
-        self.observers: list[Observer] = []
 
     @property
     def writing(self) -> bool:
@@ -126,8 +102,7 @@ class Gate:
         revision = None
         try:
             with self._connection.transaction():
-                for observer in self.observers:
-                    observer.begin()
+                self._followers.begin()
                 last = self._connection.value(_SQL["last_revision"])
                 next_quad, last_chunk = (self._connection.value(_SQL[name]) for name in ("next_quad", "last_chunk"))
                 revision = Revision(last + 1, next_quad, last_chunk, author, message)
@@ -136,29 +111,26 @@ class Gate:
                     yield revision
                     if revision.added or revision.removed:
                         self._record(revision)
-                    elif revision.log:  # the same quads, but perhaps other chunks
+                    elif revision.deltas:  # the same quads, but perhaps other chunks
                         self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
                 except BaseException:
                     self._take_back(revision, 0)
                     raise
         except BaseException:
             self._dictionary.forget()
-            if revision is not None and revision.log:  # the commit itself failed
-                for observer in self.observers:
-                    observer.drop()
+            if revision is not None and revision.deltas:  # the commit itself failed
+                self._followers.drop()
             raise
         else:
             if revision.added or revision.removed:
-                for observer in self.observers:
-                    observer.committed(revision.number)
+                self._followers.committed(revision.number)
         finally:
             self._revision = None
-            for observer in self.observers:
-                observer.end()
+            self._followers.end()
 
     @contextlib.contextmanager
     def _part(self, revision: Revision) -> Iterator[Revision]:
-        mark = len(revision.log)
+        mark = revision.deltas
         counts = (revision.added, revision.removed, revision.chunks)
         try:
             with self._connection.transaction():
@@ -189,10 +161,9 @@ class Gate:
         )
 
     def _take_back(self, revision: Revision, mark: int) -> None:
-        for _ in revision.log[mark:]:
-            for observer in self.observers:
-                observer.revert()
-        del revision.log[mark:]
+        while revision.deltas > mark:
+            revision.deltas -= 1
+            self._followers.revert()
 
     def apply(self, added: Ids, removed: Ids = NO_QUADS) -> tuple[int, int, int]:
         """Write a delta, int64 [n, 4] each, distinct rows, none in both; gives what took effect.
@@ -203,19 +174,15 @@ class Gate:
         assert revision is not None, "apply() belongs inside write()"
         removed, removed_net = self._remove(removed, revision)
         added, restored = self._add(added, revision)
-        chunks = self._chunks.add(added) if len(added) else 0
-        if len(removed):
-            chunks += self._chunks.drop(np.unique(removed[:, 2]))
-        chunks += self._chunks.keep_profiles(added, removed)
         # A quad that this revision had added and now removes, or the other way round, is no change of the revision.
         revision.removed += removed_net - restored
         revision.added += len(added) - restored - (len(removed) - removed_net)
-        revision.chunks += chunks
+        delta = Delta(added, removed)
         if len(added) or len(removed):
-            revision.log.append((added, removed))
-            for observer in self.observers:
-                observer.apply(added, removed)
-        return len(added), len(removed), chunks
+            revision.deltas += 1
+            self._followers.apply(delta)
+        revision.chunks += delta.chunks
+        return len(added), len(removed), delta.chunks
 
     def _find(self, quads: Ids) -> tuple[Ids, Ids, Ids]:
         """(positions in `quads`, quad ids, revisions) of those that are there."""

@@ -13,7 +13,7 @@ import os
 import re
 import uuid
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from numbers import Integral, Real
 from typing import Any, BinaryIO, NoReturn, TypeAlias, overload
@@ -31,8 +31,9 @@ from worlds.graph.query.results import Solutions, Triples
 from worlds.graph.search.rewriting import mentions_search, rewrite
 from worlds.graph.sources import sources
 from worlds.graph.terms import GraphName, format_term, to_object, to_rdflib
-from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, Ids, Interner
+from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids, Interner
 from worlds.quads.export import export
+from worlds.quads.namespaces import Namespaces
 from worlds.quads.rows import NO_QUADS, decoded, difference, find_quads
 from worlds.sql import statements
 from worlds.sql.connection import Connection
@@ -168,11 +169,10 @@ class _NoSearch:
 class Past:
     """The world as it was after a revision. It has no verbs that write, and later writes do not change it."""
 
-    def __init__(self, history: History, revision: int, prefixes: Mapping[str, str], term: Callable[..., Any]) -> None:
+    def __init__(self, history: History, revision: int) -> None:
         self.revision = revision
         self._history = history
-        self._prefixes = prefixes
-        self._term = term
+        self._prefixes = history.namespaces.prefixes
         self._known: Ids | None = None
         self._index: tuple[ox.Store, Forms] | None = None
 
@@ -222,11 +222,11 @@ class Past:
         return iter(Quads(dictionary, _ordered(ids)))
 
     def _number(self, value: object, *, graph: bool) -> int | None:
-        if graph and (value == "default" or isinstance(value, ox.DefaultGraph)):
-            return DEFAULT_GRAPH_ID
-        if not isinstance(value, str):
-            value = to_object(value)
-        return self._history.dictionary.find([self._term(value)])[0]
+        namespaces = self._history.namespaces
+        if not graph:
+            return self._history.dictionary.find(namespaces.pattern(value))[0]  # type: ignore[arg-type]  # not None
+        name = namespaces.graph(value)
+        return DEFAULT_GRAPH_ID if isinstance(name, ox.DefaultGraph) else self._history.dictionary.find([name])[0]
 
     def query(
         self,
@@ -280,24 +280,21 @@ class Past:
     ) -> int:
         """Write the quads as they were to a file or a stream, and give their number, as `World.export` does."""
         history = self._history
-        name: Any = None
-        if graph is not None:
-            name = DEFAULT_GRAPH if graph == "default" or isinstance(graph, ox.DefaultGraph) else self._term(graph)
-            if not isinstance(name, (ox.NamedNode, ox.BlankNode, ox.DefaultGraph)):
-                raise ValueError(f"a graph is named by an IRI, not by {graph!r}")
+        name = None if graph is None else history.namespaces.graph(graph)
         ids = self._ids()
         past = ids[ids[:, 0] != 0]
         return export(
-            history.connection, history.dictionary, target, format, name, history.declared_prefixes(), past=past
+            history.connection, history.dictionary, target, format, name, history.namespaces.declared, past=past
         )
 
 
 class History:
     """What one world remembers of itself. Its methods that write run inside the caller's transaction."""
 
-    def __init__(self, connection: Connection, dictionary: Dictionary) -> None:
+    def __init__(self, connection: Connection, dictionary: Dictionary, namespaces: Namespaces) -> None:
         self.connection = connection
         self.dictionary = dictionary
+        self.namespaces = namespaces
 
     # -- revisions ------------------------------------------------------------------------------------------------
 
@@ -322,10 +319,6 @@ class History:
         with self.connection.snapshot():
             rows = self.connection.rows(_SQL["entries"], _SQL["entries"].bind(first=self.first, limit=most))
         return [Entry(number, _time(time), *others) for number, time, *others in rows]
-
-    def declared_prefixes(self) -> dict[str, str]:
-        """The prefixes of the world's own."""
-        return dict(self.connection.rows(_QUERIES["all_prefixes"]))
 
     def _now(self) -> int:
         """The last revision, or the one that is being written."""
@@ -413,10 +406,10 @@ class History:
             return None
         return ox.NamedNode(uuid.uuid5(_PATCHES, json.dumps([self._meta("created"), *row])).urn)
 
-    def past(self, revision: int, prefixes: Mapping[str, str], term: Callable[..., Any]) -> Past:
-        """The world after a revision; `term` makes terms of what a caller writes."""
+    def past(self, revision: int) -> Past:
+        """The world after a revision."""
         with self.connection.snapshot():
-            return Past(self, self.check(revision), prefixes, term)
+            return Past(self, self.check(revision))
 
     # -- taking back ----------------------------------------------------------------------------------------------
 
@@ -503,10 +496,10 @@ class History:
     def _set_prefixes(self, rows: Sequence[Row]) -> None:
         for row in rows:
             if row.code == "PD":
-                self.connection.run(_SQL["delete_prefix"], (row.name,))
+                self.namespaces.unbind(row.name)
             else:
                 assert isinstance(row.value, ox.NamedNode)
-                self.connection.run(_QUERIES["set_prefix"], (row.name, row.value.value))
+                self.namespaces.bind(row.name, row.value.value)
 
     def _net(self, quads: Ids, adds: NDArray[np.bool_], *, strict: bool) -> tuple[Ids, Ids]:
         """What changes that follow each other come to; `quads` int64 [n, 4], `adds` [n]."""

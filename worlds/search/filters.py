@@ -14,10 +14,19 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.errors import FilterError
-from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, PROFILE, PROFILE_ID, Dictionary, Ids, json_ids
+from worlds.quads.dictionary import (
+    DEFAULT_GRAPH,
+    DEFAULT_GRAPH_ID,
+    PROFILE,
+    PROFILE_ID,
+    Dictionary,
+    Ids,
+    batches,
+    json_ids,
+)
 from worlds.sql import statements
 from worlds.sql.connection import Connection
-from worlds.texts.chunks import ChunkStore, batches
+from worlds.texts.chunks import ChunkStore
 from worlds.texts.policy import TextPolicy
 
 _SQL = statements("filters.sql")

@@ -16,6 +16,7 @@ import pyoxigraph as ox
 
 from worlds.graph.lexical import STABLE, Forms
 from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, LITERAL, TRIPLE, Dictionary, Ids
+from worlds.quads.following import Delta, Follower
 from worlds.quads.rows import NO_QUADS, decoded, find_quads, read_quads
 from worlds.sparql.cache import Cache, Copy, Stamp, reporting
 from worlds.sql import statements
@@ -43,8 +44,8 @@ class _Step:
     count: int
 
 
-class SparqlIndex:
-    """The pyoxigraph store of one world; an observer of its gate."""
+class SparqlIndex(Follower):
+    """The pyoxigraph store of one world; a follower of its gate."""
 
     def __init__(self, connection: Connection, dictionary: Dictionary) -> None:
         self._connection = connection
@@ -104,20 +105,20 @@ class SparqlIndex:
                 self._publish()
         self.drop()
 
-    # -- the gate's observer --------------------------------------------------------------------------------------
+    # -- the gate's follower --------------------------------------------------------------------------------------
 
     def begin(self) -> None:
         """A write begins."""
         self._catch_up()
         self._writing = True
 
-    def apply(self, added: Ids, removed: Ids) -> None:
+    def apply(self, delta: Delta) -> None:
         """Follow a delta of the open transaction."""
-        if self._store is not None and len(added) > max(self._count, _REBUILD):
+        if self._store is not None and len(delta.added) > max(self._count, _REBUILD):
             self.drop()  # building is faster
         self._steps.append(None)  # should following it fail, too
         if self._store is not None:
-            self._steps[-1] = self._apply(added, removed)
+            self._steps[-1] = self._apply(delta.added, delta.removed)
 
     def revert(self) -> None:
         """Take the last delta back."""

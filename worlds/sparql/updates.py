@@ -12,9 +12,9 @@ from worlds.graph.lexical import canonical_quads, is_by_value
 from worlds.graph.terms import GraphName, NamedGraph
 from worlds.graph.update.driver import Rows
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids, Interner
-from worlds.quads.reader import Reader
+from worlds.quads.reader import quad_ids
 from worlds.quads.rows import NO_QUADS, difference, marker, read_quads, unique_quads
-from worlds.revisions.gate import Gate
+from worlds.revisions.writer import Writing
 from worlds.sparql.index import SparqlIndex
 from worlds.sql import statements
 from worlds.sql.connection import Connection
@@ -36,13 +36,13 @@ class Select(Protocol):
 
 
 class WorldTarget:
-    """`worlds.graph.update.driver.Target` over a world; counts what it did, as (quads added, removed, chunks)."""
+    """`worlds.graph.update.driver.Target` over a world."""
 
     def __init__(
         self,
         connection: Connection,
         dictionary: Dictionary,
-        gate: Gate,
+        writing: Writing,
         index: SparqlIndex,
         *,
         select: Select,
@@ -50,10 +50,9 @@ class WorldTarget:
     ) -> None:
         self._connection = connection
         self._dictionary = dictionary
-        self._gate = gate
+        self._writing = writing
         self._index = index
         self.select = select
-        self.added = self.removed = self.chunks = 0
         self.load = load
 
     def apply(self, added: Sequence[ox.Quad], removed: Sequence[ox.Quad]) -> None:
@@ -65,13 +64,8 @@ class WorldTarget:
             store = self._index.store()  # knows the forms
             added = self._missing(added, removed, store)
         gone = self._stored(removed)
-        reader = Reader(Interner(self._connection, self._dictionary, rename_blank_nodes=False))
-        reader.read(added)
-        come = reader.quads()
-        self._write(come, difference(gone, come))
-
-    def _write(self, added: Ids, removed: Ids) -> None:
-        self.count(*self._gate.apply(added, removed))
+        come = quad_ids(self._connection, self._dictionary, added)
+        self._writing.apply(come, difference(gone, come))
 
     def _missing(self, added: Sequence[ox.Quad], removed: Sequence[ox.Quad], store: ox.Store) -> list[ox.Quad]:
         """Those of `added` that SPARQL will not see once `removed` are gone, each in one form."""
@@ -85,12 +79,6 @@ class WorldTarget:
             if stored in going or quad not in store:
                 missing.setdefault(stored, quad)
         return list(missing.values())
-
-    def count(self, added: int, removed: int, chunks: int) -> None:
-        """Count what was done at the gate."""
-        self.added += added
-        self.removed += removed
-        self.chunks += chunks
 
     def _stored(self, quads: Sequence[ox.Quad]) -> Ids:
         """The ids of quads, int64 [n, 4], in every form that is the same to SPARQL; unknown ones are left out."""
@@ -131,19 +119,19 @@ class WorldTarget:
 
     def create(self, graph: NamedGraph) -> None:
         """Make an empty graph."""
-        self._write(marker(self._made_graph_id(graph)), NO_QUADS)
+        self._writing.apply(marker(self._made_graph_id(graph)), NO_QUADS)
 
     def clear(self, graph: GraphName, *, drop: bool) -> None:
         """Remove all quads of a graph; with `drop`, the named graph too."""
         for block in self._quads_of(graph, markers=drop):
-            self._write(NO_QUADS, block)
+            self._writing.apply(NO_QUADS, block)
 
     def copy(self, source: GraphName, destination: GraphName) -> None:
         """Add the quads of a graph to another one."""
         number = self._made_graph_id(destination)
         for block in self._quads_of(source, markers=False):
             block[:, 3] = number
-            self._write(unique_quads(block), NO_QUADS)
+            self._writing.apply(unique_quads(block), NO_QUADS)
 
     def _quads_of(self, graph: GraphName, *, markers: bool) -> list[Ids]:
         number = self._graph_id(graph)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.quads.dictionary import Dictionary, Ids, json_ids
+from worlds.quads.dictionary import Dictionary, Ids, batches, json_ids
+from worlds.quads.following import Delta, Follower
 from worlds.quads.rows import read_quads
-from worlds.sql import schema, statements, texts
+from worlds.sql import schema, statements
 from worlds.sql.connection import Connection, as_text
 from worlds.texts.chunking import chunk_spans, estimate_tokens
 from worlds.texts.markdown import MARKDOWN
@@ -23,10 +25,7 @@ from worlds.texts.segmentation import segment
 
 _SQL = statements("queries.sql")
 _ENTITIES = statements("entities.sql")
-_VECTORS = texts("vectors.sql")
 _BATCH = 5000
-_SMALL = 64  # vectors up to which the native index is built anew with every removal, which takes some milliseconds
-_RENEWED = 1000  # vectors up to which it is when a quarter of them was removed
 _BULK = 20_000  # literals from which on indexing them at once pays
 _FULL_TEXT = re.compile(
     r"^(?:CREATE VIEW indexed_texts|CREATE VIRTUAL TABLE chunks_fts|INSERT INTO chunks_fts)[^;]*;", re.MULTILINE
@@ -42,13 +41,20 @@ _READABLE_TOKENS = 370  # by the estimate: English prose of 256, which the small
 Format = Literal["text", "markdown"]
 
 
-def batches(ids: Ids) -> Iterator[str]:
-    """The ids as JSON arrays, a statement's worth each."""
-    for start in range(0, len(ids), _BATCH):
-        yield json_ids(ids[start : start + _BATCH])
+@dataclass
+class Cut:
+    """What cutting texts came to: how many chunks were made, and the vectors that chunks had which are gone."""
+
+    made: int = 0
+    orphans: set[int] = field(default_factory=set)
+
+    def __iadd__(self, other: Cut) -> Cut:
+        self.made += other.made
+        self.orphans |= other.orphans
+        return self
 
 
-class ChunkStore:
+class ChunkStore(Follower):
     """The chunks of one world. Every method runs inside the caller's transaction."""
 
     def __init__(self, connection: Connection, dictionary: Dictionary) -> None:
@@ -65,31 +71,40 @@ class ChunkStore:
             self._policy = (stored, TextPolicy() if stored is None else TextPolicy.from_json(stored))
         return self._policy[1]
 
-    def adopt(self, policy: TextPolicy) -> None:
+    def apply(self, delta: Delta) -> None:
+        """Follow a write: chunk the texts that came, drop the chunks of those that went, and keep profiles in step."""
+        cut = self._add(delta.added) if len(delta.added) else Cut()
+        if len(delta.removed):
+            cut += self._drop(np.unique(delta.removed[:, 2]))
+        if self.policy.profiles:
+            cut += self._refresh_profiles(self.profiles.concerned(self.policy, delta.added, delta.removed))
+        delta.chunks += cut.made
+        delta.orphans |= cut.orphans
+
+    def adopt(self, policy: TextPolicy) -> Cut:
         """Store another policy, and cut the literals that it concerns anew."""
-        before = self.policy
+        before, cut = self.policy, Cut()
         if policy == before:
-            return
+            return cut
         self._connection.run(_SQL["set_meta"], ("policy", policy.to_json()))
         resized = policy.size != before.size or policy.sizes != before.sizes
         if resized or not policy.datatypes >= before.datatypes or not policy.include >= before.include:
-            vectors: set[int] = set()
             while rows := self._connection.rows(_SQL["some_chunks"], (_BATCH,)):
-                vectors |= self.delete(rows)
-            self.retire(vectors)
+                cut += self._delete(rows)
             self._forget_profiles(self.profiles.everyone())
         for quads in read_quads(self._connection, "literal_quads"):
-            self.add(quads)
-            self.drop(np.unique(quads[:, 2]))
+            cut += self._add(quads)
+            cut += self._drop(np.unique(quads[:, 2]))
         if policy.profiles or before.profiles:
-            self._refresh_profiles(self.profiles.everyone())
+            cut += self._refresh_profiles(self.profiles.everyone())
         if policy.tokenizer != before.tokenizer:
             self._index_texts(policy.tokenizer)
         # It makes no revision, but those who remember chunk ids must notice.
         self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
+        return cut
 
-    def add(self, quads: Ids) -> int:
-        """Chunk the text literals of quads [n, 4] that were added; gives the number of chunks made."""
+    def _add(self, quads: Ids) -> Cut:
+        """Chunk the text literals of quads [n, 4] that were added."""
         policy = self.policy
         kept = quads[~np.isin(quads[:, 1], self._ids(policy.exclude))] if policy.exclude else quads
         objects = np.unique(kept[:, 2])
@@ -98,11 +113,11 @@ class ChunkStore:
         )
         bulk = len(objects) >= _BULK and self._connection.row(_SQL["some_chunks"], (1,)) is None
         with self._connection.without("trigger", "chunks") if bulk else nullcontext():
-            count = self._chunk(objects, any_datatype=False) + self._chunk(included, any_datatype=True)
-            count += self._resize(objects)
+            cut = Cut(self._chunk(objects, any_datatype=False) + self._chunk(included, any_datatype=True))
+            cut += self._resize(objects)
         if bulk:
             self._connection.run(_SQL["rebuild_fts"])  # half the cost of the trigger
-        return count
+        return cut
 
     def _index_texts(self, tokenizer: str) -> None:
         """Make the full-text index anew, with another tokenizer."""
@@ -114,12 +129,6 @@ class ChunkStore:
         for sql in ("DROP TABLE chunks_fts", "DROP VIEW indexed_texts", view, index, setting):
             self._connection.run(sql)
         self._connection.run(_SQL["rebuild_fts"])
-
-    def keep_profiles(self, added: Ids, removed: Ids) -> int:
-        """Bring the profiles in step with quads [n, 4] that were added and removed; gives the number of chunks made."""
-        if not self.policy.profiles:
-            return 0
-        return self._refresh_profiles(self.profiles.concerned(self.policy, added, removed))
 
     def stale_profiles(self) -> list[int]:
         """The entities whose stored profile is not what their quads say now; for `check`."""
@@ -139,32 +148,29 @@ class ChunkStore:
         ]
         return sorted(changed), composed, stored
 
-    def _refresh_profiles(self, subjects: Ids) -> int:
+    def _refresh_profiles(self, subjects: Ids) -> Cut:
         """Compose the profiles of entities anew; what says the same as before keeps its chunks."""
-        vectors: set[int] = set()
-        count = 0
+        cut = Cut()
         for ids in batches(subjects):
             changed, composed, stored = self._changed_profiles(ids)
             new = {number: composed[number] for number in changed if number in composed}
             kept = {n for n, profile in new.items() if n in stored and stored[n][0] == profile.text}  # other graphs
-            vectors |= self._delete_profile_chunks(np.array([n for n in changed if n not in kept], dtype=np.int64))
+            cut += self._delete_profile_chunks(np.array([n for n in changed if n not in kept], dtype=np.int64))
             self._forget_profiles(np.array(changed, dtype=np.int64))
             rows = [(number, *_as_stored(profile)) for number, profile in new.items()]
             self._connection.insert("INSERT INTO profiles (subject, text, graphs)", rows)
-            count += self._insert_profiles({number: profile for number, profile in new.items() if number not in kept})
-        self.retire(vectors)
-        return count
+            cut.made += self._insert_profiles({n: profile for n, profile in new.items() if n not in kept})
+        return cut
 
     def _forget_profiles(self, subjects: Ids) -> None:
         for ids in batches(subjects):
             self._connection.run(_ENTITIES["delete_profiles"], (ids,))
 
-    def _delete_profile_chunks(self, subjects: Ids) -> set[int]:
-        """Delete the chunks of profiles; gives the vectors that they had."""
-        vectors: set[int] = set()
+    def _delete_profile_chunks(self, subjects: Ids) -> Cut:
+        cut = Cut()
         for ids in batches(term_of(subjects)):
-            vectors |= self.delete(self._connection.rows(_SQL["chunks_of_terms"], (ids,)))
-        return vectors
+            cut += self._delete(self._connection.rows(_SQL["chunks_of_terms"], (ids,)))
+        return cut
 
     def _insert_profiles(self, profiles: dict[int, Profile]) -> int:
         rows: list[tuple[object, ...]] = []
@@ -195,7 +201,7 @@ class ChunkStore:
                 statement, statement.bind(ids_json=ids, any_datatype=int(any_datatype), **lists)
             )
             sizes = self._sizes([term for term, _, _ in found]) if policy.sizes else {}
-            count += self.insert(found, lambda term, sizes=sizes: sizes.get(term, policy.size))  # type: ignore[misc]
+            count += self._insert(found, lambda term, sizes=sizes: sizes.get(term, policy.size))  # type: ignore[misc]
         return count
 
     def _sizes(self, terms: list[int]) -> dict[int, ChunkSize]:
@@ -213,10 +219,10 @@ class ChunkStore:
             sizes[term] = min(sizes.get(term, size), size, key=_precedence)
         return sizes
 
-    def _resize(self, terms: Ids) -> int:
-        """Cut literals anew that came under, or lost, a predicate with a size; gives the number of chunks made."""
+    def _resize(self, terms: Ids) -> Cut:
+        """Cut literals anew that came under, or lost, a predicate with a size."""
         if not self.policy.sizes:
-            return 0
+            return Cut()
         changed: list[int] = []
         for ids in batches(terms):
             spans: dict[int, list[tuple[int, int]]] = {}
@@ -236,7 +242,7 @@ class ChunkStore:
         markdown = self._dictionary.find([ox.NamedNode(MARKDOWN)])[0]
         return self._connection.rows(statement, statement.bind(ids_json=ids, markdown=markdown))
 
-    def insert(
+    def _insert(
         self,
         texts: list[tuple[int, str | bytes, Format | None]],
         size: Callable[[int], ChunkSize],
@@ -273,21 +279,20 @@ class ChunkStore:
         self._connection.insert("INSERT INTO chunks (term, start, end, text, segmented)", parts)
         return len(whole) + len(parts)
 
-    def drop(self, objects: Ids) -> int:
-        """Remove the chunks of literals that no quad holds as text any longer; gives the number of chunks made anew."""
+    def _drop(self, objects: Ids) -> Cut:
+        """Remove the chunks of literals that no quad holds as text any longer."""
         policy = self.policy
         lists = {
             "excluded_json": json_ids(self._ids(policy.exclude)),
             "included_json": json_ids(self._ids(policy.include)),
             "datatypes_json": json_ids(self._ids(policy.text_datatypes)),
         }
-        vectors: set[int] = set()
+        cut = Cut()
         for ids in batches(objects):
             statement = _SQL["chunks_without_quads"]
-            rows = self._connection.rows(statement, statement.bind(ids_json=ids, **lists))
-            vectors |= self.delete(rows)
-        self.retire(vectors)
-        return self._resize(objects)
+            cut += self._delete(self._connection.rows(statement, statement.bind(ids_json=ids, **lists)))
+        cut += self._resize(objects)
+        return cut
 
     def rechunk(
         self,
@@ -295,27 +300,25 @@ class ChunkStore:
         *,
         max_tokens: int = _READABLE_TOKENS,
         count_tokens: Callable[[str], int] = estimate_tokens,
-    ) -> int:
-        """Cut literals that are text, and profiles, anew; gives the number of chunks made."""
+    ) -> Cut:
+        """Cut literals that are text, and profiles, anew."""
         policy = self.policy
-        vectors: set[int] = set()
-        count = self._recut_profiles(terms[terms < 0], max_tokens, count_tokens)
+        cut = self._recut_profiles(terms[terms < 0], max_tokens, count_tokens)
         for ids in batches(terms[terms > 0]):
-            vectors |= self.delete(self._connection.rows(_SQL["chunks_of_terms"], (ids,)))
+            cut += self._delete(self._connection.rows(_SQL["chunks_of_terms"], (ids,)))
             found = self._texts(ids)
             sizes = self._sizes([term for term, _, _ in found]) if policy.sizes else {}
-            count += self.insert(
+            cut.made += self._insert(
                 found,
                 lambda term, sizes=sizes: sizes.get(term, policy.size),  # type: ignore[misc]
                 max_tokens=max_tokens,
                 count_tokens=count_tokens,
             )
-        self.retire(vectors)
-        return count
+        return cut
 
-    def _recut_profiles(self, terms: Ids, max_tokens: int, count_tokens: Callable[[str], int]) -> int:
-        """Cut the passages of profiles in pieces that an embedder can read; gives the number of chunks made."""
-        vectors: set[int] = set()
+    def _recut_profiles(self, terms: Ids, max_tokens: int, count_tokens: Callable[[str], int]) -> Cut:
+        """Cut the passages of profiles in pieces that an embedder can read."""
+        cut = Cut()
         rows: list[tuple[object, ...]] = []
         for ids in batches(term_of(terms)):
             for subject, text, _ in self._connection.rows(_ENTITIES["profiles"], (ids,)):
@@ -328,40 +331,17 @@ class ChunkStore:
                         piece = passage[start:end]
                         rows.append((term_of(subject), at + start, at + end, piece, segment(piece)))
                     at += len(passage) + 1
-            vectors |= self._delete_profile_chunks(np.array(json.loads(ids), dtype=np.int64))
+            cut += self._delete_profile_chunks(np.array(json.loads(ids), dtype=np.int64))
         self._connection.insert("INSERT INTO chunks (term, start, end, text, segmented)", rows)
-        self.retire(vectors)
-        return len(rows)
+        cut.made += len(rows)
+        return cut
 
-    def delete(self, rows: list[tuple[int, int | None]]) -> set[int]:
-        """Delete chunks given as (chunk id, vector id); gives the vectors that they had."""
+    def _delete(self, rows: list[tuple[int, int | None]]) -> Cut:
+        """Delete chunks given as (chunk id, vector id)."""
         if rows:
             for ids in batches(np.array([row[0] for row in rows], dtype=np.int64)):
                 self._connection.run(_SQL["delete_chunks"], (ids,))
-        return {vector for _, vector in rows if vector is not None}
-
-    def retire(self, vectors: set[int]) -> None:
-        """Move the vectors that no chunk has any longer out of the index; the cache keeps them."""
-        gone: list[int] = []
-        for ids in batches(np.array(sorted(vectors), dtype=np.int64)):
-            gone += [number for (number,) in self._connection.rows(_SQL["vectors_without_chunks"], (ids,))]
-        for ids in batches(np.array(gone, dtype=np.int64)):
-            for name in ("retire_vectors", "delete_codes", "delete_vectors"):
-                self._connection.run(_SQL[name], (ids,))
-        if gone:
-            self._connection.run(_SQL["add_to_meta"], ("vector_removals", len(gone)))
-            self._renew_index(len(gone))
-
-    def _renew_index(self, removed: int) -> None:
-        """Build the native index of a small world anew: with every vector that goes, its graph loses edges."""
-        count = self._connection.value(_SQL["count_vectors_up_to"], (_RENEWED + 1,))
-        if count > _RENEWED or self._connection.row(_SQL["find_vector_index"]) is None:
-            return
-        removals = self._connection.meta("vector_removals")
-        share = count // 4 + 1
-        if count <= _SMALL or removals // share > (removals - removed) // share:
-            self._connection.script(_VECTORS["drop_vector_index"])
-            self._connection.run(_VECTORS["create_vector_index"])
+        return Cut(orphans={vector for _, vector in rows if vector is not None})
 
 
 def _precedence(size: ChunkSize) -> tuple[int, str]:

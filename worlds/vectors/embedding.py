@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from worlds.embedders import Embedder, checked_documents, count_tokens, fingerprint
 from worlds.errors import EmbedderError, ReadOnlyError
-from worlds.quads.dictionary import json_ids
 from worlds.sql import statements, texts
 from worlds.sql.connection import Connection, Row, as_text
 from worlds.texts.chunks import ChunkStore
 from worlds.vectors.codes import sign_codes
+from worlds.vectors.index import NativeIndex
+from worlds.vectors.retired import RetiredVectors
 
 _SQL = statements("queries.sql")
 _VECTORS = texts("vectors.sql")
@@ -58,6 +59,8 @@ class Embeddings:
     def __init__(self, connection: Connection, chunks: ChunkStore) -> None:
         self._connection = connection
         self._chunks = chunks
+        self.index = NativeIndex(connection)
+        self.retired = RetiredVectors(connection, self.index)
         self.asked = 0  # texts that the embedder was asked for in the last call of embed()
 
     # -- which embedder -------------------------------------------------------------------------------------------
@@ -96,43 +99,9 @@ class Embeddings:
             if self._connection.meta("embedder") is not None:  # another process was first
                 return
             self._connection.run(_VECTORS["create_vectors"].format(dimension=int(embedder.dimension)))
-            if self.index_wanted:
-                self.create_index()
+            if self.index.wanted:
+                self.index.create()
             self._connection.run(_SQL["set_meta"], ("embedder", json.dumps(about(embedder))))
-
-    # -- the native index -----------------------------------------------------------------------------------------
-
-    @property
-    def indexed(self) -> bool:
-        """Whether the native vector index is there."""
-        return self._connection.row(_SQL["find_vector_index"]) is not None
-
-    @property
-    def index_wanted(self) -> bool:
-        """Whether the native vector index is part of this world."""
-        return bool(self._connection.meta("vector_index") != 0)
-
-    def want_index(self, wanted: bool) -> None:
-        """Say whether the native index is part of this world, and build or drop it accordingly."""
-        if self._connection.read_only:
-            return
-        with self._connection.transaction():
-            self._connection.run(_SQL["set_meta"], ("vector_index", int(wanted)))
-            if wanted and not self.indexed and self.stored is not None:
-                self.create_index()
-            elif not wanted and self.indexed:
-                self.drop_index()
-
-    def create_index(self) -> None:
-        """Build the native index over all vectors."""
-        # A CREATE INDEX that fails in autocommit leaves shadow tables behind that make the next one silently empty.
-        with self._connection.transaction():
-            self._connection.run(_VECTORS["create_vector_index"])
-
-    def drop_index(self) -> None:
-        """Remove the native index; nothing else changes."""
-        with self._connection.transaction():
-            self._connection.script(_VECTORS["drop_vector_index"])
 
     # -- embedding ------------------------------------------------------------------------------------------------
 
@@ -188,11 +157,12 @@ class Embeddings:
         if too_long:
             refitted |= too_long
             with self._connection.transaction():
-                self._chunks.rechunk(
+                cut = self._chunks.rechunk(
                     np.array(sorted(too_long), dtype=np.int64),
                     max_tokens=embedder.max_tokens,
                     count_tokens=lambda text: count_tokens(embedder, text),
                 )
+                self.retired.retire(cut.orphans)
                 self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
         return fitting
 
@@ -238,26 +208,13 @@ class Embeddings:
 
     def _assign(self, pairs: list[tuple[int, int]]) -> None:
         """Give vectors to chunks, as pairs (vector id, chunk id); retired vectors come back."""
-        vectors = sorted({vector for vector, _ in pairs})
-        self._revive(vectors)
+        vectors = {vector for vector, _ in pairs}
+        self.retired.revive(vectors)
         for start in range(0, len(pairs), _BLOCK):
             packed = [vector << 32 | chunk for vector, chunk in pairs[start : start + _BLOCK]]
             self._connection.run(_SQL["set_chunk_vectors"], (json.dumps(packed),))
-        self._chunks.retire(set(vectors))  # another process may have removed the chunks meanwhile
+        self.retired.retire(vectors)  # another process may have removed the chunks meanwhile
         self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
-
-    def _revive(self, vectors: list[int]) -> None:
-        ids = json_ids(vectors)
-        rows = self._connection.rows(_SQL["retired_among"], (ids,))
-        if not rows:
-            return
-        self._connection.run(_SQL["revive_vectors"], (ids,))
-        stored = [(number, np.frombuffer(blob, dtype="<f4")) for number, blob in rows if blob is not None]
-        codes = [[number, sign_codes(vector[None, :])[0].tobytes().hex()] for number, vector in stored]
-        self._connection.run(_SQL["revive_codes"], (json.dumps(codes),))
-        self._connection.run(_SQL["forget_retired"], (ids,))
-        # Their ids lie among the old ones, so whoever keeps the codes in memory must read all of them again.
-        self._connection.run(_SQL["add_to_meta"], ("vector_removals", 1))
 
 
 def number_vectors(

@@ -75,7 +75,7 @@ class Reembedding:
         whose = json.dumps(about(embedder))
         with self._connection.transaction():
             self._check(whose)
-            self._embeddings.drop_index()
+            self._embeddings.index.drop()
             self._connection.script(_VECTORS["drop_vectors"])
             self._connection.run(_VECTORS["create_vectors"].format(dimension=int(embedder.dimension)))
             self._connection.script(_VECTORS["take_new_vectors"])
@@ -84,9 +84,7 @@ class Reembedding:
             self._connection.run(_QUERIES["delete_meta"], (_META,))
             self._connection.run(_QUERIES["add_to_meta"], ("embedding_changes", 1))
             self._connection.run(_QUERIES["add_to_meta"], ("vector_removals", 1))
-        with self._connection.transaction():
-            if self._embeddings.index_wanted and not self._embeddings.indexed:
-                self._embeddings.create_index()
+        self._embeddings.index.mend()
 
     def _check(self, whose: str) -> None:
         """ConflictError unless the new vectors are still those of this embedder. In a transaction."""

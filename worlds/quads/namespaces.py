@@ -1,0 +1,130 @@
+"""What callers write, as RDF terms: prefixed names are read by the prefixes of the world."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyoxigraph as ox
+
+from worlds.graph.formats import rdflib_quads
+from worlds.graph.terms import WELL_KNOWN_PREFIXES, GraphName, Term, is_prefix, to_object, to_oxigraph
+from worlds.quads.dictionary import DEFAULT_GRAPH
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+
+_SQL = statements("queries.sql")
+
+
+class Namespaces:
+    """The prefixes of one world, and the terms that its callers mean."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    # -- prefixes -------------------------------------------------------------------------------------------------
+
+    @property
+    def declared(self) -> dict[str, str]:
+        """Prefix → IRI, of the prefixes that are stored in the file."""
+        return dict(self._connection.rows(_SQL["all_prefixes"]))
+
+    @property
+    def prefixes(self) -> dict[str, str]:
+        """The well-known prefixes, and over them those that are stored."""
+        return {**WELL_KNOWN_PREFIXES, **self.declared}
+
+    def bind(self, prefix: str, iri: str) -> None:
+        """Store a prefix. ValueError for one that SPARQL does not allow, and for what is no absolute IRI."""
+        row = _declaration(prefix, iri)
+        with self._connection.transaction():
+            self._connection.run(_SQL["set_prefix"], row)
+
+    def unbind(self, prefix: str) -> None:
+        """Forget a stored prefix, if there is one. In a transaction."""
+        self._connection.run(_SQL["delete_prefix"], (prefix,))
+
+    def adopt(self, prefixes: Mapping[str, str]) -> None:
+        """Store the prefixes of a document, but those that are stored already. In a transaction."""
+        for prefix, iri in prefixes.items():
+            with contextlib.suppress(ValueError):  # rdflib and JSON-LD take more for a prefix than SPARQL does
+                self._connection.run(_SQL["add_prefix"], _declaration(prefix, iri))
+
+    # -- terms ----------------------------------------------------------------------------------------------------
+
+    def term(self, value: object) -> Any:
+        """The term that a caller wrote: see `World.add`."""
+        return to_oxigraph(value, prefixes=self.prefixes if isinstance(value, str) else None)
+
+    def iri(self, what: str, value: object) -> ox.NamedNode:
+        """An IRI; ValueError, which calls the value `what`, for any other term."""
+        term = self.term(value)
+        if not isinstance(term, ox.NamedNode):
+            raise ValueError(f"{what} is an IRI, not {value!r}")
+        return term
+
+    def entity(self, value: object) -> ox.NamedNode | ox.BlankNode:
+        """An IRI or a blank node."""
+        term = self.term(value)
+        if not isinstance(term, ox.NamedNode | ox.BlankNode):
+            raise ValueError(f"an entity is an IRI or a blank node, not {value!r}")
+        return term
+
+    def graph(self, value: object) -> GraphName:
+        """The name of a graph; "default" is the default graph."""
+        if isinstance(value, ox.DefaultGraph) or value == "default":
+            return DEFAULT_GRAPH
+        term = self.term(value)
+        if not isinstance(term, (ox.NamedNode, ox.BlankNode)):
+            raise ValueError(f"a graph is named by an IRI, not by {value!r}")
+        return term
+
+    def pattern(self, *values: object) -> list[Term | None]:
+        """The terms of a triple pattern, None where any will do."""
+        prefixes = self.prefixes if any(type(value) is str for value in values) else None
+        return [None if value is None else to_object(value, prefixes=prefixes) for value in values]
+
+    def bindings(self, bindings: Mapping[str, object] | None) -> dict[str, Any]:
+        """The terms that variables are bound to."""
+        if not isinstance(bindings, Mapping | None) or not all(isinstance(name, str) for name in bindings or ()):
+            raise TypeError(f"bindings map the names of variables to terms, they are not {bindings!r}")
+        prefixes = self.prefixes
+        return {name: to_object(value, prefixes=prefixes) for name, value in (bindings or {}).items()}
+
+    def quads(self, given: Iterable[object]) -> list[ox.Quad]:
+        """Quads given as `World.add` takes them."""
+        if hasattr(given, "triples") and hasattr(given, "namespaces"):
+            return list(rdflib_quads(given))  # type: ignore[arg-type]  # an rdflib graph
+        prefixes = self.prefixes
+        return [_quad(item, prefixes) for item in given]
+
+
+def _declaration(prefix: object, iri: object) -> tuple[str, str]:
+    """A prefix and its IRI as SPARQL takes them; ValueError for what it doesn't."""
+    if not isinstance(prefix, str) or not is_prefix(prefix):
+        raise ValueError(f"{prefix!r} is not a prefix: a letter, then letters, digits, '_', '-' and inner dots, or ''")
+    try:
+        return str(prefix), ox.NamedNode(iri).value  # type: ignore[arg-type]  # what is no str is a TypeError
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"the prefix {prefix!r} stands for an absolute IRI, not {iri!r}: {error}") from error
+
+
+def _quad(item: Any, prefixes: Mapping[str, str]) -> ox.Quad:
+    if isinstance(item, ox.Quad):
+        return item
+    if isinstance(item, ox.Triple):
+        return ox.Quad(item.subject, item.predicate, item.object)
+    if isinstance(item, (str, bytes)) or not isinstance(item, Sequence) or len(item) not in (3, 4):
+        hint = "; one quad alone is given as a list of one" if isinstance(item, (str, ox.NamedNode)) else ""
+        raise TypeError(f"a quad is a tuple of three or four terms, not {item!r}{hint}")
+    subject, predicate = (to_oxigraph(part, prefixes=prefixes) for part in item[:2])
+    if not isinstance(subject, (ox.NamedNode, ox.BlankNode)) or not isinstance(predicate, ox.NamedNode):
+        raise ValueError(f"a subject is an IRI or a blank node, a predicate an IRI: {item!r}")
+    value = to_object(item[2], prefixes=prefixes)
+    graph: Any = DEFAULT_GRAPH
+    if len(item) == 4 and item[3] is not None and not isinstance(item[3], ox.DefaultGraph):
+        graph = to_oxigraph(item[3], prefixes=prefixes)
+        if not isinstance(graph, (ox.NamedNode, ox.BlankNode)):
+            raise ValueError(f"a graph is named by an IRI: {item!r}")
+    return ox.Quad(subject, predicate, value, graph)

@@ -1,0 +1,95 @@
+"""The one way in: every verb that writes does so inside a revision of the writer."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from worlds.errors import WorldsError
+from worlds.quads.dictionary import Ids
+from worlds.quads.rows import NO_QUADS
+from worlds.revisions.gate import Change, Gate
+from worlds.sql.connection import Connection
+
+_log = logging.getLogger("worlds")
+
+
+class Progress(Protocol):
+    """Is told how far long work has come."""
+
+    def __call__(self, step: str, done: int, total: int | None) -> None:
+        """`step` is what is being done ("read", "embed", …), `total` None where it is not known."""
+
+
+EmbedNew = Callable[[int, Progress | None], tuple[int, tuple[str, ...]]]
+"""Embeds the chunks above an id; gives the number of texts, and what there is to say if some stay pending."""
+
+
+class Writing:
+    """A write: `apply` what it changes, as often as need be; when it is over, `change` says what it did."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+        self.added = self.removed = self.chunks = 0
+        self.change = Change(None, 0, 0)
+
+    def apply(self, added: Ids = NO_QUADS, removed: Ids = NO_QUADS) -> None:
+        """Remove quads and add quads, int64 [n, 4] of distinct rows, none in both; see `Gate.apply`."""
+        self.count(*self._gate.apply(added, removed))
+
+    def count(self, added: int, removed: int, chunks: int) -> None:
+        """Count what another write did as a part of this one."""
+        self.added += added
+        self.removed += removed
+        self.chunks += chunks
+
+
+class Writer:
+    """Writes the revisions of one world, and sees to what follows them: `retain` and `embed_new` of their texts."""
+
+    def __init__(self, connection: Connection, gate: Gate, *, retain: Callable[[], None], embed_new: EmbedNew) -> None:
+        self._connection = connection
+        self._gate = gate
+        self._retain = retain
+        self._embed_new = embed_new
+
+    @property
+    def writing(self) -> bool:
+        """Whether this thread is writing a revision."""
+        return self._gate.writing
+
+    @contextlib.contextmanager
+    def revision(
+        self,
+        *,
+        author: str | None = None,
+        message: str | None = None,
+        embed: bool = False,
+        progress: Progress | None = None,
+    ) -> Iterator[Writing]:
+        """A revision, or a part of the one that this thread is writing: kept when the block ends, undone if it raises.
+
+        What is kept is followed up once the outermost block is over: older revisions are forgotten as the retention
+        asks, and new texts embedded if one of the writes wants it (`embed`). A failure of that undoes nothing.
+        """
+        with self._gate.write(author=author, message=message) as revision:
+            writing = Writing(self._gate)
+            yield writing
+        if self._gate.writing:
+            if writing.added or writing.removed:
+                revision.embed |= embed
+                writing.change = Change(revision.number, writing.added, writing.removed, writing.chunks)
+        elif revision.added or revision.removed:  # what was added and removed again is no change
+            self._forget()
+            wanted = revision.chunks and (embed or revision.embed)
+            embedded, notes = self._embed_new(revision.last_chunk, progress) if wanted else (0, ())
+            writing.change = Change(revision.number, revision.added, revision.removed, revision.chunks, embedded, notes)
+
+    def _forget(self) -> None:
+        """Forget what the retention does not keep; the write before is kept already, so it must not seem to fail."""
+        try:
+            self._retain()
+        except WorldsError as error:
+            _log.warning("%s: older revisions are not forgotten yet: %s", self._connection.path, error)
