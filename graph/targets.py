@@ -16,6 +16,7 @@ from worlds.errors import OpenError
 from worlds.graph.formats import EXTENSIONS, FORMATS
 
 _COMPRESSIONS = (".gz", ".bz2", ".zst")
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
 def file_name(path: object) -> str:
@@ -42,10 +43,11 @@ def format_of(name: str) -> str:
 
 
 @contextlib.contextmanager
-def replacing(name: str) -> Iterator[IO[bytes]]:
+def replacing(name: str, *, mode: int | None = None) -> Iterator[IO[bytes]]:
     """A file that takes the place of `name` when the block ends, and is gone if the block raises.
 
-    What is no regular file (a pipe), and what is below /dev, such as /dev/stdout, is written to as it is.
+    It has the permissions `mode`, or else those of the file that was there. What is no regular file (a pipe), and what
+    is below /dev, such as /dev/stdout, is written to as it is.
     """
     given, final = Path(name), Path(os.path.realpath(name))  # of /dev/stdout, a pipe's real path is none
     try:
@@ -55,11 +57,11 @@ def replacing(name: str) -> Iterator[IO[bytes]]:
             return
         draft = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
         try:
-            with draft.open("xb") as out:
+            with os.fdopen(os.open(draft, _NEW, 0o666 if mode is None else mode), "wb") as out:
                 yield out
                 out.flush()
                 os.fsync(out.fileno())
-            if final.exists():
+            if mode is None and final.exists():
                 shutil.copymode(final, draft)
             draft.replace(final)
         except BaseException:

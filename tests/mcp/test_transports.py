@@ -281,7 +281,7 @@ def test_a_port_that_is_taken(original: Path, url: str) -> None:
     port = re.findall(r":(\d+)/", url)[0]
     done = run(str(original), "--embedder", "none", "--http", "--port", port)
     assert (done.returncode, done.stdout) == (3, "")
-    assert f"cannot listen on 127.0.0.1:{port}" in done.stderr
+    assert f"127.0.0.1:{port} cannot be listened on" in done.stderr
 
 
 def test_settings_come_from_the_environment(copy: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import socket
@@ -18,7 +19,7 @@ from tests.support.serving import Served, served
 from worlds.errors import WorldsError
 from worlds.server.errors import TooMany
 from worlds.server.http.access import check_settings
-from worlds.server.http.base import Principal, ServerSettings, is_loopback
+from worlds.server.http.base import Principal, ServerSettings
 from worlds.server.http.limits import Limits
 from worlds.server.http.metrics import Metrics
 from worlds.server.keys import KeyStore, key_file
@@ -120,6 +121,30 @@ def test_keys_that_are_none_are_refused_also_where_none_is_needed(locked: Served
     for header in ("Bearer", f"bearer {text[:-1]}", f"Basic {text}", text, "Bearer wk_é", f"Bearer {text} {text}"):
         with locked.client() as client:
             problem(client.get("/worlds/two/stats", headers={b"Authorization": header.encode("latin-1")}), 401)
+
+
+def basic(text: str) -> str:
+    return "Basic " + base64.b64encode(text.encode()).decode()
+
+
+def test_a_key_may_be_the_password_of_basic_authentication(locked: Served, store: KeyStore) -> None:
+    _, text = store.add("by password", {"two": "write"})
+    url = "/worlds/two/stats"
+    with locked.client() as client:
+        for sent in (f"ann:{text}", f":{text}"):
+            assert client.get(url, headers={"Authorization": basic(sent)}).status_code == 200
+        for sent in (text, f"{text}:", f"ann:{text}x", f"a:b:{text}", "\0"):
+            problem(client.get(url, headers={"Authorization": basic(sent)}), 401)
+        for header in ("Basic", "Basic !", "Basic /w==", f"Basic {text}"):
+            problem(client.get(url, headers={"Authorization": header}), 401)
+
+
+def test_what_a_browser_remembers_is_not_taken_from_pages_of_others(locked: Served, store: KeyStore) -> None:
+    _, text = store.add("remembered", {"*": "write"})
+    with locked.client() as client:
+        for headers, status in (({}, 200), ({"Origin": "https://evil.example"}, 403), ({"Origin": locked.url}, 200)):
+            sent = {"Authorization": basic(f"ann:{text}"), **headers}
+            assert client.post("/worlds/two/quads", json={"add": QUAD}, headers=sent).status_code == status
 
 
 def test_the_log_names_the_key_and_never_holds_it(locked: Served, store: KeyStore) -> None:
@@ -378,13 +403,6 @@ def test_settings_that_are_not_safe_are_refused(tmp_path: Path) -> None:
     keys.revoke(key.id)
     with pytest.raises(WorldsError, match="no valid one"):
         check_settings(ServerSettings(host="kb.example.org"), keys)
-
-
-def test_loopback() -> None:
-    for host in ("127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost", "LOCALHOST."):
-        assert is_loopback(host), host
-    for host in ("0.0.0.0", "::", "10.0.0.1", "example.org", "localhost.example.org", ""):
-        assert not is_loopback(host), host
 
 
 def test_scopes_include_the_lesser_ones() -> None:

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Sequence
 
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from worlds.server.keys import ANY, SCOPES, Key, KeyStore
+from worlds.server.errors import Forbidden, Problem, Unauthorized, problem
+from worlds.server.http.access import identify
+from worlds.server.keys import KeyStore
 
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address, or a host name, is one that only this machine reaches."""
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
 
 
 def security(host: str, names: Sequence[str]) -> TransportSecuritySettings:
@@ -39,7 +31,7 @@ def security(host: str, names: Sequence[str]) -> TransportSecuritySettings:
 class KeyCheck:
     """Lets requests with a valid key for the world pass, and, unless a key is `needed`, those without one.
 
-    The key stands in the scope as `worlds.key`, and whether it allows to write as `worlds.may_write`.
+    Whoever has a key stands in the scope as `worlds.principal`, and whether they may write as `worlds.may_write`.
     """
 
     def __init__(self, app: ASGIApp, *, keys: KeyStore, world: str, needed: bool) -> None:
@@ -51,35 +43,20 @@ class KeyCheck:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""
         if scope["type"] == "http":
-            given = Headers(scope=scope).getlist("authorization")
-            refusal = self._check(scope, given)
-            if refusal is not None:
-                status, detail = refusal
-                response = JSONResponse(
-                    {"error": detail}, status_code=status, headers={"WWW-Authenticate": 'Bearer realm="worlds"'}
-                )
-                await response(scope, receive, send)
+            try:
+                self._check(scope)
+            except Problem as error:
+                await problem(error)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
-    def _check(self, scope: Scope, given: Sequence[str]) -> tuple[int, str] | None:
-        """Why the request is refused, with the status; None where it is not."""
-        if not given:
-            return (401, "a key is needed: Authorization: Bearer wk_…") if self._needed else None
-        scheme, _, text = given[0].partition(" ")
-        key = self._keys.find(text.strip()) if len(given) == 1 and scheme.lower() == "bearer" else None
-        if key is None:
-            return 401, "this key is not known here"
-        if (state := key.state()) != "valid":
-            return 401, f"the key {key.name!r} is {state}"
-        level = self._level(key)
-        if level is None:
-            return 403, f"the key {key.name!r} does not allow to read this world"
-        scope["worlds.key"] = key
-        scope["worlds.may_write"] = level >= SCOPES.index("write")
-        return None
-
-    def _level(self, key: Key) -> int | None:
-        """What the key allows on this world, as a place in SCOPES."""
-        scopes = [key.scopes[world] for world in (self._world, ANY) if world in key.scopes]
-        return max(map(SCOPES.index, scopes), default=None)
+    def _check(self, scope: Scope) -> None:
+        principal = identify(Headers(scope=scope).getlist("authorization"), self._keys)
+        if principal.key is None:
+            if self._needed:
+                raise Unauthorized("a key is needed: Authorization: Bearer wk_…")
+        elif not principal.may("read", self._world):
+            raise Forbidden(f"the key {principal.name!r} does not allow to read this world")
+        else:
+            scope["worlds.principal"] = principal
+            scope["worlds.may_write"] = principal.may("write", self._world)

@@ -57,8 +57,8 @@ class Service:
     def author(self, context: Context[Any, Any]) -> str | None:
         """Who writes: the key's name, the author that the server was given, or the client's name."""
         scope = getattr(context.request_context.request, "scope", {})
-        if (key := scope.get("worlds.key")) is not None:
-            return str(key.name)
+        if (principal := scope.get("worlds.principal")) is not None:
+            return str(principal.name)
         if self._author is not None:
             return self._author
         client = context.request_context.session.client_params
@@ -67,8 +67,8 @@ class Service:
     def require_write(self, context: Context[Any, Any]) -> None:
         """ReadOnlyError where the client's key does not allow to write."""
         scope = getattr(context.request_context.request, "scope", {})
-        if scope.get("worlds.key") is not None and not scope.get("worlds.may_write"):
-            raise ReadOnlyError(f"the key {scope['worlds.key'].name!r} does not allow to write")
+        if (principal := scope.get("worlds.principal")) is not None and not scope["worlds.may_write"]:
+            raise ReadOnlyError(f"the key {principal.name!r} does not allow to write")
 
     async def run(self, work: Callable[[], T], *, writes: bool = False) -> T:
         """Do work with the world in a thread, so that other messages are answered meanwhile.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import socket
 import sys
 import threading
 from collections.abc import Sequence
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 import anyio
 
-from worlds.errors import OpenError, WorldsError
 from worlds.mcp.server import WorldServer
 from worlds.mcp.toolbox import Service
 
@@ -62,50 +60,30 @@ def serve_http(service: Service, *, host: str, port: int, names: Sequence[str] =
     """
     import uvicorn  # not needed over stdio, as what reads keys is not
 
-    from worlds.mcp.access import KeyCheck, is_loopback, security
+    from worlds.mcp.access import KeyCheck, security
+    from worlds.server.http.access import require_keys
     from worlds.server.keys import KeyStore, key_file
+    from worlds.server.listening import is_loopback, listen, url
 
     world = Path(service.world.path)
     store = KeyStore(key_file(world) if keys is None else keys)
-    needed = not is_loopback(host)
-    if needed and not any(key.state() == "valid" for key in store.all()):
-        raise WorldsError(
-            f"{host} can be reached from other machines, so keys are needed, and there is no valid one in "
-            f"{store.path}: make one by `worlds keys add`, or serve on 127.0.0.1"
-        )
+    require_keys(host, store)
     _log_to_stderr()
-    listening = _listen(host, port)
+    listening = listen(host, port)
     with listening:
         app = WorldServer(service).streamable_http_app(
             streamable_http_path=PATH, transport_security=security(host, names), host=host
         )
-        checked = KeyCheck(app, keys=store, world=world.stem, needed=needed)
+        checked = KeyCheck(app, keys=store, world=world.stem, needed=not is_loopback(host))
         config = uvicorn.Config(
             checked, log_level="warning", access_log=False, timeout_graceful_shutdown=1, server_header=False
         )
-        own = f"[{host}]" if ":" in host else host
-        print(f"worlds mcp: http://{own}:{listening.getsockname()[1]}{PATH}", file=sys.stderr, flush=True)
+        print(f"worlds mcp: {url(host, listening)}{PATH}", file=sys.stderr, flush=True)
         # uvicorn raises the signal that ended it once more; by then all is done.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: None)
         uvicorn.Server(config).run([listening])
     _end(service.world)
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(family, kind, protocol)
-        try:
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(address)
-            listening.listen(128)
-        except BaseException:
-            listening.close()
-            raise
-    except OSError as error:
-        raise OpenError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
-    return listening
 
 
 def _log_to_stderr() -> None:

@@ -14,7 +14,6 @@ import json
 import os
 import re
 import secrets
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from worlds.errors import OpenError
+from worlds.graph.targets import replacing
 
 try:
     import fcntl
@@ -164,10 +164,7 @@ class KeyStore:
             except FileNotFoundError:
                 keys = {}
             yield keys
-            try:
-                _write(path, keys)
-            except OSError as error:
-                raise OpenError(f"the keys in {self.path} cannot be changed: {error.strerror}") from error
+            _write(path, keys)
         finally:
             os.close(descriptor)
 
@@ -236,13 +233,5 @@ def _read(path: Path) -> dict[str, Key]:
 def _write(path: Path, keys: Mapping[str, Key]) -> None:
     """Put the file in place whole, readable by its owner alone."""
     listed = [{name: _written(value) for name, value in asdict(key).items()} for key in keys.values()]
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # made with mode 0600
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            json.dump({"keys": listed}, stream, ensure_ascii=False, indent=1)
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with replacing(str(path), mode=0o600) as out:
+        out.write(json.dumps({"keys": listed}, ensure_ascii=False, indent=1).encode())

@@ -15,11 +15,12 @@ from prometheus_client import disable_created_metrics
 from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from worlds.errors import OpenError, WorldsError
+from worlds.errors import WorldsError
 from worlds.server.app import create_app
 from worlds.server.http.access import check_settings
 from worlds.server.http.base import Server, ServerSettings
 from worlds.server.http.logs import configure_logs
+from worlds.server.listening import listen, url
 
 _KEPT = 15  # seconds that an idle connection is kept
 _HEAD = 20.0  # seconds in which the head of a request must come, or sooner where the time limit is shorter
@@ -35,8 +36,8 @@ def serve(target: Path, settings: ServerSettings, announce: Callable[[str, Serve
     app = create_app(target, settings)
     server: Server = app.state.server
     check_settings(settings, server.keys)
-    with _bound(settings) as listening:
-        asyncio.run(_serve(app, settings, listening, lambda: announce(_address(settings, listening), server)))
+    with listen(settings.host, settings.port) as listening:
+        asyncio.run(_serve(app, settings, listening, lambda: announce(url(settings.host, listening), server)))
 
 
 async def _serve(app: Starlette, settings: ServerSettings, listening: socket.socket, ready: Callable[[], None]) -> None:
@@ -124,23 +125,3 @@ class _Protocol(H11Protocol):
         self._late = None
         if not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete):
             self.transport.close()
-
-
-def _bound(settings: ServerSettings) -> socket.socket:
-    try:
-        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, _, _, _, address = found[0]
-        listening = socket.create_server(address[:2], family=family, backlog=2048)
-        # What is accepted inherits it. Without it an answer in two pieces waits 40 ms for the client's delayed ACK.
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return listening
-    except OSError as error:
-        raise OpenError(
-            f"{settings.host}:{settings.port} cannot be listened on: {error.strerror or error}; "
-            "--port 0 takes a free port"
-        ) from error
-
-
-def _address(settings: ServerSettings, listening: socket.socket) -> str:
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return f"http://{host}:{listening.getsockname()[1]}"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import ipaddress
 import logging
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
@@ -14,6 +17,7 @@ from worlds.errors import OpenError, WorldsError
 from worlds.server.errors import Busy, Forbidden, Problem, Unauthorized, WrongHost
 from worlds.server.http.base import Principal, Scope, ServerSettings
 from worlds.server.keys import KeyStore
+from worlds.server.listening import is_loopback
 
 ANONYMOUS = Principal(None)
 
@@ -24,19 +28,49 @@ def check_settings(settings: ServerSettings, keys: KeyStore) -> None:
     """WorldsError, naming the remedy, for settings under which strangers could do harm; OpenError for a file of keys
     that cannot be read.
     """
-    valid = any(key.state() == "valid" for key in keys.all())
-    if settings.loopback:
-        return
-    if settings.allow_writes:
+    if settings.allow_writes and not settings.loopback:
         raise WorldsError(
             f"anonymous writes are for loopback addresses only, not for {settings.host}: drop --allow-writes, and make "
             "a key with the scope write by `worlds keys add`"
         )
-    if not valid:
+    require_keys(settings.host, keys)
+
+
+def require_keys(host: str, keys: KeyStore) -> None:
+    """WorldsError where other machines reach the host and there is no valid key; OpenError if keys cannot be read."""
+    valid = any(key.state() == "valid" for key in keys.all())
+    if not valid and not is_loopback(host):
         raise WorldsError(
-            f"{settings.host} can be reached from other machines, so keys are needed, and there is no valid one in "
+            f"{host} can be reached from other machines, so keys are needed, and there is no valid one in "
             f"{keys.path}: make one by `worlds keys add`, or serve on 127.0.0.1"
         )
+
+
+def identify(given: Sequence[str], keys: KeyStore) -> Principal:
+    """Who sends these Authorization headers; Unauthorized for a key that is none, has expired or was revoked.
+
+    A key is sent as a bearer token, or as the password of Basic authentication, whose user name says nothing.
+    OpenError if keys cannot be read.
+    """
+    if not given:
+        return ANONYMOUS
+    scheme, _, text = given[0].partition(" ")
+    basic = scheme.lower() == "basic"
+    if len(given) > 1 or not (basic or scheme.lower() == "bearer"):
+        raise Unauthorized("a key is sent as `Authorization: Bearer wk_…`, or as the password of Basic authentication")
+    key = keys.find(_password(text) if basic else text.strip())
+    if key is None:
+        raise Unauthorized("this key is not known here")
+    if (state := key.state()) != "valid":
+        raise Unauthorized(f"the key {key.name!r} is {state}")
+    return Principal(key.name, key.id, {world: _scope(scope) for world, scope in key.scopes.items()}, basic)
+
+
+def _password(text: str) -> str:
+    try:
+        return base64.b64decode(text.strip(), validate=True).decode().partition(":")[2]
+    except (binascii.Error, ValueError) as error:
+        raise Unauthorized("the credentials of Basic authentication are not what they should be") from error
 
 
 class Access:
@@ -62,22 +96,11 @@ class Access:
         return known
 
     def _identify(self, request: Request) -> Principal:
-        given = request.headers.getlist("authorization")
-        if not given:
-            return ANONYMOUS
-        scheme, _, text = given[0].partition(" ")
-        if len(given) > 1 or scheme.lower() != "bearer":
-            raise Unauthorized("a key is sent as `Authorization: Bearer wk_…`")
         try:
-            key = self._keys.find(text.strip())
+            return identify(request.headers.getlist("authorization"), self._keys)
         except OpenError as error:
             _log.error("%s", error)
             raise Busy("the keys cannot be read") from error  # where they lie is not for clients
-        if key is None:
-            raise Unauthorized("this key is not known here")
-        if (state := key.state()) != "valid":
-            raise Unauthorized(f"the key {key.name!r} is {state}")
-        return Principal(key.name, key.id, {world: _scope(scope) for world, scope in key.scopes.items()})
 
     def require(self, request: Request, scope: Scope, world: str | None) -> Principal:
         """Who asks, if they may; else Unauthorized or Forbidden. A world of None stands for all of them."""
@@ -86,6 +109,8 @@ class Access:
         if principal.key is not None:
             if not principal.may(scope, world):
                 raise Forbidden(f"the key {principal.name!r} lacks the scope {scope} on {where}")
+            if principal.remembered and scope != "read":
+                _refuse_other_origins(request)
             return principal
         allowed = self._reads if scope == "read" else self._writes if scope == "write" else False
         if not allowed:
@@ -110,7 +135,7 @@ def _refuse_other_origins(request: Request) -> None:
     origin = request.headers.get("origin")
     own = f"{request.url.scheme}://{request.headers.get('host', '')}"
     if site not in ("same-origin", "none") or (origin is not None and origin.lower() != own.lower()):
-        raise Forbidden("writes without a key are not taken from pages of other origins")
+        raise Forbidden("writes without a bearer token are not taken from pages of other origins")
 
 
 class HostCheck:

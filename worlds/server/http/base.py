@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, fields
@@ -27,6 +26,7 @@ from starlette.types import Scope as ASGIScope
 
 from worlds.errors import IntegrityError, OpenError
 from worlds.server.errors import Busy, ClientGone, NotFound
+from worlds.server.listening import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -63,19 +63,12 @@ class Principal:
     name: str | None
     key: str | None = None  # the key's id
     scopes: Mapping[str, Scope] = field(default_factory=dict)  # world, or "*" for all, → scope
+    remembered: bool = False  # by the browser, which sends the key for pages of others, too (Basic authentication)
 
     def may(self, scope: Scope, world: str | None) -> bool:
         """Whether it may, in a world; None stands for all worlds."""
         held = [self.scopes[name] for name in ("*", world) if name is not None and name in self.scopes]
         return any(SCOPES.index(each) >= SCOPES.index(scope) for each in held)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address, or a host name, is one that only this machine reaches."""
-    try:
-        return ipaddress.ip_address(host.strip("[]").partition("%")[0]).is_loopback
-    except ValueError:
-        return host.lower().rstrip(".") == "localhost"
 
 
 @dataclass(frozen=True)

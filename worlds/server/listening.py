@@ -1,0 +1,49 @@
+"""Where a server listens, and whether only this machine can reach it there."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+
+from worlds.errors import OpenError
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches what listens on an address or on the name localhost.
+
+    False wherever that is not certain: a short form such as 127.1, or a name below .localhost, is left to a resolver.
+    """
+    name = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return host.lower() in ("localhost", "localhost.")
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped.is_loopback
+    return address.is_loopback
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; 0 takes a free port.
+
+    OpenError for an address that cannot be had, and where the machine's resolver takes localhost for another address.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, _, _, _, address = found[0]
+        listening = socket.create_server(address[:2], family=family, backlog=2048)
+    except OSError as error:
+        told = f"{host}:{port} cannot be listened on: {error.strerror or error}; --port 0 takes a free port"
+        raise OpenError(told) from error
+    bound = listening.getsockname()[0]
+    if is_loopback(host) and not is_loopback(bound):
+        listening.close()
+        raise OpenError(f"{host} is {bound} on this machine, which others reach: name the address to listen on")
+    # What is accepted inherits it. Without it an answer in two pieces waits 40 ms for the client's delayed ACK.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
+
+
+def url(host: str, listening: socket.socket) -> str:
+    """The address of what listens, as a client writes it."""
+    return f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
