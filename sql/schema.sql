@@ -1,4 +1,4 @@
--- The tables of one world, as of schema version 2.
+-- The tables of one world, as of schema version 3.
 -- migrations/ is the road to the same database from each earlier version; a test proves that both agree.
 
 -- Settings and counters of the world: format, schema_version, created, policy, embedder, next_blank_node, …
@@ -106,6 +106,16 @@ CREATE TABLE profiles (
     text TEXT NOT NULL,
     graphs TEXT NOT NULL         -- ids of the graphs of all quads that it was made from, as a JSON array
 );
+
+-- Which quads add_document wrote, of all versions of a document: the next one replaces these and no others.
+CREATE TABLE document_quads (
+    id INTEGER PRIMARY KEY,      -- grows with each version that has the quad
+    subject INTEGER NOT NULL,    -- term id: the document
+    predicate INTEGER NOT NULL,  -- term id
+    object INTEGER NOT NULL,     -- term id
+    graph INTEGER NOT NULL       -- term id, 0 for the default graph
+);
+CREATE UNIQUE INDEX document_quads_sgpo ON document_quads (subject, graph, predicate, object);
 
 -- Which texts were ever embedded, so that the same text is never embedded twice.
 CREATE TABLE embedded_texts (

@@ -14,7 +14,8 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.documents.reading import DOCUMENT, TEXT, Written, document_quads, read_document
+from worlds.documents.ledger import Ledger
+from worlds.documents.reading import DOCUMENT, TEXT, document_quads, read_document
 from worlds.embedders import Embedder, resolve_embedder
 from worlds.entities.resolving import Description, Entities, Resolution
 from worlds.entities.schema import Schema, overview
@@ -346,10 +347,10 @@ class World:
         )  # fmt: skip
         with self._writer.revision(author=author, message=message, embed=embed) as revision:
             quads = quad_ids(self._connection, self._dictionary, given)
-            written = Written(self._connection)
-            removed = written.replaced(quads) if replace else NO_QUADS
-            written.note(quads)
-            revision.apply(quads, removed)
+            ledger = Ledger(self._connection)
+            earlier = ledger.replaced(quads) if replace else NO_QUADS
+            ledger.note(quads)
+            revision.apply(quads, earlier)
         return revision.change
 
     # -- embeddings -----------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -207,6 +208,26 @@ def test_an_older_world_is_not_migrated_by_who_only_reads(filled: Path, next_rel
     printed = next_release.run(filled, options=", read_only=True")
     assert printed == f"OpenError: {filled} has the older schema {SCHEMA_VERSION} and must be opened once for writing"
     assert digest(filled) == before
+
+
+def test_what_add_document_wrote_is_known_after_the_migration_of_version_2(path: Path) -> None:
+    with worlds.open(path, embedder=None) as world:
+        world.add_document("urn:doc", "One.", graph="urn:g", title="First")
+        world.add([("urn:doc", "urn:by", "urn:ann", "urn:g")])
+    old = Connection(str(path))
+    rows = old.rows("SELECT subject, graph, predicate, object FROM document_quads ORDER BY id")
+    (name,) = {f"document {row[0]} {row[1]}" for row in rows}
+    old.run("DROP TABLE document_quads")
+    old.insert("INSERT INTO meta (name, value)", [(name, json.dumps([row[2:] for row in rows]))])
+    old.run("UPDATE meta SET value = 2 WHERE name = 'schema_version'")
+    old.close()
+    with worlds.open(path, embedder=None) as world:
+        change = world.add_document("urn:doc", "Two.", graph="urn:g", title="Second")
+        assert (change.added, change.removed) == (2, 2)
+        assert ("urn:ann",) in [(str(quad[2]),) for quad in world.quads("urn:doc")]
+        assert world._connection.rows("SELECT name FROM meta WHERE name LIKE 'document%'") == []
+        assert world.check().ok
+    assert version_of(path) == SCHEMA_VERSION
 
 
 def test_a_migration_that_fails_changes_nothing(filled: Path, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import contextlib
 import datetime
-import json
 import os
 import re
 from collections.abc import Mapping
@@ -13,15 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
 import pyoxigraph as ox
 
 from worlds.errors import OpenError, ParseError
 from worlds.graph.terms import RDF, XSD, to_object
-from worlds.quads.dictionary import Ids
-from worlds.quads.rows import NO_QUADS, difference, find_quads
 from worlds.sql import statements
-from worlds.sql.connection import Connection
 from worlds.texts.markdown import MARKDOWN, blocks
 
 Format: TypeAlias = Literal["markdown", "text", "html"]
@@ -41,7 +36,6 @@ DOCUMENT = "https://schema.org/TextDigitalDocument"
 _TERMS = "http://purl.org/dc/terms/"
 _KEYWORDS = "https://schema.org/keywords"
 _SQL = statements("queries.sql")
-_REMEMBERED = 1000  # quads of one document's versions; with more, the oldest are no longer known as its own
 _TITLE_CHARS = 1000  # no heading is a title beyond it
 
 _is_html = re.compile(
@@ -348,44 +342,3 @@ def _date_term(date: object) -> ox.Literal:
         text = "-".join(filter(None, (year, month, day)))
         kind = "date" if day else "gYearMonth" if month else "gYear"
     return ox.Literal(text, datatype=ox.NamedNode(XSD + kind))
-
-
-# --- what was written before ------------------------------------------------------------------------------------------
-
-
-class Written:
-    """Knows which quads `add_document` has written of which subject, so that it replaces these and no others.
-
-    Every version's quads are known, not only the last one's: an undo brings earlier ones back.
-    """
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def replaced(self, quads: Ids) -> Ids:
-        """The quads, int64 [n, 4], that those of a new version take the place of."""
-        pairs = self._pairs(quads)
-        if not pairs:
-            return NO_QUADS
-        held = np.array([[quads[0, 0], predicate, value, quads[0, 3]] for predicate, value in pairs], dtype=np.int64)
-        return difference(held, quads)
-
-    def note(self, quads: Ids) -> None:
-        """Note the quads of a version, before they are written; those that are there already were others' work."""
-        there = {position for position, _, _ in find_quads(self._connection, quads)}
-        known = dict.fromkeys(self._pairs(quads))
-        for place, (_, predicate, value, _) in enumerate(quads.tolist()):
-            if place not in there or (predicate, value) in known:
-                known.pop((predicate, value), None)
-                known[predicate, value] = None  # as the last
-        last = list(known)[-max(_REMEMBERED, len(quads)) :]
-        self._connection.run(_SQL["set_meta"], (_name(quads), json.dumps(last)))
-
-    def _pairs(self, quads: Ids) -> list[tuple[int, int]]:
-        stored = self._connection.meta(_name(quads))
-        return [] if stored is None else [(predicate, value) for predicate, value in json.loads(stored)]
-
-
-def _name(quads: Ids) -> str:
-    """Where it is noted: for a subject and a graph."""
-    return f"document {quads[0, 0]} {quads[0, 3]}"
