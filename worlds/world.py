@@ -264,13 +264,33 @@ class World:
         pattern = self._namespaces.pattern(subject, predicate, object)
         return self._patterns.quads(pattern, None if graph is None else self._namespaces.graph(graph))
 
+    def count(
+        self,
+        subject: object = None,
+        predicate: object = None,
+        object: Any = None,
+        graph: Any = None,
+        *,
+        triples: bool = False,
+    ) -> int:
+        """The number of quads that match, given as for `quads`; `count()` is `len(world)`.
+
+        With `triples=True`, a triple counts once, however many graphs hold it.
+        """
+        pattern = self._namespaces.pattern(subject, predicate, object)
+        return self._patterns.count(pattern, None if graph is None else self._namespaces.graph(graph), triples=triples)
+
+    def graphs(self) -> list[Any]:
+        """The named graphs that exist, empty ones that were created included: their names as rdflib terms, sorted."""
+        return self._patterns.graphs()
+
     def to_rdflib(self) -> rdflib.Dataset:
         """A copy in memory: an rdflib Dataset with the world's quads, graphs and prefixes, blank nodes kept.
 
         ValueError for what rdflib cannot hold: triple terms and texts with a base direction.
         """
         with self._connection.snapshot():
-            return to_dataset(self.quads(), self._patterns.graphs(), self.prefixes)
+            return to_dataset(self.quads(), self.graphs(), self.prefixes)
 
     def load(
         self,

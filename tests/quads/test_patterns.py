@@ -1,4 +1,4 @@
-"""`World.quads` and `World.to_rdflib`: what matches a pattern, by which index, and what of it rdflib can hold."""
+"""`World.quads`, `count`, `graphs` and `to_rdflib`: what matches a pattern, and what of it rdflib can hold."""
 
 from __future__ import annotations
 
@@ -81,7 +81,10 @@ def test_every_pattern_gives_what_a_search_through_all_quads_gives(
             [None, "default", G, NODE],
         ):
             found = sorted(world.quads(*pattern), key=key)
-            assert [key(quad) for quad in found] == [key(quad) for quad in brute(quads, pattern)], pattern
+            expected = brute(quads, pattern)
+            assert [key(quad) for quad in found] == [key(quad) for quad in expected], pattern
+            assert world.count(*pattern) == len(expected), pattern
+            assert world.count(*pattern, triples=True) == len({quad[:3] for quad in expected}), pattern
 
 
 def test_terms_are_given_as_everywhere(world: worlds.World) -> None:
@@ -115,6 +118,16 @@ def test_a_triple_term_is_pyoxigraphs(world: worlds.World) -> None:
     )
     world.add([(A, P, triple)])
     assert [quad[2] for quad in world.quads(object=triple)] == [triple]
+
+
+def test_the_graphs_that_exist_are_named_in_order(world: worlds.World) -> None:
+    assert world.graphs() == []
+    world.add([(A, P, B), (A, P, B, H), (A, P, B, NODE), (A, P, B, G)])
+    world.update("CREATE GRAPH <urn:empty>")
+    assert world.graphs() == [NODE, URIRef("urn:empty"), G, H]
+    assert (world.count(graph="urn:empty"), world.count(graph="urn:unknown"), world.count()) == (0, 0, 4)
+    world.update("DROP GRAPH <urn:empty>; CLEAR GRAPH <urn:h>")
+    assert world.graphs() == [NODE, G]
 
 
 # --- a snapshot -------------------------------------------------------------------------------------------------------

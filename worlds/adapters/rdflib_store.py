@@ -229,7 +229,7 @@ class WorldsStore(Store):
 
     def __len__(self, context: Context = None) -> int:
         """The number of triples in a graph, or of distinct triples in all."""
-        return self._flush()._patterns.count(_graph(context))
+        return self._flush().count(graph=_graph(context), triples=True)
 
     # -- graphs ---------------------------------------------------------------------------------------------------
 
@@ -242,7 +242,7 @@ class WorldsStore(Store):
             return
         if self.__len__(DATASET_DEFAULT_GRAPH_ID):
             yield self._context(None)
-        names = {_given(name) for name in world._patterns.graphs()}
+        names = {_given(name) for name in world.graphs()}
         yield from map(self._context, names | self._created)
 
     def _context(self, context: Context) -> Graph:

@@ -49,12 +49,12 @@ class Patterns:
 
         They are found at once and decoded while they are read: what is written meanwhile changes nothing.
         """
-        found = self._decode(self._find(triple, graph))
+        found = self._decode(unique_quads(self._matching(triple, graph)))  # a triple's graphs stand together
         # A transaction that is undone frees its ids, which may then come to mean other terms.
         return iter(list(found)) if self._connection.in_transaction else found
 
-    def _find(self, triple: Sequence[Term | None], graph: GraphName | None) -> Ids:
-        """The ids of the quads that match, int64 [n, 4], sorted, so that a triple's graphs stand together."""
+    def _matching(self, triple: Sequence[Term | None], graph: GraphName | None) -> Ids:
+        """The ids of the quads that match, int64 [n, 4]."""
         named = None if isinstance(graph, ox.DefaultGraph) else graph
         terms = [*triple, named]
         given = [term for term in terms if term is not None]
@@ -63,7 +63,7 @@ class Patterns:
             s, p, o, g = (_ANY if term is None else known[term] for term in terms)
             if s is None or p is None or o is None or g is None:
                 return NO_QUADS
-            return unique_quads(self._read(s, p, o, DEFAULT_GRAPH_ID if named is not graph else g))
+            return self._read(s, p, o, DEFAULT_GRAPH_ID if named is not graph else g)
 
     def _read(self, s: int, p: int, o: int, g: int) -> Ids:
         if s != _ANY or p != _ANY or o != _ANY:
@@ -100,22 +100,25 @@ class Patterns:
             for s, p, o, g in block:
                 yield terms[s], terms[p], terms[o], terms[g]
 
-    def count(self, graph: GraphName | None) -> int:
-        """The number of triples in a graph, or of distinct triples in all."""
+    def count(self, triple: Sequence[Term | None], graph: GraphName | None, *, triples: bool) -> int:
+        """The number of quads that match; with `triples`, a triple counts once however many graphs have it."""
         with self._connection.snapshot():
+            if any(term is not None for term in triple):
+                found = self._matching(triple, graph)
+                return len(np.unique(found[:, :3], axis=0) if triples else found)
             if graph is None:
-                return int(self._connection.value(_SQL["count_triples"]))
+                return int(self._connection.value(_SQL["count_triples" if triples else "count_quads"]))
             if isinstance(graph, ox.DefaultGraph):
                 return int(self._connection.value(_SQL["count_default_graph"]))
             number = self._dictionary.find([graph])[0]
             return 0 if number is None else int(self._connection.value(_SQL["count_named_graph"], (number,)))
 
     def graphs(self) -> list[Any]:
-        """The names, as rdflib terms, of the named graphs that exist, empty ones that were created included."""
+        """The names, as rdflib terms in their order, of the named graphs that exist, empty ones included."""
         with self._connection.snapshot():
             ids = [number for (number,) in self._connection.rows(_SQL["named_graphs"])]
             terms = self._dictionary.terms(ids)
-            return [to_rdflib(terms[number]) for number in ids]
+            return sorted(to_rdflib(terms[number]) for number in ids)
 
 
 def to_dataset(quads: Iterable[Quad], graphs: Iterable[Any], prefixes: Mapping[str, str]) -> rdflib.Dataset:
