@@ -77,7 +77,7 @@ def canonical_quads(quads: Sequence[ox.Quad]) -> list[ox.Quad]:
     ]
 
 
-class Forms:
+class LexicalForms:
     """Which stored terms the terms of a SPARQL store stand for, where these are others; terms as Turtle has them."""
 
     def __init__(self, is_stored: Callable[[Sequence[Any]], Sequence[bool]], known: str = "{}") -> None:

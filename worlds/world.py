@@ -9,7 +9,6 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NoReturn, TextIO, TypeAlias
-from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pyoxigraph as ox
@@ -19,14 +18,14 @@ from worlds.documents.reading import DOCUMENT, TEXT, document_quads, read_docume
 from worlds.embedders import Embedder, resolve_embedder
 from worlds.entities.resolving import Description, Entities, Resolution
 from worlds.entities.schema import Schema, overview
-from worlds.errors import QueryError, WorldsError
+from worlds.errors import WorldsError
 from worlds.file import check, maintenance, opening
-from worlds.graph.query.limits import deadline_of
+from worlds.graph.query.limits import Running, deadline_of
+from worlds.graph.query.query import Query
 from worlds.graph.query.results import Solutions, Triples
-from worlds.graph.search.rewriting import NAMESPACE
+from worlds.graph.search.vocabulary import NAMESPACE
 from worlds.graph.targets import file_name
-from worlds.graph.terms import GraphName, NamedGraph
-from worlds.graph.update.driver import Rows, run_update
+from worlds.graph.update.driver import run_update
 from worlds.quads.dictionary import DEFAULT_GRAPH, Dictionary
 from worlds.quads.export import export
 from worlds.quads.following import Followers
@@ -46,7 +45,8 @@ from worlds.search.request import Requests
 from worlds.search.rerank import Reranker
 from worlds.sparql.explaining import QueryExplanation
 from worlds.sparql.index import SparqlIndex
-from worlds.sparql.queries import Asked, Queries
+from worlds.sparql.patterns import SubjectPatterns
+from worlds.sparql.queries import Queries
 from worlds.sparql.updates import WorldTarget
 from worlds.sql import statements
 from worlds.sql.connection import Connection
@@ -138,7 +138,9 @@ class World:
         )
         self._loader = Loader(connection, self._dictionary, self._namespaces, self._writer)
         self._codes = Codes(connection)
-        filters = Filters(connection, self._dictionary, self._chunks, self._where_subjects)
+        self._running = Running()
+        self._subject_patterns = SubjectPatterns(self._sparql, self._running, self._namespaces)
+        filters = Filters(connection, self._dictionary, self._chunks, self._subject_patterns.subjects)
         self._search = Search(connection, self._dictionary, filters, self._codes)
         self._requests = Requests(self._embeddings, self._namespaces.term, self._embedder.required)
         self._entities = Entities(connection, self._dictionary, self._chunks, self.search)
@@ -148,6 +150,7 @@ class World:
             self._sparql,
             self._search,
             self._embeddings,
+            self._running,
             request=self._requests.make,
             embedder=self._embedder.required,
         )
@@ -505,16 +508,13 @@ class World:
         names the hosts. QueryError (with line and column) for what does not parse, is too deep or too long, or
         exceeds a limit.
         """
-        default, named = self._dataset(default_graphs, named_graphs)
-        if union and default is not None:
+        if union and not default_graphs is named_graphs is None:
             raise ValueError("union=True and a dataset of its own cannot both be what a query is asked of")
-        asked = Asked(
+        asked = self._query(
             query,
-            self.prefixes,
-            self._namespaces.bindings(bindings),
+            bindings=bindings,
             union=union,
-            default_graphs=default,
-            named_graphs=named,
+            graphs=(default_graphs, named_graphs),
             timeout=timeout,
             max_results=max_results,
             max_memory=max_memory,
@@ -529,12 +529,12 @@ class World:
         A pattern that takes longer is stopped, wherever it is, and the search is a QueryTimeout. With a limit, patterns
         run in processes of their own, as queries with a `timeout` do. It is this object's, and not kept in the file.
         """
-        return self._queries.pattern_timeout
+        return self._subject_patterns.timeout
 
     @pattern_timeout.setter
     def pattern_timeout(self, seconds: float | None) -> None:
         deadline_of(seconds)  # complains
-        self._queries.pattern_timeout = seconds
+        self._subject_patterns.timeout = seconds
 
     def interrupt(self) -> None:
         """Stop the query that another thread has running, which raises QueryError there, as sqlite3's interrupt does.
@@ -543,7 +543,7 @@ class World:
         `pattern_timeout` run in processes of their own, which can be stopped; an update is undone by that. All else
         goes on, queries of the past (`at`) too.
         """
-        self._queries.interrupt()
+        self._running.interrupt()
 
     def explain(
         self,
@@ -559,14 +559,7 @@ class World:
 
         pyoxigraph shows no plan, so this is as far as can be seen from outside. Options and errors as for `query`.
         """
-        asked = Asked(
-            query,
-            self.prefixes,
-            self._namespaces.bindings(bindings),
-            union=union,
-            timeout=timeout,
-            allow_network=allow_network,
-        )
+        asked = self._query(query, bindings=bindings, union=union, timeout=timeout, allow_network=allow_network)
         return self._queries.explain(asked, None if progress is None else partial(progress, "index"))
 
     def update(
@@ -596,60 +589,48 @@ class World:
         deletes `01`. A named graph exists while it has quads, or from CREATE to DROP; the creation of an empty graph
         counts as one quad added. QueryError (with line and column) for what is no update, or cannot be done.
         """
-        values = self._namespaces.bindings(bindings)
-        default, named = self._dataset(using_graphs, using_named_graphs)
-        using = None if default is None or named is None else (default, named)
+        asked = self._query(
+            "",
+            bindings=bindings,
+            union=union,
+            graphs=(using_graphs, using_named_graphs),
+            timeout=timeout,
+            allow_network=allow_network,
+        )
+        using = None if asked.default_graphs is None else (asked.default_graphs, asked.named_graphs or ())
         with self._writer.revision(author=author, message=message, embed=embed) as revision:
-
-            def select(
-                query: str,
-                *,
-                default_graphs: Sequence[GraphName] | None,
-                named_graphs: Sequence[NamedGraph] | None,
-            ) -> tuple[list[str], Rows]:
-                asked = Asked(
-                    query,
-                    {},
-                    union=union and default_graphs is None,
-                    default_graphs=default_graphs,
-                    named_graphs=named_graphs,
-                    timeout=timeout,
-                    allow_network=allow_network,
-                )
-                return self._queries.rows(asked)
-
-            def load(iri: str, graph: NamedGraph | None) -> None:
-                source = iri
-                if iri.lower().startswith("file:"):
-                    if not allow_files:
-                        raise QueryError(f"LOAD <{iri}>: reading files is not allowed")
-                    source = unquote(urlsplit(iri).path)
-                elif not iri.lower().startswith(("http:", "https:")):  # it is never the name of a file
-                    raise QueryError(f"LOAD <{iri}>: only http, https and file can be loaded")
-                change = self.load(source, graph=graph, embed=False, allow_network=allow_network)
-                revision.count(change.added, change.removed, change.chunks)
-
-            target = WorldTarget(self._connection, self._dictionary, revision, self._sparql, select=select, load=load)
-            run_update(text, target, prefixes={"w": NAMESPACE, **self.prefixes}, bindings=values, using=using)
+            target = WorldTarget(
+                self._connection,
+                self._dictionary,
+                revision,
+                self._sparql,
+                pattern=asked,
+                rows=self._queries.rows,
+                load=lambda source, graph: self.load(source, graph=graph, embed=False, allow_network=allow_network),
+                allow_files=allow_files,
+            )
+            names = {"w": NAMESPACE, **asked.prefixes}
+            run_update(text, target, prefixes=names, bindings=asked.bindings, using=using)
         return revision.change
 
-    def _dataset(
-        self, default_graphs: Iterable[object] | None, named_graphs: Iterable[object] | None
-    ) -> tuple[list[GraphName] | None, list[NamedGraph] | None]:
-        """The graphs of a dataset that is not the world's own; both None for the world's own."""
-        for graphs in (default_graphs, named_graphs):
-            if isinstance(graphs, str):
-                raise TypeError(f"graphs are given as a list, not as {graphs!r}")
-        if default_graphs is None and named_graphs is None:
-            return None, None
-        default = [self._namespaces.graph(graph) for graph in default_graphs or ()]
-        named = [self._namespaces.graph(graph) for graph in named_graphs or ()]
-        if any(isinstance(graph, ox.DefaultGraph) for graph in named):
-            raise ValueError("the default graph is no named graph")
-        return default, [graph for graph in named if not isinstance(graph, ox.DefaultGraph)]
-
-    def _where_subjects(self, pattern: str, graphs: list[Any] | None) -> list[Any]:
-        return self._queries.subjects(pattern, self.prefixes, graphs)
+    def _query(
+        self,
+        text: str,
+        *,
+        bindings: Mapping[str, object] | None,
+        graphs: tuple[Iterable[object] | None, Iterable[object] | None] = (None, None),
+        **how: Any,
+    ) -> Query:
+        """A query as this world asks it; `graphs` are those of a dataset that is not the world's own."""
+        for given in graphs:
+            if isinstance(given, str):
+                raise TypeError(f"graphs are given as a list, not as {given!r}")
+        if graphs != (None, None):
+            default, named = ([self._namespaces.graph(graph) for graph in given or ()] for given in graphs)
+            if any(isinstance(graph, ox.DefaultGraph) for graph in named):
+                raise ValueError("the default graph is no named graph")
+            how |= {"default_graphs": default, "named_graphs": named}
+        return Query(text, self.prefixes, self._namespaces.bindings(bindings), **how)
 
     # -- search ---------------------------------------------------------------------------------------------------
 

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeAlias
 
 import pyoxigraph as ox
 
 from worlds.errors import QueryError
-from worlds.graph.query.guard import DEEPEST, Functions, check, with_room
-from worlds.graph.query.limits import CAN_FORK, Child, Running, Writer, deadline_of, in_time, remaining
+from worlds.graph.lexical import LexicalForms
+from worlds.graph.query.guard import Functions, check, with_room
+from worlds.graph.query.limits import CAN_FORK, Child, Running, Writer, in_time, remaining
+from worlds.graph.query.query import Query
 from worlds.graph.query.repairs import checked, concerned, repaired
-from worlds.graph.query.results import Solutions, Triples, projected_variables
+from worlds.graph.query.results import Solutions, Triples
 from worlds.graph.query.tokens import Token, error_at, scan
-from worlds.graph.terms import format_term
-
-__all__ = ["DEEPEST", "Selected", "evaluate", "first_keyword", "run", "syntax_error"]
 
 _PLACE = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
 _QUERIES = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
@@ -42,94 +41,66 @@ Found: TypeAlias = Selected | list[ox.Triple] | bool
 
 
 def evaluate(
-    store: ox.Store,
-    query: str,
-    *,
-    prefixes: Mapping[str, str],
-    bindings: Mapping[str, Any] | None = None,
-    union: bool = False,
-    timeout: float | None = None,
-    max_results: int | None = None,
-    max_memory: int | None = None,
-    allow_network: bool | Collection[str] = False,
-    functions: Functions | None = None,
+    store: ox.Store, query: Query, forms: LexicalForms | None = None, running: Running | None = None
 ) -> Solutions | Triples | bool:
     """Answer a query: `Solutions` for SELECT, a bool for ASK, `Triples` for CONSTRUCT and DESCRIBE.
 
     Everything is fetched before it returns, so that later writes to the store change nothing; terms are made when
-    they are read. Limits and errors as for `run`.
+    they are read. Those that the query matched in the data have the lexical `forms` that were given. Limits and errors
+    as for `run`.
     """
-    found = run(
-        store,
-        query,
-        prefixes=prefixes,
-        bindings=bindings,
-        union=union,
-        timeout=timeout,
-        max_results=max_results,
-        max_memory=max_memory,
-        allow_network=allow_network,
-        functions=functions,
-    )
+    return answer(query, run(store, query, running), forms)
+
+
+def answer(query: Query, found: Found, forms: LexicalForms | None = None) -> Solutions | Triples | bool:
+    """What was found, as `evaluate` gives it.
+
+    A term that a pattern matched can have its given form back; one that the query computed or wrote itself cannot be
+    told from it by its looks, and stays.
+    """
     if isinstance(found, bool):
         return found
     if isinstance(found, Selected):
-        return Solutions(found, projected_variables(query, [variable.value for variable in found.variables]))
-    return Triples(found, prefixes)
+        names = [variable.value for variable in found.variables]
+        solutions = Solutions(found, query.ordered(names))
+        return solutions.restored(set(names) - query.computed, forms.restored) if forms else solutions
+    triples = Triples(found, query.prefixes)
+    if not forms or query.computed or query.makes_literals:
+        return triples
+    return triples.restored(forms.restored)
 
 
-def run(
-    store: ox.Store,
-    query: str,
-    *,
-    prefixes: Mapping[str, str],
-    bindings: Mapping[str, Any] | None = None,
-    union: bool = False,
-    default_graphs: Sequence[Any] | None = None,
-    named_graphs: Sequence[Any] | None = None,
-    timeout: float | None = None,
-    max_results: int | None = None,
-    max_memory: int | None = None,
-    allow_network: bool | Collection[str] = False,
-    functions: Functions | None = None,
-    running: Running | None = None,
-) -> Found:
+def run(store: ox.Store, query: Query, running: Running | None = None) -> Found:
     """What pyoxigraph answers, all of it. `default_graphs` are merged to be the default graph; `union` merges all.
 
-    `timeout`, in seconds, and `max_memory`, in bytes on top of what the process holds, stop the query wherever it is:
-    it then runs in a forked child, whose answer is the same (see `limits`). Where nothing can be forked, `timeout` is
-    looked at between solutions only, and `max_memory`, which needs Linux, is a QueryError. More than `max_results`
-    solutions or triples are a QueryError too, before more are fetched. SERVICE reaches the hosts that `allow_network`
-    names, or all. `functions` are called in this thread and process; what they raise is an unbound value. `running` can
-    interrupt the child.
+    The `deadline`, and `max_memory`, in bytes on top of what the process holds, stop the query wherever it is: it then
+    runs in a forked child, whose answer is the same (see `limits`). Where nothing can be forked, the deadline is looked
+    at between solutions only, and `max_memory`, which needs Linux, is a QueryError. More than `max_results` solutions
+    or triples are a QueryError too, before more are fetched. SERVICE reaches the hosts that `allow_network` names, or
+    all. `functions` are called in this thread and process; what they raise is an unbound value. `running` can interrupt
+    the child.
 
     QueryError, with line and column where the parser tells, for what does not parse, cannot be evaluated, or is too
-    deep or long (see `guard`); QueryTimeout. ValueError for what is no limit.
+    deep or long (see `guard`); QueryTimeout.
     """
-    for name, limit in (("max_results", max_results), ("max_memory", max_memory)):
-        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-            raise ValueError(f"{name} is a whole number above 0, not {limit!r}")
-    deadline = deadline_of(timeout)
-    check(query, allow_network=allow_network)
-    bindings = {name.lstrip("?$"): term for name, term in (bindings or {}).items()}
-    if bindings:
-        query, bindings = _written_in(query, bindings)
-    query = checked(query)
+    check(query.text, query.scan(), allow_network=query.allow_network)
+    query = checked(query.bound())
+    deadline, most = query.deadline, query.max_results
 
     def ask(functions: Functions | None) -> ox.QuerySolutions | ox.QueryTriples | ox.QueryBoolean:
         if not concerned(query):
             return put(query, functions)  # parses, and evaluates nothing yet
         put(query, functions)  # errors are those of the query as it is written
-        return put(repaired(query, store, prefixes=prefixes, named_graphs=named_graphs), functions)
+        return put(repaired(query, store), functions)
 
-    def put(query: str, functions: Functions | None) -> ox.QuerySolutions | ox.QueryTriples | ox.QueryBoolean:
+    def put(query: Query, functions: Functions | None) -> ox.QuerySolutions | ox.QueryTriples | ox.QueryBoolean:
         return store.query(
-            query,
-            prefixes=dict(prefixes),
-            substitutions={ox.Variable(name): term for name, term in bindings.items()} or None,
-            use_default_graph_as_union=union,
-            default_graph=None if default_graphs is None else list(default_graphs),
-            named_graphs=None if named_graphs is None else list(named_graphs),
+            query.text,
+            prefixes=dict(query.prefixes),
+            substitutions={ox.Variable(name): term for name, term in query.bindings.items()} or None,
+            use_default_graph_as_union=query.union,
+            default_graph=None if query.default_graphs is None else list(query.default_graphs),
+            named_graphs=None if query.named_graphs is None else list(query.named_graphs),
             custom_functions=dict(functions) if functions else None,
         )
 
@@ -137,9 +108,9 @@ def run(
         found = ask(functions)
         try:
             if isinstance(found, ox.QuerySolutions):
-                return Selected(_fetched(in_time(found, deadline), max_results), found.variables)
+                return Selected(_fetched(in_time(found, deadline), most), found.variables)
             if isinstance(found, ox.QueryTriples):
-                return _fetched(in_time(found if max_results is None else _distinct(found), deadline), max_results)
+                return _fetched(in_time(found if most is None else _distinct(found), deadline), most)
             return bool(found)
         finally:
             del found
@@ -150,7 +121,7 @@ def run(
         _write(ask(functions), out)
 
     def begin() -> Child:
-        return Child(write, functions=functions, deadline=deadline, max_memory=max_memory, running=running or Running())
+        return Child(write, functions=query.functions, limits=query.limits, running=running or Running())
 
     def fork(_: Functions | None) -> Child:
         # A store on disk has threads, which hold its locks now and then: a child that was forked just then waits for
@@ -163,20 +134,20 @@ def run(
             child.__exit__()
         return begin()
 
-    with _query_errors(query, prefixes):
-        if max_memory is None and (deadline is None or not CAN_FORK):
-            return with_room(query, fetch, functions)
-        with with_room(query, fork) as child:
-            return _read(child, max_results)
+    with _query_errors(query):
+        if query.max_memory is None and (deadline is None or not CAN_FORK):
+            return with_room(query.text, fetch, query.functions)
+        with with_room(query.text, fork) as child:
+            return _read(child, most)
 
 
 @contextlib.contextmanager
-def _query_errors(query: str, prefixes: Collection[str]) -> Iterator[None]:
+def _query_errors(query: Query) -> Iterator[None]:
     """Turns what pyoxigraph raises into QueryErrors."""
     try:
         yield
     except SyntaxError as error:
-        raise syntax_error(error, query, prefixes) from error
+        raise syntax_error(error, query.text, query.prefixes) from error
     except (OSError, RuntimeError, ValueError, MemoryError) as error:
         raise QueryError(f"the query cannot be answered: {error}") from error
     except BaseException as error:
@@ -241,42 +212,6 @@ def _read(child: Child, max_results: int | None) -> Found:
         return _fetched(_distinct(quad.triple for quad in quads), max_results)
     child.read()
     return form == b"1"
-
-
-def _written_in(query: str, bindings: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The query with values in the place of those variables that its SELECT doesn't give, and the other bindings.
-
-    pyoxigraph substitutes only variables that a SELECT projects.
-    """
-    clause: list[str] = []
-    depth = 0
-    for token in scan(query):
-        if token.is_word("ASK", "CONSTRUCT", "DESCRIBE") and not clause:
-            return query, dict(bindings)
-        if token.is_word("SELECT") and not clause:
-            clause.append("SELECT")
-        elif clause:
-            if token.text == "{" or token.is_word("WHERE", "FROM"):
-                break
-            depth += {"(": 1, ")": -1}.get(token.text, 0)
-            if depth == 0:
-                clause.append(token.text[1:] if token.kind == "variable" else token.text)
-    if "*" in clause:
-        return query, dict(bindings)
-    hidden = {name: term for name, term in bindings.items() if name not in clause}
-    if not hidden:
-        return query, dict(bindings)
-    pieces: list[str] = []
-    at = 0
-    for token in scan(query):
-        if token.kind == "variable" and (name := token.text[1:]) in hidden:
-            term = hidden[name]
-            if isinstance(term, ox.BlankNode):
-                raise QueryError(f"?{name} is bound to a blank node, so the SELECT must give it too: SELECT ?{name} …")
-            pieces += [query[at : token.start], format_term(term)]
-            at = token.end
-    pieces.append(query[at:])
-    return "".join(pieces), {name: term for name, term in bindings.items() if name not in hidden}
 
 
 def first_keyword(text: str) -> tuple[Token, bool | None] | None:

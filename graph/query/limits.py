@@ -21,6 +21,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,14 @@ _LOOK_AFTER = 1.0  # seconds of silence before the parent looks whether the chil
 _ERRORS: dict[str, type[Exception]] = {
     error.__name__: error for error in (SyntaxError, ValueError, OSError, MemoryError, RuntimeError)
 }
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Until when something may be evaluated, by `time.monotonic`, and in how many bytes of memory."""
+
+    deadline: float | None = None
+    max_memory: int | None = None
 
 
 def deadline_of(timeout: float | None) -> float | None:
@@ -100,8 +109,8 @@ class Child:
     """A forked process that runs `work`, which writes to a stream; what it writes is read here with `read`.
 
     A context manager: the process is gone when it ends, however it ends. `work` gets the functions to call instead
-    of `functions`, and the stream. `max_memory` is in bytes, above what the process holds now. `running` can interrupt
-    it.
+    of `functions`, and the stream. The limit of memory is in bytes above what the process holds now. `running` can
+    interrupt it.
     """
 
     def __init__(
@@ -109,17 +118,16 @@ class Child:
         work: Callable[[Functions | None, Writer], None],
         *,
         functions: Functions | None,
-        deadline: float | None,
-        max_memory: int | None,
+        limits: Limits,
         running: Running,
     ) -> None:
         self._functions = functions
-        self._deadline = deadline
+        self._deadline = limits.deadline
         self._running = running
         self._interrupted = False
         self._waiting = threading.Lock()  # a number of a process that was waited for may be another's
-        self._max_memory = max_memory
-        room = None if max_memory is None else _held() + max_memory
+        self._max_memory = limits.max_memory
+        room = None if limits.max_memory is None else _held() + limits.max_memory
         seconds = remaining(self._deadline)
         self._socket, theirs = socket.socketpair()
         masked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # no handler runs in the child

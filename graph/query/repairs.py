@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyoxigraph as ox
 
+from worlds.graph.query.query import Query
 from worlds.graph.query.shape import Element, Group, Shape
-from worlds.graph.query.tokens import Token, error_at, tokenize
+from worlds.graph.query.tokens import Edit, Token, error_at, spliced
 
 _BOOLEAN = re.compile(r"\b(?!(?-i:true|false)\b)(?:true|false)\b", re.IGNORECASE)
 _CHECKED = re.compile(r"<<\(|\(\s*(?:DISTINCT\s*)?(?:COUNT|SUM|MIN|MAX|AVG|SAMPLE|GROUP_CONCAT)\b", re.IGNORECASE)
@@ -24,20 +25,18 @@ _AGGREGATES = ("COUNT", "SUM", "MIN", "MAX", "AVG", "SAMPLE", "GROUP_CONCAT")
 _MOST_GRAPHS = 100  # one branch for each; beyond, the query stays as it is
 _LONGEST = 200_000  # characters of a repaired query
 
-Edit = tuple[int, int, str]  # from, to, what stands there instead
 
-
-def checked(query: str) -> str:
+def checked(query: Query) -> Query:
     """The query as pyoxigraph's parser takes it; QueryError for what it takes and the specification does not.
 
     Keeps the places of everything, but in a SELECT whose expressions use what another one has made of aggregates.
     """
-    if not _BOOLEAN.search(query) and not _CHECKED.search(query):
+    if not _BOOLEAN.search(query.text) and not _CHECKED.search(query.text):
         return query
-    tokens = tokenize(query)
-    _check(query, tokens)
+    tokens = query.tokens
+    _check(query.text, tokens)
     words = [(token.start, token.end, token.text.lower()) for token in tokens if token.is_word("TRUE", "FALSE")]
-    return _spliced(query, [*words, *_reused(query, tokens)])
+    return query.spliced([*words, *_reused(query.text, tokens)])
 
 
 def _reused(query: str, tokens: Sequence[Token]) -> Iterator[Edit]:
@@ -62,7 +61,7 @@ def _reused(query: str, tokens: Sequence[Token]) -> Iterator[Edit]:
             ]
             yield from edits
             if expression and (edits or any(word.is_word(*_AGGREGATES) for word in expression)):
-                text = _spliced(query, edits, expression[0].start, expression[-1].end)
+                text = spliced(query, edits, expression[0].start, expression[-1].end)
                 made[tokens[end - 1].text[1:]] = f"({text})"
             at = end + 1
 
@@ -86,36 +85,25 @@ def _check(query: str, tokens: Sequence[Token]) -> None:
             raise error_at("the subject of a triple term is an IRI or a blank node", query, token.start)
 
 
-def concerned(query: str) -> bool:
+def concerned(query: Query) -> bool:
     """Whether `repaired` may have something to do."""
-    return _CONCERNED.search(query) is not None
+    return _CONCERNED.search(query.text) is not None
 
 
-def repaired(
-    query: str,
-    store: ox.Store,
-    *,
-    prefixes: Mapping[str, str] | None = None,
-    named_graphs: Sequence[ox.NamedNode | ox.BlankNode] | None = None,
-) -> str:
-    """The query, which parses, so that pyoxigraph's answer over the store is that of the specification.
-
-    `prefixes` are those that it need not declare. `named_graphs` are those that GRAPH ranges over; None for all.
-    """
+def repaired(query: Query, store: ox.Store) -> Query:
+    """The query, which parses, so that pyoxigraph's answer over the store is that of the specification."""
     given = query
-    shape = Shape(query, tokenize(query))
-    query = _spliced(query, [*_texts(shape), *_paths(shape, store, prefixes or {}), *_blank_nodes(shape)])
+    shape = query.shape
+    query = query.spliced([*_texts(shape), *_paths(shape, store, query.prefixes), *_blank_nodes(shape)])
     graphs: list[str] | None = None
-    while True:  # one GRAPH at a time, the outermost first
-        shape = Shape(query, tokenize(query))
-        element = next(_graphs(shape), None)
-        if element is None:
-            return query
+    while (element := next(_graphs(query.shape), None)) is not None:  # one GRAPH at a time, the outermost first
         if graphs is None:
-            graphs = _named_graphs(shape, list(store.named_graphs()) if named_graphs is None else named_graphs)
-        if graphs is None or len(graphs) > _MOST_GRAPHS or len(query) > _LONGEST:
+            names = list(store.named_graphs()) if query.named_graphs is None else query.named_graphs
+            graphs = _named_graphs(query.shape, names)
+        if graphs is None or len(graphs) > _MOST_GRAPHS or len(query.text) > _LONGEST:
             return given
-        query = _spliced(query, [_one_by_one(shape, element, graphs)])
+        query = query.spliced([_one_by_one(query.shape, element, graphs)])
+    return query
 
 
 # --- GROUP_CONCAT: a language that all texts share is not the result's
@@ -234,17 +222,9 @@ def _one_by_one(shape: Shape, element: Element, graphs: Sequence[str]) -> Edit:
     for number, graph in enumerate(graphs):
         # a label stands in one basic graph pattern only
         labels = [(token.start, token.end, f"{token.text}_{number}") for token in inside if token.kind == "blank"]
-        text = _spliced(shape.text, labels, inside[0].start, inside[-1].end)
+        text = spliced(shape.text, labels, inside[0].start, inside[-1].end)
         branches.append(f"{{ GRAPH {graph} {text} VALUES {variable} {{ {graph} }} }}")
     if not branches:
         branches.append(f"{{ {shape.source(group.first, group.last)} VALUES {variable} {{ }} }}")
     start, end = shape.tokens[element.first].start, shape.tokens[element.last - 1].end
     return start, end, f"{{ {' UNION '.join(branches)} }}"
-
-
-def _spliced(text: str, edits: Sequence[Edit], start: int = 0, end: int | None = None) -> str:
-    pieces = []
-    for first, last, new in sorted(edits, key=lambda edit: edit[:2]):
-        pieces += [text[start:first], new]
-        start = last
-    return "".join([*pieces, text[start:end]])

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
 import pyoxigraph as ox
 
 from worlds.graph.formats import escape_xml, serialize
-from worlds.graph.query.tokens import scan
 from worlds.graph.terms import XSD, Term, format_term, to_python, to_rdflib
 
 if TYPE_CHECKING:
@@ -300,30 +299,6 @@ _WRITERS: dict[str, Callable[[Sequence[str], list[Solution]], str]] = {
     "tsv": _to_tsv,
     "text/tab-separated-values": _to_tsv,
 }
-
-
-# --- the order of SELECT * ------------------------------------------------------------------------------
-
-
-def projected_variables(query: str, oxigraph_variables: Sequence[str]) -> list[str]:
-    """The variables of a SELECT in query order: for `SELECT *`, by their first appearance in the text.
-
-    `oxigraph_variables` are those that pyoxigraph gives, which for `SELECT *` are in no useful order.
-    """
-    if "*" not in query:
-        return list(oxigraph_variables)
-    tokens = scan(query)
-    for token in tokens:
-        if token.is_word("SELECT"):
-            break
-    for token in tokens:
-        if not token.is_word("DISTINCT", "REDUCED"):
-            if token.text != "*":
-                return list(oxigraph_variables)
-            break
-    seen = dict.fromkeys(token.text[1:] for token in tokens if token.kind == "variable")
-    found = [name for name in seen if name in oxigraph_variables]
-    return found + [name for name in oxigraph_variables if name not in seen]
 
 
 # --- CONSTRUCT, DESCRIBE --------------------------------------------------------------------------------

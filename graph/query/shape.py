@@ -1,13 +1,12 @@
-"""The shape of a query: its groups, what stands in them, and what surrounds a place in it; read from its tokens.
+"""The shape of a query: its groups, and what stands in them; read from its tokens.
 
 For queries that pyoxigraph's parser has taken: nothing here complains.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Literal, TypeAlias
 
 from worlds.graph.query.tokens import CLOSING, OPENING, Token
@@ -18,7 +17,7 @@ Kind: TypeAlias = Literal[
 Names: TypeAlias = frozenset[str]  # of variables, without `?`, and of blank nodes, with `_:`
 
 _KEYWORDS = ("OPTIONAL", "MINUS", "LATERAL", "GRAPH", "SERVICE", "FILTER", "BIND", "VALUES")
-_NO_NAMES: Names = frozenset()
+NO_NAMES: Names = frozenset()
 
 
 @dataclass(eq=False)
@@ -85,7 +84,7 @@ class Shape:
         elif self._is_word(at, "CONSTRUCT"):
             at += 1
             if self._is(at, "{"):
-                at = self._after(at, [])
+                at = self.after(at, [])
             else:
                 into.short = True
         grouped = False
@@ -105,7 +104,7 @@ class Shape:
                 else:
                     into.others.append(group)
             elif self._is(at, "("):
-                at = self._after(at, into.others)
+                at = self.after(at, into.others)
             else:
                 grouped = grouped or self._is_word(at, "GROUP")
                 at += 1
@@ -119,7 +118,7 @@ class Shape:
         into.projected = {}
         while not (self._is(at, "{") or self._is_word(at, "WHERE", "FROM")):
             if self._is(at, "("):
-                begin, at = at, self._after(at, into.others)
+                begin, at = at, self.after(at, into.others)
                 names = [token.text[1:] for token in self.tokens[begin:at] if token.kind == "variable"]
                 into.projected[names[-1]] = False  # (… AS ?name)
             else:
@@ -127,7 +126,7 @@ class Shape:
                 at += 1
         return at
 
-    def _after(self, at: int, groups: list[Group]) -> int:
+    def after(self, at: int, groups: list[Group]) -> int:
         """Where what the bracket at `at` opens has ended; the groups of EXISTS in it are added to `groups`."""
         depth = 0
         while True:
@@ -177,7 +176,7 @@ class Shape:
                     break
                 at += 1
             else:
-                at = self._after(at, element.groups)
+                at = self.after(at, element.groups)
             element.last = at
             into.append(element)
             return at
@@ -198,12 +197,12 @@ class Shape:
         first = at
         while not self._is(at, "{"):
             at += 1
-        at = self._after(at, [])
+        at = self.after(at, [])
         return Element("values", first, at), at
 
     def _triples(self, at: int, into: list[Element]) -> int:
         first = at
-        at = self._after(at, [])  # the subject: a token, or what its bracket opens
+        at = self.after(at, [])  # the subject: a token, or what its bracket opens
         subject = (first, at)
         cuts = [at]
         while not self._ends_triples(at):
@@ -211,7 +210,7 @@ class Shape:
                 cuts += [at, at + 1]
                 at += 1
             else:
-                at = self._after(at, [])
+                at = self.after(at, [])
         cuts.append(at)
         parts = [(begin, end) for begin, end in zip(cuts[::2], cuts[1::2], strict=True) if begin < end]
         if subject[1] - first > 1 or not parts:
@@ -260,7 +259,8 @@ class Shape:
             for inner in element.groups:
                 yield from self._walk(inner, (*path, (group, element)))
 
-    def _names(self, first: int, last: int) -> set[str]:
+    def names(self, first: int, last: int) -> set[str]:
+        """The variables and blank nodes among the tokens `first` up to `last`."""
         found = set()
         for token in self.tokens[first:last]:
             if token.kind == "variable":
@@ -278,14 +278,14 @@ class Shape:
     def _find_mentions(self, item: Element | Group) -> Names:
         if isinstance(item, Group):
             if item.body is None:
-                return _NO_NAMES.union(*(self.mentions(element) for element in item.elements))
+                return NO_NAMES.union(*(self.mentions(element) for element in item.elements))
             return self.mentions(item.body) if item.projected is None else frozenset(item.projected)
-        found = self._names(*item.subject)
+        found = self.names(*item.subject)
         at = item.first
         for group in item.groups:
-            found |= self._names(at, group.first) | self.mentions(group)
+            found |= self.names(at, group.first) | self.mentions(group)
             at = group.last
-        return frozenset(found | self._names(at, item.last))
+        return frozenset(found | self.names(at, item.last))
 
     def certain(self, item: Element | Group) -> Names:
         """The names that are bound in each solution."""
@@ -296,7 +296,7 @@ class Shape:
     def _find_certain(self, item: Element | Group) -> Names:
         if isinstance(item, Group):
             if item.body is None:
-                return _NO_NAMES.union(*(self.certain(element) for element in item.elements))
+                return NO_NAMES.union(*(self.certain(element) for element in item.elements))
             inside = self.certain(item.body)
             if item.projected is None:
                 return inside
@@ -305,195 +305,9 @@ class Shape:
             return self.mentions(item)
         if item.kind == "values":
             undefined = any(token.is_word("UNDEF") for token in self.tokens[item.first : item.last])
-            return _NO_NAMES if undefined else self.mentions(item)
+            return NO_NAMES if undefined else self.mentions(item)
         if item.kind == "graph":
-            return self.certain(item.groups[0]) | self._names(item.first, item.groups[0].first)
+            return self.certain(item.groups[0]) | self.names(item.first, item.groups[0].first)
         if item.kind == "group":
             return frozenset.intersection(*(self.certain(group) for group in item.groups))
-        return _NO_NAMES
-
-
-@dataclass(frozen=True)
-class Surroundings:
-    """What surrounds a place says about some of the names: a group pattern's text, without its braces."""
-
-    names: tuple[str, ...]
-    pattern: str
-
-
-def surroundings(
-    shape: Shape, path: Path, names: Sequence[str], foreign: Names, usable: Callable[[Element], bool]
-) -> list[Surroundings]:
-    """What the conjuncts around the last element of `path`, up to the SELECT, say about each of `names`.
-
-    Names that the same conjuncts connect come together. Left out is what mentions a `foreign` name, is not `usable`,
-    or is not connected to the names; OPTIONAL; and a FILTER, BIND or MINUS that could not decide as it does in its
-    place, since what is left out may bind its variables. So the patterns allow all that the query allows, and more
-    only there.
-    """
-    frames = _frames(shape, path, foreign, usable)
-    found: list[Surroundings] = []
-    left = list(dict.fromkeys(names))
-    while left:
-        reached = _reached(left[0], frames)
-        together = tuple(name for name in left if name in reached)
-        left = [name for name in left if name not in reached]
-        pattern = _pattern(shape, frames, reached, foreign)
-        if pattern:
-            found.append(Surroundings(together, pattern))
-    return found
-
-
-def exclusions(shape: Shape, path: Path, name: str, foreign: Names, usable: Callable[[Element], bool]) -> list[str]:
-    """Group patterns whose values of `name` the query excludes: of MINUS and NOT EXISTS that share nothing else."""
-    frames = _frames(shape, path, foreign, usable)
-    found: list[str] = []
-    for number, frame in enumerate(frames):
-        if any(inner.one_sided for inner in frames[number:]):  # so it may be unbound out here
-            continue
-        elsewhere = _elsewhere(frames, frame, foreign) - {name}
-        around = [outer.graph for outer in frames[:number] if outer.graph]
-        if any(outer.graph_names for outer in frames[:number]):  # the rest of the query says which graph
-            continue
-        for text in frame.exclusions(name, elsewhere):
-            found.append(" { ".join([*around, text]) + " }" * len(around))
-    return found
-
-
-def _frames(shape: Shape, path: Path, foreign: Names, usable: Callable[[Element], bool]) -> list[_Frame]:
-    frames = [
-        _Frame(shape, group, through, last=number == len(path) - 1) for number, (group, through) in enumerate(path)
-    ]
-    beside = _NO_NAMES
-    for frame in frames:
-        frame.choose(foreign, usable, beside)
-        beside |= frame.graph_names
-    return frames
-
-
-def _elsewhere(frames: Sequence[_Frame], frame: _Frame, foreign: Names) -> Names:
-    """The names that mean something around the tests of one of the frames."""
-    return foreign.union(*(other.names_beside_tests if other is frame else other.names for other in frames))
-
-
-def _reached(name: str, frames: Sequence[_Frame]) -> set[str]:
-    reached = {name}
-    size = 0
-    while size < len(reached):
-        size = len(reached)
-        for frame in frames:
-            for element in frame.chosen:
-                mentioned = frame.mentions[element]
-                if not reached.isdisjoint(mentioned):
-                    reached |= mentioned
-    return reached
-
-
-def _pattern(shape: Shape, frames: Sequence[_Frame], reached: set[str], foreign: Names) -> str:
-    text = ""
-    for position in range(len(frames) - 1, -1, -1):
-        frame = frames[position]
-        if position < len(frames) - 1 and text:
-            text = f"{frame.graph} {{\n{text}\n}}"
-        elsewhere = _elsewhere(frames, frame, foreign)
-        kept = [element for element in frame.chosen if not reached.isdisjoint(frame.mentions[element])]
-        tests = frame.tests(kept, reached, elsewhere) if kept else []
-        text = "\n".join([*map(shape.text_of, kept), *([text] if text else []), *map(shape.text_of, tests)])
-    return text
-
-
-class _Frame:
-    """One group on the way to a place: what of it counts."""
-
-    def __init__(self, shape: Shape, group: Group, through: Element, *, last: bool) -> None:
-        self.shape = shape
-        self.through = through
-        self.last = last
-        at = group.elements.index(through)
-        before, after = group.elements[:at], group.elements[at + 1 :]
-        self.one_sided = not last and through.kind in ("optional", "minus", "lateral", "bind", "filter")
-        self.left_out = _NO_NAMES
-        if self.one_sided and through.kind != "filter":
-            # What stands behind an OPTIONAL joins with what it gives, unless all that they share is bound before.
-            names = _NO_NAMES.union(*(shape.mentions(element) for element in after if element.kind != "filter"))
-            if not names & shape.mentions(through) <= _NO_NAMES.union(*map(shape.certain, before)):
-                after = [element for element in after if element.kind == "filter"]
-                self.left_out = names
-        self.elements = before + after
-        self.before_through = set(before)
-        self.graph = ""
-        self.graph_names = _NO_NAMES
-        if not last and through.kind == "graph":
-            inside = through.groups[0].first
-            self.graph = shape.source(through.first, inside)
-            self.graph_names = frozenset(shape._names(through.first, inside))
-        self.chosen: list[Element] = []  # what binds
-        self.mentions: dict[Element, Names] = {}
-        self.certain: dict[Element, Names] = {}
-
-    def choose(self, foreign: Names, usable: Callable[[Element], bool], beside: Names) -> None:
-        """Find the conjuncts that bind; `beside` are the names of the GRAPH patterns around them all."""
-        before: set[str] = set()
-        known: set[str] = set()
-        self._usable = [element for element in self.elements if usable(element)]
-        for element in self.elements:
-            mentioned = self.shape.mentions(element)
-            replaced = self.shape.replaced.get(element)
-            certain = replaced[1] if replaced else self.shape.certain(element)
-            taken = element in self._usable and foreign.isdisjoint(mentioned)
-            if element.kind == "bind":
-                target = self.shape.tokens[element.last - 2].text[1:]
-                taken = taken and all(name in known or name not in before for name in mentioned - {target})
-                certain = frozenset({target})  # or unbound, but then wherever it stands
-            else:
-                taken = taken and (replaced is not None or element.kind in ("triples", "values", "graph", "group"))
-            self.mentions[element] = mentioned
-            self.certain[element] = certain
-            if taken:
-                self.chosen.append(element)
-                known |= certain
-            before |= mentioned
-        for element in self.chosen:
-            self.mentions[element] |= beside
-
-    @cached_property
-    def names(self) -> Names:
-        """The names that stand anywhere in this group."""
-        return self.names_beside_tests.union(*self.mentions.values())
-
-    @cached_property
-    def names_beside_tests(self) -> Names:
-        """The names that stand in this group, but for its own FILTERs and MINUSes."""
-        beside = [names for element, names in self.mentions.items() if element.kind not in ("filter", "minus")]
-        return self.shape.mentions(self.through).union(self.left_out, *beside)
-
-    def tests(self, kept: list[Element], reached: set[str], elsewhere: Names) -> list[Element]:
-        """The FILTERs, and then the MINUSes, that decide over what is kept as they do over everything."""
-        known = _NO_NAMES.union(*(self.certain[element] for element in kept))
-        filters, minuses = [], []
-        for at, element in enumerate(self.elements):
-            mentioned = self.mentions[element]
-            if element not in self._usable or reached.isdisjoint(mentioned):
-                continue
-            shared = mentioned & (elsewhere | known)
-            if element.kind == "filter" and shared <= known:
-                filters.append(element)
-            elif element.kind == "minus" and shared <= known:
-                before = _NO_NAMES.union(*(self.certain[other] for other in self.elements[:at] if other in kept))
-                if self.last and element not in self.before_through:
-                    before |= self.shape.mentions(self.through)
-                if shared <= before:  # a MINUS sees only what stands before it
-                    minuses.append(element)
-        return [*minuses, *filters]
-
-    def exclusions(self, name: str, elsewhere: Names) -> Iterator[str]:
-        """See the function of this name; `elsewhere` are the other names that mean something here."""
-        for element in self._usable:
-            if not element.groups or not elsewhere.isdisjoint(self.mentions[element]):
-                continue
-            inside = element.groups[0]
-            if name not in self.shape.certain(inside):
-                continue
-            follows = element not in self.before_through  # a MINUS sees only what stands before it
-            if (element.kind == "minus" and follows) or self.shape.is_not_exists(element):
-                yield self.shape.source(inside.first, inside.last)
+        return NO_NAMES

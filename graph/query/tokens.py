@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 from worlds.errors import QueryError
 
 Kind: TypeAlias = Literal["iri", "name", "blank", "variable", "string", "language", "number", "word", "mark"]
+Edit: TypeAlias = tuple[int, int, str]  # a place in a text, by offsets, and what stands there instead
 
 OPENING = frozenset({"{", "(", "[", "{|", "<<", "<<("})  # brackets
 CLOSING = {"}": "{", ")": "(", "]": "[", "|}": "{|", ">>": "<<", ")>>": "<<("}  # → what each closes
@@ -87,3 +88,12 @@ def error_at(message: str, text: str, offset: int, *, kind: str | None = None) -
     """A QueryError with the line and column of an offset into the text."""
     before = text[:offset]
     return QueryError(message, line=before.count("\n") + 1, column=offset - before.rfind("\n"), kind=kind)
+
+
+def spliced(text: str, edits: Iterable[Edit], start: int = 0, end: int | None = None) -> str:
+    """A part of a text with some of its places, which do not overlap, written anew."""
+    pieces: list[str] = []
+    for first, last, new in sorted(edits, key=lambda edit: edit[:2]):
+        pieces += [text[start:first], new]
+        start = last
+    return "".join([*pieces, text[start:end]])

@@ -24,6 +24,7 @@ import worlds
 from worlds import QueryError, QueryTimeout
 from worlds.graph.query.evaluation import evaluate
 from worlds.graph.query.guard import DEEPEST, MOST_TOKENS, check
+from worlds.graph.query.query import Query
 from worlds.graph.query.results import Solutions, Triples
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,7 +46,7 @@ def store() -> ox.Store:
 
 
 def ask(store: ox.Store, query: str, **options: Any) -> Any:
-    return evaluate(store, query, prefixes={"": EX, "xsd": XSD}, **options)
+    return evaluate(store, Query(query, {"": EX, "xsd": XSD}, **options).started())
 
 
 # --- texts that would overflow the stack ------------------------------------------------------------------------------
@@ -96,13 +97,14 @@ import json, sys, threading
 import pyoxigraph as ox
 from worlds import QueryError
 from worlds.graph.query.evaluation import evaluate
+from worlds.graph.query.query import Query
 
 def run():
     for line in sys.stdin:
         name, text = json.loads(line)
         print(name, end=" ", flush=True)
         try:
-            found = evaluate(ox.Store(), text, prefixes={"": "http://example.org/"})
+            found = evaluate(ox.Store(), Query(text, {"": "http://example.org/"}))
             print("answered", flush=True)
         except QueryError as error:
             print("refused:", error, flush=True)

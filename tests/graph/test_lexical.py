@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import worlds
-from worlds.graph.lexical import STABLE, Forms, canonical, may_change
+from worlds.graph.lexical import STABLE, LexicalForms, canonical, may_change
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 EX = "http://example.org/"
@@ -53,9 +53,9 @@ def test_other_datatypes_stay(value: str, datatype: str) -> None:
     assert canonical([literal]) == [literal]
 
 
-def learnt(*terms: Any, stored: tuple[Any, ...] = ()) -> Forms:
+def learnt(*terms: Any, stored: tuple[Any, ...] = ()) -> LexicalForms:
     held = {*terms, *stored}
-    forms = Forms(lambda asked: [term in held for term in asked])
+    forms = LexicalForms(lambda asked: [term in held for term in asked])
     forms.learn(terms)
     return forms
 
@@ -75,7 +75,7 @@ def test_they_outlive_a_process() -> None:
     odd = typed('0x"\t\u2028\n', XSD + "int")
     inner = ox.Triple(ox.NamedNode(EX + "a"), ox.NamedNode(EX + "p"), typed("007", XSD + "integer"))
     forms = learnt(inner, typed("1.50", XSD + "decimal"), odd)
-    again = Forms(lambda asked: [False for _ in asked], forms.dump())
+    again = LexicalForms(lambda asked: [False for _ in asked], forms.dump())
     for form in (inner, typed("1.50", XSD + "decimal")):
         (stored,) = canonical([form])
         assert stored != form

@@ -9,6 +9,7 @@ import pytest
 
 from worlds import QueryError
 from worlds.graph.query import repairs
+from worlds.graph.query.query import Query
 
 DATA = """
 PREFIX : <urn:> :a :p 1 . :a :q _:x . GRAPH :g1 { :a :p 1 . :a :n :g1 } GRAPH :g2 { :b :p 2 . :c :p 3 }
@@ -23,10 +24,9 @@ def store() -> ox.Store:
 
 
 def ask(store: ox.Store, query: str) -> list[Any]:
-    query = "PREFIX : <urn:> " + query
-    query = repairs.checked(query)
-    store.query(query)
-    found = store.query(repairs.repaired(query, store))
+    checked = repairs.checked(Query("PREFIX : <urn:> " + query))
+    store.query(checked.text)
+    found = store.query(repairs.repaired(checked, store).text)
     assert isinstance(found, ox.QuerySolutions)
     rows = [[None if value is None else value.value for value in row] for row in found]
     return sorted(rows, key=str)
@@ -96,7 +96,7 @@ def test_a_blank_node_is_made_for_each_solution(store: ox.Store) -> None:
 )
 def test_what_only_pyoxigraph_takes_is_refused(query: str) -> None:
     with pytest.raises(QueryError) as caught:
-        repairs.checked(query)
+        repairs.checked(Query(query))
     assert caught.value.line == 1
     assert caught.value.column is not None
 
@@ -113,6 +113,6 @@ def test_what_only_pyoxigraph_takes_is_refused(query: str) -> None:
     ],
 )
 def test_all_else_stays_as_it_is(store: ox.Store, query: str) -> None:
-    query = "PREFIX : <urn:> " + query
-    assert repairs.checked(query) == query
-    assert repairs.repaired(query, store) == query
+    whole = Query("PREFIX : <urn:> " + query)
+    assert repairs.checked(whole) is whole
+    assert repairs.repaired(whole, store) is whole

@@ -17,7 +17,8 @@ import rdflib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worlds.graph.query.results import Row, Solutions, Triples, projected_variables
+from worlds.graph.query.query import Query
+from worlds.graph.query.results import Row, Solutions, Triples
 from worlds.graph.terms import RDF, XSD, Term, format_term
 
 S, P, O = (ox.NamedNode(f"http://example.org/{name}") for name in "spo")  # noqa: E741  # as in RDF
@@ -36,7 +37,7 @@ def store() -> ox.Store:
 
 def select(store: ox.Store, query: str) -> Solutions:
     found = cast(ox.QuerySolutions, store.query(query))
-    return Solutions(found, projected_variables(query, [variable.value for variable in found.variables]))
+    return Solutions(found, Query(query).ordered([variable.value for variable in found.variables]))
 
 
 # --- SELECT
@@ -304,12 +305,12 @@ def test_xml_refuses_what_it_cannot_hold() -> None:
 )
 def test_variables_are_in_query_order(query: str, order: list[str]) -> None:
     found = [variable.value for variable in cast(ox.QuerySolutions, ox.Store().query(query)).variables]
-    assert projected_variables(query, found) == order
+    assert Query(query).ordered(found) == order
 
 
 def test_variables_that_the_text_does_not_show_come_last() -> None:
-    assert projected_variables("SELECT * { ?b ?a ?c }", ["hidden", "a", "b"]) == ["b", "a", "hidden"]
-    assert projected_variables("", ["b", "a"]) == ["b", "a"]
+    assert Query("SELECT * { ?b ?a ?c }").ordered(["hidden", "a", "b"]) == ["b", "a", "hidden"]
+    assert Query("").ordered(["b", "a"]) == ["b", "a"]
 
 
 # --- CONSTRUCT

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from worlds.errors import IntegrityError, QueryError, QueryTimeout, WorldsError
 from worlds.graph.terms import GraphName, NamedGraph, Term
-from worlds.graph.update.driver import Rows, run_update
+from worlds.graph.update.driver import run_update
+from worlds.graph.update.target import Rows
 
 PREFIXES = {"": "urn:x:", "xsd": "http://www.w3.org/2001/XMLSchema#"}
 DEFAULT = ox.DefaultGraph()

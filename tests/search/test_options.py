@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import worlds
-from worlds.graph.search.rewriting import PROPERTIES
+from worlds.graph.search.vocabulary import PROPERTIES
 from worlds.search.options import DEFAULTS, OPTIONS, Option
 from worlds.search.request import Request
 

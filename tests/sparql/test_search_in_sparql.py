@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 import worlds
 from tests.support.embedder import HashingEmbedder
 from worlds.errors import EmbedderError, QueryError
-from worlds.graph.search.rewriting import MOST_SEARCHES, PROPERTIES, mentions_search
+from worlds.graph.search.rewriting import MOST_SEARCHES, mentions_search
+from worlds.graph.search.vocabulary import PROPERTIES
 
 EX = "https://example.org/"
 WORDS = ("moon", "rock", "sample", "rover", "engine", "orbit", "crater", "telescope", "ice", "dust")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from worlds.graph.search.rewriting import PROPERTIES
+from worlds.graph.search.vocabulary import PROPERTIES
 
 _BEGINNING = """\
 # Asking this world

@@ -23,10 +23,10 @@ import pyoxigraph as ox
 from numpy.typing import NDArray
 
 from worlds.errors import ArgumentError, ConflictError, ParseError, QueryError, WorldsError
-from worlds.graph.lexical import Forms
+from worlds.graph.lexical import LexicalForms
 from worlds.graph.patches import Row, read_patch, write_patch
 from worlds.graph.query.evaluation import evaluate
-from worlds.graph.query.given import as_given
+from worlds.graph.query.query import Query
 from worlds.graph.query.results import Solutions, Triples
 from worlds.graph.search.rewriting import mentions_search, rewrite
 from worlds.graph.sources import sources
@@ -174,7 +174,7 @@ class Past:
         self._history = history
         self._prefixes = history.namespaces.prefixes
         self._known: Ids | None = None
-        self._index: tuple[ox.Store, Forms] | None = None
+        self._index: tuple[ox.Store, LexicalForms] | None = None
 
     def __enter__(self) -> Past:
         return self
@@ -242,26 +242,24 @@ class Past:
 
         The past has no full-text index and no vectors: a query that searches it is a QueryError.
         """
-        if isinstance(query, str) and mentions_search(query):
-            rewrite(query, prefixes=self._prefixes, searcher=_NoSearch())  # raises where there is a search
-        values = {name: to_object(value, prefixes=self._prefixes) for name, value in (bindings or {}).items()}
-        with self._history.connection.lock:
-            if self._index is None:
-                self._index = self._indexed()
-            store, forms = self._index
-        found = evaluate(
-            store,
+        asked = Query(
             query,
-            prefixes=self._prefixes,
-            bindings=values,
+            self._prefixes,
+            {name: to_object(value, prefixes=self._prefixes) for name, value in (bindings or {}).items()},
             union=union,
             timeout=timeout,
             max_results=max_results,
             max_memory=max_memory,
         )
-        return found if isinstance(found, bool) or not forms else as_given(found, query, forms.restored, values)
+        if mentions_search(query):
+            rewrite(asked, _NoSearch())  # raises where there is a search
+        with self._history.connection.lock:
+            if self._index is None:
+                self._index = self._indexed()
+            store, forms = self._index
+        return evaluate(store, asked.started(), forms)
 
-    def _indexed(self) -> tuple[ox.Store, Forms]:
+    def _indexed(self) -> tuple[ox.Store, LexicalForms]:
         ids = self._ids()
         dictionary = self._history.dictionary
         store = ox.Store()
@@ -270,7 +268,7 @@ class Past:
             store.add_graph(graph)
         objects = np.unique(ids[ids[:, 0] != 0, 2])
         held = set(objects.tolist())
-        forms = Forms(lambda terms: [number in held for number in dictionary.find(terms)])
+        forms = LexicalForms(lambda terms: [number in held for number in dictionary.find(terms)])
         for start in range(0, len(objects), _BLOCK):
             forms.learn(_terms(dictionary, objects[start : start + _BLOCK]))
         return store, forms

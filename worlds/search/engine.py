@@ -114,7 +114,7 @@ class Search:
 
     def _prepare(self, request: Request, state: tuple[Any, ...], depth: int, clock: Clock) -> _Prepared:
         with clock.step("filter"):
-            eligible = self._filters.eligible(request.filter, state) if request.filter.any else None
+            eligible = self._filters.eligible(request.filter, state, request.limits) if request.filter.any else None
         with clock.step("plan"):
             given = 0 if request.cursor is None else len(request.cursor.keys)
             values: dict[str, object] = {
@@ -224,6 +224,7 @@ class Search:
                 given=given,
                 graphs=request.filter.include.graphs,
                 state=state,
+                limits=request.limits,
                 clock=clock,
             )
             if stages.rerank is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.errors import FilterError
+from worlds.graph.query.limits import Limits
 from worlds.quads.dictionary import (
     DEFAULT_GRAPH,
     DEFAULT_GRAPH_ID,
@@ -43,7 +44,7 @@ _TAG = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*")
 K = TypeVar("K")
 V = TypeVar("V")
 ToTerm = Callable[[object], Any]
-WhereSubjects = Callable[[str, "list[Any] | None"], "list[Any]"]
+WhereSubjects = Callable[[str, "Sequence[Any] | None", "Limits | None"], "list[Any]"]
 
 
 @dataclass(frozen=True)
@@ -216,16 +217,20 @@ class Filters:
         self._matching: OrderedDict[tuple[str, tuple[Any, ...] | None], Ids] = OrderedDict()
         self._state: object = None
 
-    def eligible(self, filter_: Filter, state: object) -> Eligible:
-        """The chunks that `filter_` lets through, as of `state`, whatever tells one state of the world from another."""
-        self._notice(state)
-        return _kept(self._recent, filter_, lambda: self._resolve(filter_))
+    def eligible(self, filter_: Filter, state: object, limits: Limits | None) -> Eligible:
+        """The chunks that `filter_` lets through, as of `state`, whatever tells one state of the world from another.
 
-    def matching(self, pattern: str, graphs: tuple[Any, ...] | None, state: object) -> Ids:
+        `limits` are those of its pattern; None for those of any search.
+        """
+        self._notice(state)
+        return _kept(self._recent, filter_, lambda: self._resolve(filter_, limits))
+
+    def matching(self, pattern: str, graphs: tuple[Any, ...] | None, state: object, limits: Limits | None) -> Ids:
         """The subjects that match a pattern over ?subject in these graphs, None for all, as of `state`."""
         self._notice(state)
-        listed = None if graphs is None else list(graphs)
-        return _kept(self._matching, (pattern, graphs), lambda: self.known(self._where_subjects(pattern, listed)))
+        return _kept(
+            self._matching, (pattern, graphs), lambda: self.known(self._where_subjects(pattern, graphs, limits))
+        )
 
     def _notice(self, state: object) -> None:
         if state != self._state:
@@ -248,27 +253,28 @@ class Filters:
 
     # -- conditions to ids ----------------------------------------------------------------------------------------
 
-    def _resolve(self, filter_: Filter) -> Eligible:
-        include = self._ids(filter_.include, filter_.subclasses, filter_.include.graphs)
+    def _resolve(self, filter_: Filter, limits: Limits | None) -> Eligible:
+        include = self._ids(filter_.include, filter_.subclasses, filter_.include.graphs, limits)
         excluded = []
         for item in fields(Conditions):  # each condition excludes on its own
             value = getattr(filter_.exclude, item.name)
             if value is not None:
                 alone = Conditions(**{item.name: value})
-                excluded.append(self._ids(alone, filter_.subclasses, filter_.include.graphs))
+                excluded.append(self._ids(alone, filter_.subclasses, filter_.include.graphs, limits))
         return self._chunks_of(include, (*excluded, *self._not_text()))
 
     def _not_text(self) -> tuple[_Resolved, ...]:
         predicates = self.known([ox.NamedNode(iri) for iri in sorted(self._chunks.policy.exclude)])
         return (_Resolved(predicates=predicates),) if len(predicates) else ()
 
-    def _ids(self, conditions: Conditions, subclasses: bool, graphs: tuple[Any, ...] | None) -> _Resolved:
+    def _ids(
+        self, conditions: Conditions, subclasses: bool, graphs: tuple[Any, ...] | None, limits: Limits | None
+    ) -> _Resolved:
         subjects = None if conditions.subjects is None else self.known(conditions.subjects)
         if conditions.types is not None:
             subjects = _intersection(subjects, self._typed(conditions.types, subclasses, graphs))
         if conditions.where is not None:
-            found = self._where_subjects(conditions.where, None if graphs is None else list(graphs))
-            subjects = _intersection(subjects, self.known(found))
+            subjects = _intersection(subjects, self.known(self._where_subjects(conditions.where, graphs, limits)))
         return _Resolved(
             subjects,
             None if conditions.predicates is None else self.known(conditions.predicates),

@@ -13,6 +13,7 @@ import numpy as np
 import pyoxigraph as ox
 from numpy.typing import NDArray
 
+from worlds.graph.query.limits import Limits
 from worlds.quads.dictionary import Dictionary, Ids, json_ids
 from worlds.search.filters import Filters, among
 from worlds.search.hits import Clock, Step
@@ -190,12 +191,13 @@ class Ranking:
         given: Cursor | None,
         graphs: tuple[Any, ...] | None,
         state: object,
+        limits: Limits | None,
         clock: Clock,
     ) -> Callable[[], Ranked]:
         """Read from the world what the stages need; gives what then runs them, without it.
 
         `wanted` is how many hits are to come of it, those `given` before included. Facts are read from `graphs`, or
-        from all. What cannot be done is left out, and noted.
+        from all; `limits` are those of patterns. What cannot be done is left out, and noted.
         """
         notes: list[str] = []
         steps: list[Stage] = []
@@ -206,7 +208,7 @@ class Ranking:
             facts = _Facts(self._connection, self._dictionary, self._filters, found, graphs)
             if stages.boosts:
                 with clock.step("boost"):
-                    steps.append(("boost", self._boosting(stages.boosts, found, facts, state, notes)))
+                    steps.append(("boost", self._boosting(stages.boosts, found, facts, state, limits, notes)))
             if stages.decay is not None:
                 with clock.step("decay"):
                     first = not stages.boosts
@@ -237,12 +239,13 @@ class Ranking:
         found: Candidates,
         facts: _Facts,
         state: object,
+        limits: Limits | None,
         notes: list[str],
     ) -> Callable[[Indexes, Floats], Change]:
         factors: list[tuple[str, Floats]] = []
         for boost in boosts:
             if boost.where is not None:
-                matching = self._filters.matching(boost.where, facts.graphs, state)
+                matching = self._filters.matching(boost.where, facts.graphs, state, limits)
                 matched = np.zeros(len(found), dtype=bool)
                 matched[found.owner[among(found.subjects, matching)]] = True
                 factors.append((boost.where, np.where(matched, boost.number, 1.0)))

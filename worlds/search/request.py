@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from worlds.embedders import Embedder, checked_query
 from worlds.errors import EmbedderError
+from worlds.graph.query.limits import Limits
 from worlds.search.filters import Filter, ToTerm, check_pattern, make_filter
 from worlds.search.options import DEFAULT_CANDIDATES, DEFAULTS, at_least_zero, check
 from worlds.search.stages import Boost, Cursor, Decay, Rerank, Stages, read_date, sent_cursor
@@ -58,6 +59,7 @@ class Request:
     stages: Stages
     cursor: Cursor | None
     identity: Identity = field(repr=False, compare=False)
+    limits: Limits | None  # of patterns, where the search stands in a query
     notes: tuple[str, ...] = ()
 
 
@@ -69,8 +71,8 @@ class Requests:
         self._to_term = to_term
         self._embedder = embedder  # raises EmbedderError where there is none
 
-    def make(self, text: str, **options: Any) -> Request:
-        """The request that options of World.search ask for; errors as it has them."""
+    def make(self, text: str, *, limits: Limits | None = None, **options: Any) -> Request:
+        """The request that options of World.search ask for; errors as it has them. `limits` are those of patterns."""
         if not isinstance(text, str):
             raise TypeError(f"a search takes a str, not {type(text).__name__}")
         text = str(text)  # an rdflib.Literal's lexical form
@@ -108,6 +110,7 @@ class Requests:
             stages=stages,
             cursor=cursor,
             identity=identity,
+            limits=limits,
             notes=notes,
         )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from worlds.graph.query.query import Query
 from worlds.graph.query.shape import Path, Shape
-from worlds.graph.query.tokens import tokenize
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +47,24 @@ class QueryExplanation:
         return "\n".join(lines)
 
 
-def pattern_queries(query: str) -> list[tuple[int, int, str, str]]:
+def pattern_queries(query: Query) -> list[tuple[int, int, str, Query]]:
     """(line, column, pattern, a query that counts its solutions) for the triples of a query that parses.
 
     The count is of the pattern alone, in the graph that it stands in and the query's own dataset.
     """
-    tokens = tokenize(query)
-    shape = Shape(query, tokens)
+    shape = query.shape
     prologue = shape.source(0, shape.prologue)
+    dataset = shape.source(*shape.query.dataset)
     found = []
     for path, element in shape.walk():
         if element.kind != "triples" or any(around.kind == "service" for _, around in path):
             continue
         pattern = shape.text_of(element)
-        start = tokens[element.first].start
-        before = query[:start]
-        dataset = shape.source(*shape.query.dataset)
-        where = f"{{ {_placed(shape, path, pattern)} }}"
-        counting = f"{prologue} SELECT (COUNT(*) AS ?count) {dataset} WHERE {where}"
-        found.append((before.count("\n") + 1, start - before.rfind("\n"), pattern, counting))
+        start = query.tokens[element.first].start
+        before = query.text[:start]
+        counting = f"{prologue} SELECT (COUNT(*) AS ?count) {dataset} WHERE {{ {_placed(shape, path, pattern)} }}"
+        line, column = before.count("\n") + 1, start - before.rfind("\n")
+        found.append((line, column, pattern, query.replaced(text=counting, max_results=None)))
     return found
 
 

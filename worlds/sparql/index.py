@@ -9,12 +9,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.graph.lexical import STABLE, Forms
+from worlds.errors import QueryError
+from worlds.graph.lexical import STABLE, LexicalForms
 from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, LITERAL, TRIPLE, Dictionary, Ids
 from worlds.quads.following import Delta, Follower
 from worlds.quads.rows import NO_QUADS, decoded, find_quads, read_quads
@@ -28,7 +29,10 @@ _REBUILD = 100_000  # quads: a smaller delta is always applied, not read anew
 DISK_FROM = 100_000  # quads from which on the index is kept on disk
 _REPUBLISH = 0.02  # the share of the quads that must have changed for the cache to be published anew
 
+_DAMAGED = ("Corruption", "IO error", "No such file")  # what RocksDB says of a store that it cannot read
+
 Progress = Callable[[int, int], None]  # (quads done, quads to do)
+T = TypeVar("T")
 
 _log = logging.getLogger("worlds")
 
@@ -53,7 +57,7 @@ class SparqlIndex(Follower):
         self._store: ox.Store | None = None
         self._copy: Copy | None = None  # where the store is, if on disk
         self._published = 0  # quads changed since the copy was taken from its generation
-        self.forms = Forms(self._is_stored)
+        self.forms = LexicalForms(self._is_stored)
         self._markers: set[int] = set()  # ids of the named graphs that were created
         self._revision = 0
         self._writing = False
@@ -72,6 +76,17 @@ class SparqlIndex(Follower):
                 self._open(progress)
             assert self._store is not None
             return self._store
+
+    def use(self, work: Callable[[ox.Store], T], progress: Progress | None = None) -> T:
+        """What `work` gives for the store; once more with another one if this one's files turn out to be damaged."""
+        try:
+            return work(self.store(progress))
+        except QueryError as error:
+            if not self.on_disk or not any(sign in str(error) for sign in _DAMAGED):
+                raise
+            _log.warning("%s: the SPARQL cache is damaged, and is built anew: %s", self._connection.path, error)
+            self.discard()
+            return work(self.store(progress))
 
     @property
     def on_disk(self) -> bool:
@@ -255,7 +270,7 @@ class SparqlIndex(Follower):
             try:
                 copy, forms = cache.copy(generation, stamp)
                 store = ox.Store(str(copy.folder))
-                self.forms = Forms(self._is_stored, forms)
+                self.forms = LexicalForms(self._is_stored, forms)
             except (OSError, RuntimeError, ValueError) as error:
                 if copy is not None:
                     copy.remove()
@@ -303,7 +318,7 @@ class SparqlIndex(Follower):
     def _build(self, store: ox.Store, total: int, progress: Progress | None) -> None:
         connection = self._connection
         self._store = None
-        self.forms = Forms(self._is_stored)
+        self.forms = LexicalForms(self._is_stored)
         odd: list[Any] = []
         terms: dict[int, Any] = {DEFAULT_GRAPH_ID: DEFAULT_GRAPH}
         typed = self._dictionary.find([ox.NamedNode(iri) for iri in STABLE])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -12,6 +12,8 @@ import pyoxigraph as ox
 from numpy.typing import NDArray
 
 from worlds.embedders import Embedder, checked_documents, checked_query
+from worlds.graph.query.limits import Limits
+from worlds.graph.query.query import Query
 from worlds.graph.search.rewriting import Function
 from worlds.graph.terms import Term
 from worlds.quads.dictionary import Dictionary
@@ -30,7 +32,6 @@ _MOST_ROWS = 200_000  # solutions of one that are kept
 _MOST_TEXTS = 10_000  # whose vectors one query keeps
 
 Rows: TypeAlias = "list[tuple[Term | None, ...]]"
-Evaluate: TypeAlias = Callable[[str, Mapping[ox.NamedNode, Function]], Iterable[Sequence["Term | None"]]]
 
 
 class _Subjects(tuple["Term", ...]):
@@ -44,8 +45,8 @@ class _Subjects(tuple["Term", ...]):
         return self._hash
 
 
-class Surroundings:
-    """What surrounds searches in recent queries, as solutions; kept while the world stays as it is."""
+class RecentSolutions:
+    """The solutions of what surrounds searches in recent queries; kept while the world stays as it is."""
 
     def __init__(self) -> None:
         self._recent: OrderedDict[Hashable, Rows] = OrderedDict()
@@ -72,35 +73,37 @@ class Surroundings:
 class WorldSearcher:
     """The `worlds.graph.search.rewriting.Searcher` of a world and a query.
 
-    `evaluate` evaluates a SELECT as the query will be, which `dataset` tells from other ways; `request` makes a
-    Request of the options of World.search, and `embedder` gives the world's, or raises EmbedderError.
+    `evaluate` evaluates a SELECT, `limits` are the query's, for the patterns of its searches. `request` makes a Request
+    of the options of World.search, and `embedder` gives the world's, or raises EmbedderError.
     """
 
     connection: Connection
     dictionary: Dictionary
     engine: Search
     embeddings: Embeddings
-    surroundings: Surroundings
-    evaluate: Evaluate
-    dataset: Hashable
+    recent: RecentSolutions
+    evaluate: Callable[[Query], Rows]
+    limits: Limits
     request: Callable[..., Request]
     embedder: Callable[[], Embedder]
 
-    def select(self, query: str, functions: Mapping[ox.NamedNode, Function]) -> Rows:
+    def select(self, query: Query) -> Rows:
         """The solutions of a SELECT, by position."""
 
         def rows() -> Rows:
-            return [tuple(solution) for solution in self.evaluate(query, functions)]
+            return [tuple(solution) for solution in self.evaluate(query)]
 
-        if functions:  # what they give is not the world's alone
+        if query.functions:  # what they give is not the world's alone
             return rows()
-        return self.surroundings.rows((query, self.dataset), self.engine.state(), rows)
+        graphs = [None if given is None else tuple(given) for given in (query.default_graphs, query.named_graphs)]
+        key = (query.text, query.union, *graphs, tuple(query.prefixes.items()), tuple(query.bindings.items()))
+        return self.recent.rows(key, self.engine.state(), rows)
 
     def search(
         self, options: Mapping[str, Any], subjects: Collection[Term] | None, wanted: Collection[str]
     ) -> Iterable[Mapping[str, Any]]:
         """What is `wanted` of each hit and each of its quads, best first."""
-        request = self.request(**options)
+        request = self.request(**options, limits=self.limits)
         if subjects is not None:
             conditions = request.filter.include
             allowed = [term for term in subjects if isinstance(term, ox.NamedNode | ox.BlankNode)]

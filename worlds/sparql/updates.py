@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pyoxigraph as ox
 
+from worlds.errors import QueryError
 from worlds.graph.lexical import canonical_quads, is_by_value
+from worlds.graph.query.query import Query
 from worlds.graph.terms import GraphName, NamedGraph
-from worlds.graph.update.driver import Rows
+from worlds.graph.update.target import Rows
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids, Interner
 from worlds.quads.reader import quad_ids
 from worlds.quads.rows import NO_QUADS, difference, marker, read_quads, unique_quads
+from worlds.revisions.gate import Change
 from worlds.revisions.writer import Writing
 from worlds.sparql.index import SparqlIndex
 from worlds.sql import statements
@@ -22,21 +26,8 @@ from worlds.sql.connection import Connection
 _SQL = statements("queries.sql")
 
 
-class Select(Protocol):
-    """Evaluates a SELECT."""
-
-    def __call__(
-        self,
-        query: str,
-        *,
-        default_graphs: Sequence[GraphName] | None,
-        named_graphs: Sequence[NamedGraph] | None,
-    ) -> tuple[list[str], Rows]:
-        """The variables and the solutions."""
-
-
 class WorldTarget:
-    """`worlds.graph.update.driver.Target` over a world."""
+    """`worlds.graph.update.target.Target` over a world."""
 
     def __init__(
         self,
@@ -45,15 +36,44 @@ class WorldTarget:
         writing: Writing,
         index: SparqlIndex,
         *,
-        select: Select,
-        load: Callable[[str, NamedGraph | None], None],
+        pattern: Query,
+        rows: Callable[[Query], tuple[list[str], Rows]],
+        load: Callable[[str, NamedGraph | None], Change],
+        allow_files: bool,
     ) -> None:
+        """`pattern` tells how patterns are asked, `rows` evaluates one, and `load` loads a file or what is at a URL."""
         self._connection = connection
         self._dictionary = dictionary
         self._writing = writing
         self._index = index
-        self.select = select
-        self.load = load
+        self._pattern = pattern.replaced(prefixes={}, bindings={})
+        self._rows = rows
+        self._load = load
+        self._allow_files = allow_files
+
+    def select(
+        self,
+        query: str,
+        *,
+        default_graphs: Sequence[GraphName] | None,
+        named_graphs: Sequence[NamedGraph] | None,
+    ) -> tuple[list[str], Rows]:
+        """The variables and the solutions of a SELECT."""
+        union = self._pattern.union and default_graphs is None
+        graphs = {"default_graphs": default_graphs, "named_graphs": named_graphs}
+        return self._rows(self._pattern.replaced(text=query, union=union, **graphs))
+
+    def load(self, iri: str, graph: NamedGraph | None) -> None:
+        """Add what is found at an IRI to a graph, or to the default graph."""
+        source = iri
+        if iri.lower().startswith("file:"):
+            if not self._allow_files:
+                raise QueryError(f"LOAD <{iri}>: reading files is not allowed")
+            source = unquote(urlsplit(iri).path)
+        elif not iri.lower().startswith(("http:", "https:")):  # it is never the name of a file
+            raise QueryError(f"LOAD <{iri}>: only http, https and file can be loaded")
+        change = self._load(source, graph)
+        self._writing.count(change.added, change.removed, change.chunks)
 
     def apply(self, added: Sequence[ox.Quad], removed: Sequence[ox.Quad]) -> None:
         """Remove quads, then add quads: one that is in both stays.

@@ -1,0 +1,47 @@
+"""Values in the place of variables, where pyoxigraph substitutes none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyoxigraph as ox
+
+from worlds.graph.query.tokens import Edit, Token, error_at
+from worlds.graph.terms import format_term
+
+
+def written_in(text: str, tokens: Sequence[Token], bindings: Mapping[str, Any], *, blank: str) -> Iterator[Edit]:
+    """What has to be written in the place of bound variables among the tokens of a text.
+
+    QueryError, with its place, where the text gives one a value of its own, and for a blank node, which no text can
+    name: `blank` says so of a variable.
+    """
+    clause, depth = "", 0  # a clause that lists variables, and the brackets open in it
+    around: list[tuple[str, int]] = []
+    for index, token in enumerate(tokens):
+        if token.text == "{":
+            around.append((clause if depth else "", depth))
+            clause, depth = "", 0
+        elif token.text == "}" and around:
+            clause, depth = around.pop()
+        elif token.text in ("(", ")"):
+            depth += 1 if token.text == "(" else -1
+        elif token.is_word("SELECT", "VALUES", "BY"):
+            clause, depth = token.text.upper(), 0
+        elif token.is_word("WHERE", "HAVING", "ORDER", "LIMIT", "OFFSET", "FROM"):
+            clause = ""
+        elif token.kind == "variable" and token.text[1:] in bindings:
+            if clause == "VALUES" or tokens[index - 1].is_word("AS"):
+                message = f"{token.text} has a binding, so the pattern cannot give it another value"
+                raise error_at(message, text, token.start)
+            if tokens[index - 1].text == "(" and tokens[index - 2].is_word("BOUND"):
+                yield tokens[index - 2].start, token.end, "(true"
+                continue
+            term = bindings[token.text[1:]]
+            if isinstance(term, ox.BlankNode):
+                raise error_at(f"{token.text} {blank}", text, token.start)
+            value = format_term(term)
+            if clause and not depth:
+                value = f"({value} AS {token.text})" if clause == "SELECT" else f"({value})"
+            yield token.start, token.end, f" {value} "
