@@ -9,12 +9,9 @@ The verbs of `worlds.World` read none of them: they are for the programs that pe
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import re
-import textwrap
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,8 +42,8 @@ _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no"
 class Setting:
     """A setting: its name ("server.port"), the kind of its values, its default, and what it does.
 
-    `least` and `most` bound a number, `choices` are the only texts allowed, `meaning` says what a default means that
-    does not speak for itself.
+    `least` and `most` bound a number, `choices` are the only texts allowed, `unit` is what a number counts, `meaning`
+    says what a default means that does not speak for itself.
     """
 
     name: str
@@ -57,11 +54,21 @@ class Setting:
     most: float | None = None
     choices: tuple[str, ...] = ()
     meaning: str | None = None
+    unit: str = ""
 
     @property
     def variable(self) -> str:
         """The environment variable: WORLDS_SERVER_PORT."""
         return "WORLDS_" + self.name.replace(".", "_").upper()
+
+    @property
+    def by_default(self) -> str | None:
+        """The default, as people read it; None where there is nothing to say."""
+        if self.meaning is not None or self.default in (None, (), False):
+            return self.meaning
+        if self.unit == "bytes" and self.default % 2**20 == 0:
+            return f"{self.default // 2**20:,} MiB"
+        return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
 
     def expects(self) -> str:
         """What a value must be, in words."""
@@ -139,7 +146,11 @@ _ALL = (
         choices=("normal", "full"),
     ),
     Setting(
-        "author", "text", None, "Who the history names for the changes made from the command line.", meaning="nobody"
+        "author",
+        "text",
+        None,
+        "Who the history names for the changes made from the command line, or by agents.",
+        meaning="nobody; of agents, the client's name",
     ),
     Setting("server.host", "text", "127.0.0.1", "The address that the server listens on."),
     Setting(
@@ -169,6 +180,7 @@ _ALL = (
         "Seconds that one query, search or update may take.",
         least=0.001,
         most=_LONGEST,
+        unit="seconds",
     ),
     Setting(
         "server.max_body",
@@ -177,6 +189,7 @@ _ALL = (
         "Bytes that the body of one request may have.",
         least=1,
         most=2**53,
+        unit="bytes",
     ),
     Setting(
         "server.max_results",
@@ -201,6 +214,7 @@ _ALL = (
         "Bytes of memory that one query or search may take; on Linux. 0 for no limit.",
         least=0,
         most=2**53,
+        unit="bytes",
     ),
     Setting("server.rate", "integer", 0, "Requests a minute for each client; 0 for no limit.", least=0, most=_MOST),
     Setting(
@@ -238,6 +252,7 @@ _ALL = (
         "Seconds that running requests have to finish when the server is stopped.",
         least=0,
         most=_LONGEST,
+        unit="seconds",
     ),
     Setting("mcp.allow_writes", "boolean", False, "Whether agents may change the world."),
     Setting("mcp.host", "text", "127.0.0.1", "The address that the MCP server listens on, over HTTP."),
@@ -308,6 +323,8 @@ def load_settings(overrides: Mapping[str, object] | None = None) -> Settings:
 
 def template() -> str:
     """A `worlds.toml` with every setting, its default and what it does, all commented out."""
+    import textwrap  # as below, what few need is not loaded for all
+
     lines = ["# Settings of Worlds: https://toml.io; `worlds config` shows what holds, and why.", ""]
     section = ""
     for setting in _ALL:
@@ -352,6 +369,8 @@ def _files() -> Iterator[Path]:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    import tomllib
+
     try:
         document = tomllib.loads(path.read_bytes().decode())
     except OSError as error:
@@ -387,6 +406,8 @@ def _setting(name: str) -> Setting:
     """The setting of this name; ValueError, with the nearest, if there is none."""
     if name in SETTINGS:
         return SETTINGS[name]
+    import difflib
+
     keys = {other.rpartition(".")[2]: other for other in reversed(SETTINGS)}  # of two, the first one
     near = difflib.get_close_matches(name, SETTINGS, 1, 0.8)
     near = near or [keys[key] for key in difflib.get_close_matches(name.rpartition(".")[2], keys, 1, 0.7)]

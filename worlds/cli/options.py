@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.text import Text
@@ -16,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from worlds.cli.terminal import output
 
 if TYPE_CHECKING:
+    from worlds.settings import Setting
     from worlds.world import World
 
 _TYPES = {"<str>": "TEXT", "<int>": "N", "<float>": "NUMBER"}  # what the newer Typer shows, and what people read
@@ -30,6 +32,53 @@ def from_settings(ctx: typer.Context, param: Any, value: Any) -> Any:
     source = ctx.get_parameter_source(param.name)
     given = value if source is not None and source.name == "COMMANDLINE" else None
     return load_settings({param.name: given})[param.name]
+
+
+_VALUES: Mapping[str, Any] = {
+    "text": str, "integer": int, "number": float, "boolean": bool, "list": list[str], "path": Path,
+}  # fmt: skip
+
+
+def with_settings(options: Mapping[str, str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option for each setting; it gets the `settings` that then hold. Maps options to settings."""
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(function)
+        def command(**given: Any) -> None:
+            from worlds.settings import load_settings
+
+            values = {setting: given.pop(option) for option, setting in options.items()}
+            asked = {name: None if value == [] else value for name, value in values.items()}
+            function(**given, settings=load_settings(asked))
+
+        own = [
+            item for name, item in inspect.signature(function, eval_str=True).parameters.items() if name != "settings"
+        ]
+        signature = inspect.Signature([*own, *(_option(name, setting) for name, setting in options.items())])
+        command.__signature__ = signature  # type: ignore[attr-defined]
+        command.__annotations__ = {name: item.annotation for name, item in signature.parameters.items()}
+        return command
+
+    return decorate
+
+
+def _option(name: str, of: str) -> inspect.Parameter:
+    from worlds.settings import SETTINGS
+
+    setting = SETTINGS[of]
+    flag = "--" + name.replace("_", "-")
+    if setting.kind == "boolean" and setting.default is None:
+        flag += f"/--no-{name.replace('_', '-')}"
+    value = Literal[setting.choices] if setting.choices else _VALUES[setting.kind]
+    told = setting.help + (" May be repeated." if setting.kind == "list" else "")
+    option = typer.Option(flag, metavar=_metavar(setting), help=told, show_default=setting.by_default or False)
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[value | None, option]
+    )
+
+
+def _metavar(setting: Setting) -> str | None:
+    return {"list": "TEXT", "path": "FILE"}.get(setting.kind) or setting.unit.upper() or None
 
 
 WorldPath = Annotated[str, typer.Argument(metavar="WORLD", help="The world's file.", show_default=False)]

@@ -15,7 +15,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
@@ -27,6 +27,7 @@ from starlette.types import Scope as ASGIScope
 from worlds.errors import IntegrityError, OpenError
 from worlds.server.errors import Busy, ClientGone, NotFound
 from worlds.server.listening import is_loopback
+from worlds.settings import SETTINGS, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -71,41 +72,41 @@ class Principal:
         return any(SCOPES.index(each) >= SCOPES.index(scope) for each in held)
 
 
-@dataclass(frozen=True)
 class ServerSettings:
-    """The settings whose names begin with `server.`; docs/settings.md says what each means."""
+    """The settings whose names begin with `server.`, and two of those without a section.
 
-    host: str = "127.0.0.1"
-    port: int = 8080
-    readers: int = 2
-    most_workers: int = 8
-    timeout: float = 30.0  # seconds that one job may take
-    max_body: int = 100 * 2**20  # bytes
-    max_results: int = 1_000_000  # solutions, triples or hits of one answer
-    max_queries: int = 64  # that wait or run
-    max_memory: int = 2 * 2**30  # bytes that one reading job may take; 0 is no limit
-    rate: float = 0  # requests a minute of one client; 0 is no limit
-    cors: tuple[str, ...] = ()
-    keys: str | None = None
-    public_reads: bool | None = None  # None: only on loopback
-    allow_writes: bool = False
-    hosts: tuple[str, ...] = ()
-    log: Literal["text", "json"] = "text"
-    grace: float = 10.0  # seconds that running requests have when the server stops
-    embedder: str | None = "auto"
-    durability: Literal["normal", "full"] = "normal"
+    `worlds.settings` says what each means, and gives the defaults of those that are not `given`.
+    """
 
-    @classmethod
-    def from_settings(cls, settings: Any) -> ServerSettings:
-        """Those of `worlds.settings.load_settings`."""
-        given: dict[str, Any] = {}
-        for item in fields(cls):
-            name = item.name if item.name in ("embedder", "durability") else f"server.{item.name}"
-            value = settings[name]
-            given[item.name] = tuple(value) if isinstance(value, list) else value
-        if given["embedder"] == "none":
-            given["embedder"] = None
-        return cls(**given)
+    host: str
+    port: int
+    readers: int
+    most_workers: int
+    timeout: float
+    max_body: int
+    max_results: int
+    max_queries: int
+    max_memory: int
+    rate: float
+    cors: tuple[str, ...]
+    keys: str | None
+    public_reads: bool | None
+    allow_writes: bool
+    hosts: tuple[str, ...]
+    log: Literal["text", "json"]
+    grace: float
+    embedder: str | None
+    durability: Literal["normal", "full"]
+
+    def __init__(self, settings: Mapping[str, Any] | None = None, **given: Any) -> None:
+        known = Settings({}) if settings is None else settings
+        for name in self.__annotations__:
+            setting = name if name in SETTINGS else f"server.{name}"
+            setattr(self, name, given.pop(name, known[setting]))
+        if given:
+            raise TypeError(f"no settings of the server: {', '.join(given)}")
+        if self.embedder == "none":
+            self.embedder = None
 
     @property
     def loopback(self) -> bool:
