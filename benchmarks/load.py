@@ -48,12 +48,13 @@ def generate(path: Path, quads: int, seed: int = 1) -> None:
 def load_world(source: Path, target: Path) -> None:
     """In a process of its own: load, and print the figures as JSON."""
     import worlds
+    from worlds.world import connection_of
 
     with worlds.open(target, embedder=None) as world:
         began = time.perf_counter()
         change = world.load(source)
         seconds = time.perf_counter() - began
-        text, stored = world._connection.rows(
+        text, stored = connection_of(world).rows(
             "SELECT (SELECT sum(length(CAST(value AS BLOB))) FROM terms WHERE id IN (SELECT term FROM chunks)), "
             "(SELECT sum(pgsize) FROM dbstat WHERE name LIKE 'terms%' OR name LIKE 'quads%')"
         )[0]

@@ -808,3 +808,11 @@ class World:
         maintenance.compact(self._connection, self._embeddings)
         self._dictionary.forget()
         self._sparql.drop()
+
+
+def connection_of(world: World) -> Connection:
+    """The world's connection, for tests and benchmarks that read its tables: the one way to what is inside it.
+
+    What is written through it goes past the writer, so the full-text index, the vectors and SPARQL may miss it.
+    """
+    return world._connection

@@ -13,6 +13,7 @@ import pyoxigraph as ox
 import pytest
 
 import worlds
+from tests.support import tables
 from tests.support.w3c import (
     Dataset,
     NotHereError,
@@ -269,7 +270,7 @@ def indexed(quads: Iterable[ox.Quad]) -> set[ox.Quad]:
 
 
 def rows(world: World, table: str = "quads", *parameters: int) -> set[tuple[int, ...]]:
-    return set(world._connection.rows(f"SELECT subject, predicate, object, graph FROM {table}", parameters))
+    return set(tables.rows(world, f"SELECT subject, predicate, object, graph FROM {table}", parameters))
 
 
 # --- syntax

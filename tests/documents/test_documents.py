@@ -20,6 +20,7 @@ from rdflib import XSD, Literal, URIRef
 from typer.testing import CliRunner
 
 import worlds
+from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from worlds import ChunkSize, TextPolicy
 from worlds.cli import app
@@ -438,8 +439,8 @@ def test_the_chunks_of_a_document_are_slices_of_its_text(text: str, size: int) -
     with worlds.open(embedder=None) as world:
         world.policy = TextPolicy(size=ChunkSize(size, size // 5))
         world.add_document(NOTE, "Word.\n\n" + text, format="markdown", title="Title")
-        spans = world._connection.rows(
-            "SELECT start, end, text, value FROM chunks JOIN terms ON terms.id = term WHERE datatype IS NOT NULL"
+        spans = tables.rows(
+            world, "SELECT start, end, text, value FROM chunks JOIN terms ON terms.id = term WHERE datatype IS NOT NULL"
         )
         assert spans
         for start, end, chunk, value in spans:

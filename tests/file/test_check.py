@@ -14,6 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 import worlds
+from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from worlds import ChunkSize, ParseError, TextPolicy, World
 from worlds.file.check import Problem
@@ -65,7 +66,7 @@ def kinds(world: World) -> set[str]:
 
 def damage(world: World, *sql: str) -> None:
     for statement in sql:
-        world._connection.run(statement)
+        tables.run(world, statement)
 
 
 # --- sound worlds
@@ -335,10 +336,8 @@ def test_a_problem_tells_how_many_and_shows_some(world: World) -> None:
 def test_a_broken_vector_is_reported(path: Path, change: Callable[[Vector], Vector], messages: set[str]) -> None:
     with worlds.open(path, embedder=HashingEmbedder(), vector_index=False) as world:
         world.load(TRIG, format="trig")
-        vector = np.frombuffer(world._connection.value("SELECT embedding FROM vectors WHERE id = 3"), dtype="<f4")
-        world._connection.run(
-            "UPDATE vectors SET embedding = ?1 WHERE id = 3", (change(vector).astype("<f4").tobytes(),)
-        )
+        vector = np.frombuffer(tables.value(world, "SELECT embedding FROM vectors WHERE id = 3"), dtype="<f4")
+        tables.run(world, "UPDATE vectors SET embedding = ?1 WHERE id = 3", (change(vector).astype("<f4").tobytes(),))
         problems = world.check().problems
         assert {problem.kind for problem in problems} <= {"broken-vectors", "wrong-codes"}
         for message in messages:
@@ -410,8 +409,8 @@ def test_embedding_anew_repairs_vectors(world: World, name: str) -> None:
 
 
 def test_a_damaged_file_is_reported(world: World, path: Path) -> None:
-    size = world._connection.value("PRAGMA page_size")
-    root = world._connection.value("SELECT rootpage FROM sqlite_master WHERE name = 'quads_posg'")
+    size = tables.value(world, "PRAGMA page_size")
+    root = tables.value(world, "SELECT rootpage FROM sqlite_master WHERE name = 'quads_posg'")
     world.close()
     content = bytearray(path.read_bytes())
     content[(root - 1) * size + 200 : root * size] = bytes(size - 200)

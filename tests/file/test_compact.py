@@ -14,6 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 import worlds
+from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from worlds import ReadOnlyError, TextPolicy, World, WorldsError
 
@@ -37,12 +38,12 @@ def exported(world: World) -> set[bytes]:
 
 
 def terms(world: World) -> set[str]:
-    return {str(value) for (value,) in world._connection.rows("SELECT value FROM terms")}
+    return {str(value) for (value,) in tables.rows(world, "SELECT value FROM terms")}
 
 
 def nearest_by_index(world: World, query: NDArray[np.float32], count: int) -> list[int]:
     sql = "SELECT id FROM vector_top_k('vectors_embedding', ?1, ?2)"
-    return [number for (number,) in world._connection.rows(sql, (query.tobytes(), count))]
+    return [number for (number,) in tables.rows(world, sql, (query.tobytes(), count))]
 
 
 def assert_sound(world: World) -> None:
@@ -50,7 +51,7 @@ def assert_sound(world: World) -> None:
     assert report.ok, str(report)
     if report.checked.get("vectors"):
         assert report.recall["index"] == 1
-    stored = world._connection.rows("SELECT id, embedding FROM vectors")
+    stored = tables.rows(world, "SELECT id, embedding FROM vectors")
     vectors = np.frombuffer(b"".join(blob for _, blob in stored), dtype="<f4").reshape(len(stored), -1)
     for row in range(0, len(stored), 7):
         best = [stored[position][0] for position in np.argsort(-(vectors @ vectors[row]), kind="stable")[:5]]
@@ -64,7 +65,7 @@ def test_it_gives_space_back_and_keeps_what_is_there(path: Path) -> None:
         world.remove(quads(range(100, 300)))
         before, size = exported(world), world.stats().bytes
         hits = [[hit.text for hit in world.search(text(n), limit=5, plan="exact")] for n in range(0, 100, 9)]
-        state = world._connection.rows("SELECT id, term, vector FROM chunks")
+        state = tables.rows(world, "SELECT id, term, vector FROM chunks")
         world.compact()
         assert exported(world) == before
         assert world.stats().bytes < size * 0.7
@@ -72,7 +73,7 @@ def test_it_gives_space_back_and_keeps_what_is_there(path: Path) -> None:
         assert world.stats().retired_vectors == 0
         assert world.stats().vector_index
         # What others remember by number is still so.
-        assert world._connection.rows("SELECT id, term, vector FROM chunks") == state
+        assert tables.rows(world, "SELECT id, term, vector FROM chunks") == state
         assert [[hit.text for hit in world.search(text(n), limit=5, plan="exact")] for n in range(0, 100, 9)] == hits
         for n in range(0, 100, 9):
             assert world.search(text(n), plan="index", mode="vector")[0].text == text(n)
@@ -91,7 +92,7 @@ def test_texts_that_are_gone_are_forgotten_and_those_that_are_there_are_not(worl
     world.remove(quads(range(10)))
     world.add([("urn:x", "urn:y", f'"{text(12)}"@en')])  # one vector for two literals
     world.compact()
-    assert world._connection.value("SELECT count(*) FROM embedded_texts") == 10
+    assert tables.value(world, "SELECT count(*) FROM embedded_texts") == 10
     assert world.add(quads(range(5, 8))).embedded == 3
     world.remove(quads(range(10, 20)))
     assert world.add(quads(range(10, 20))).embedded == 0
@@ -123,7 +124,7 @@ def test_terms_go_when_nothing_needs_them(world: World) -> None:
     assert exported(world) == before
     assert_sound(world)
     # Without their history, what only the history needs goes too.
-    world._connection.run("DELETE FROM removed_quads WHERE true")
+    tables.run(world, "DELETE FROM removed_quads WHERE true")
     world.compact()
     assert needed - terms(world) == {EX + "once", "history"}
     assert exported(world) == before
@@ -135,11 +136,11 @@ def test_no_number_is_ever_given_twice(world: World) -> None:
         world.load(b"[] <urn:passing> [] .", format="turtle")
         world.load(b"", format="turtle", mode="replace")
         world.add([("urn:a", "urn:b", "urn:c")])
-    last = world._connection.value("SELECT max(id) FROM terms")
+    last = tables.value(world, "SELECT max(id) FROM terms")
     world.compact()
-    assert world._connection.value("SELECT max(id) FROM terms") == 3 < last
+    assert tables.value(world, "SELECT max(id) FROM terms") == 3 < last
     world.load(b"[] <urn:b> <urn:c> .", format="turtle")
-    assert world._connection.value("SELECT max(id) FROM terms") > last
+    assert tables.value(world, "SELECT max(id) FROM terms") > last
     world.compact()
     world.load(b"[] <urn:b> <urn:c> .", format="turtle")
     assert world.check().ok
@@ -151,7 +152,7 @@ def test_another_connection_learns_that_a_term_has_another_number(path: Path) ->
         world.add([*typed, (EX + "b", "rdfs:label", '"a thing"')])
         assert len(other.search("thing", types=EX + "T")[0].quads) == 1
         world.remove(typed[:1])
-        world._connection.run("DELETE FROM removed_quads WHERE true")  # as if the history were pruned
+        tables.run(world, "DELETE FROM removed_quads WHERE true")  # as if the history were pruned
         world.compact()
         assert EX + "T" not in terms(world)
         world.add(typed)
@@ -194,7 +195,7 @@ def test_a_world_without_a_native_index_gets_none(path: Path, embedder: HashingE
 def test_a_missing_index_is_built_again(path: Path) -> None:
     with worlds.open(path, embedder=HashingEmbedder()) as world:
         world.add(quads(range(60)))
-        world._connection.run("DROP INDEX vectors_embedding")
+        tables.run(world, "DROP INDEX vectors_embedding")
         assert [problem.kind for problem in world.check().problems] == ["vector-index"]
     with worlds.open(path, embedder=HashingEmbedder()) as world:
         world.compact()
@@ -207,7 +208,7 @@ def test_an_index_that_another_program_broke_can_be_dropped_and_built(path: Path
     with worlds.open(path, embedder=HashingEmbedder()) as world:
         world.add(quads(range(60)))
         for _ in range(times):
-            world._connection.run("VACUUM")
+            tables.run(world, "VACUUM")
     with worlds.open(path, embedder=HashingEmbedder(), vector_index=False) as world:
         assert world.check().ok
     with worlds.open(path, embedder=HashingEmbedder(), vector_index=True) as world:
@@ -283,7 +284,7 @@ def test_every_step_after_which_a_process_may_die_can_be_repaired(path: Path) ->
         with worlds.open(path, embedder=HashingEmbedder()) as world:
             world.add(quads(range(60)))
             for step in steps:
-                world._connection.run(step)
+                tables.run(world, step)
             assert [problem.kind for problem in world.check().problems] == ["vector-index"]
             world.add(quads(range(60, 70)))  # what is embedded meanwhile
             world.compact()

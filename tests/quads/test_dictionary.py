@@ -3,6 +3,7 @@ from __future__ import annotations
 import pyoxigraph as ox
 import pytest
 
+from tests.support import tables
 from worlds import IntegrityError, World
 from worlds.quads import dictionary
 
@@ -23,8 +24,8 @@ def test_more_terms_than_are_remembered_can_be_read_at_once(world: World, monkey
     count = 12_000
     monkeypatch.setattr(dictionary, "_CACHE", 1000)
     world.load("".join(f'<urn:{n}> <urn:p> "{n}"^^<urn:type{n % 7}> .\n' for n in range(count)).encode(), format="nt")
-    found = world._dictionary.terms(range(1, count * 2))
+    found = tables.terms(world, range(1, count * 2))
     assert len(found) == count * 2
     assert found[0] == ox.DefaultGraph()
     with pytest.raises(IntegrityError, match="term 999999 is referred to"):
-        world._dictionary.terms([1, 999_999])
+        tables.terms(world, [1, 999_999])

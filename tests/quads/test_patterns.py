@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from rdflib import XSD, BNode, Literal, URIRef
 
 import worlds
+from tests.support import tables
 from worlds.quads import patterns
 from worlds.sql import statements
 
@@ -180,7 +181,7 @@ def test_quads_are_read_after_another_process_wrote(path: Any) -> None:
 )
 def test_a_pattern_is_read_by_its_index(world: worlds.World, statement: str, plan: str) -> None:
     sql = statements("queries.sql")[statement]
-    rows = world._connection.rows(f"EXPLAIN QUERY PLAN {sql.sql}", [1] * len(sql.parameters))
+    rows = tables.rows(world, f"EXPLAIN QUERY PLAN {sql.sql}", [1] * len(sql.parameters))
     steps = [row[3] for row in rows]
     assert any(f"SEARCH quads {plan}" in step or plan in step for step in steps), steps
     assert not any(step.startswith("SCAN quads") for step in steps)

@@ -14,6 +14,7 @@ import pytest
 import worlds
 from tests.revisions.test_gate import chunks_held, expect_vectors, exported, queried
 from tests.revisions.test_processes import ROOT, Worker, workers
+from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import Oracle, problems
 from tests.support.workers import State, after, iri, last_revision
@@ -47,7 +48,7 @@ def expect_whole(path: Path, expected: Expected, acknowledged: int) -> int:
         assert world.stats().pending == 0
         expect_vectors(world)
         assert problems(world) == []
-        rows = world._connection.rows("SELECT revision FROM revisions ORDER BY revision")
+        rows = tables.rows(world, "SELECT revision FROM revisions ORDER BY revision")
         assert rows == [(number,) for number in range(1, revision + 1)]
     return revision
 

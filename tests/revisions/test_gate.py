@@ -12,8 +12,9 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 import worlds
+from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import (
     DEFAULT,
@@ -96,42 +98,42 @@ def ntriples(quads: Iterable[ox.Quad]) -> bytes:
 
 
 def revisions(world: World) -> list[tuple[int, int, int]]:
-    return world._connection.rows("SELECT revision, added, removed FROM revisions ORDER BY revision")
+    return tables.rows(world, "SELECT revision, added, removed FROM revisions ORDER BY revision")
 
 
 def stored_quads(world: World) -> dict[ox.Quad, int]:
     """Each quad that holds now, with the revision that it is said to come from."""
-    rows = world._connection.rows("SELECT subject, predicate, object, graph, revision FROM quads")
+    rows = tables.rows(world, "SELECT subject, predicate, object, graph, revision FROM quads")
     return {quad: revision for quad, (revision,) in _decoded(world, rows)}
 
 
 def removed_quads(world: World) -> list[tuple[ox.Quad, int, int]]:
     """Each quad that held once, with the revisions that added and removed it."""
-    rows = world._connection.rows("SELECT subject, predicate, object, graph, revision, removed FROM removed_quads")
+    rows = tables.rows(world, "SELECT subject, predicate, object, graph, revision, removed FROM removed_quads")
     return [(quad, *numbers) for quad, numbers in _decoded(world, rows)]  # type: ignore[misc]  # two numbers
 
 
 def _decoded(world: World, rows: list[Any]) -> list[tuple[ox.Quad, tuple[int, ...]]]:
-    terms = world._dictionary.terms({number for row in rows for number in row[:4]})
+    terms = tables.terms(world, {number for row in rows for number in row[:4]})
     return [(ox.Quad(*[terms[number] for number in row[:4]]), row[4:]) for row in rows]
 
 
 def chunks_held(world: World) -> list[Chunk]:
-    rows = world._connection.rows("SELECT term, start, end FROM chunks")
-    terms = world._dictionary.terms({term for term, _, _ in rows})
+    rows = tables.rows(world, "SELECT term, start, end FROM chunks")
+    terms = tables.terms(world, {term for term, _, _ in rows})
     return [Chunk(terms[term], start, end) for term, start, end in rows]
 
 
 def expect_vectors(world: World) -> None:
     """Every chunk that has a vector has its text's, and there is no vector besides."""
-    connection = world._connection
-    if world._embeddings.stored is None:
+    if world.stats().embedder is None:
         return
-    rows = connection.rows(
+    rows = tables.rows(
+        world,
         "SELECT coalesce(chunks.text, terms.value), vectors.id, vectors.embedding, vector_codes.code "
         "FROM chunks JOIN terms ON terms.id = chunks.term "
         "LEFT JOIN vectors ON vectors.id = chunks.vector LEFT JOIN vector_codes ON vector_codes.id = vectors.id "
-        "WHERE chunks.vector IS NOT NULL"
+        "WHERE chunks.vector IS NOT NULL",
     )
     embedder = HashingEmbedder()
     for text, vector, embedding, code in rows:
@@ -141,8 +143,8 @@ def expect_vectors(world: World) -> None:
         assert np.abs(expected - stored).max() < 1e-6
         assert code == sign_codes(stored[None, :]).tobytes()
     used = {row[1] for row in rows}
-    assert {number for (number,) in connection.rows("SELECT id FROM vectors")} == used
-    assert {number for (number,) in connection.rows("SELECT id FROM vector_codes")} == used
+    assert {number for (number,) in tables.rows(world, "SELECT id FROM vectors")} == used
+    assert {number for (number,) in tables.rows(world, "SELECT id FROM vector_codes")} == used
 
 
 # -- the state machine ----------------------------------------------------------------------------------------------
@@ -324,15 +326,20 @@ class GateMachine(RuleBasedStateMachine):
     def oracle(self) -> Oracle:
         return Oracle(self.model, self.embedder, self.policy)
 
-    def wrote(self, change: Change, after: set[ox.Quad]) -> None:
-        """The world says that it did `change`; the model says that it holds `after` now."""
+    def wrote(self, change: Change, after: set[ox.Quad], *, between: Sequence[set[ox.Quad]] = ()) -> None:
+        """The world says that it did `change`; the model says that it holds `after` now.
+
+        Of a request of several steps, `between` has what it held between them: inside a transaction each one counts.
+        """
         before, self.model = self.model, after
-        assert (change.added, change.removed) == (len(after - before), len(before - after))
-        changed = after != before
-        assert change.revision == (len(self.states) if changed else None)
+        steps = [before, *(between if self.stack else ()), after]
+        added = sum(len(new - old) for old, new in pairwise(steps))
+        removed = sum(len(old - new) for old, new in pairwise(steps))
+        assert (change.added, change.removed) == (added, removed)
+        assert change.revision == (len(self.states) if added or removed else None)
         made = set(self.oracle().chunks) - set(Oracle(before, policy=self.policy).chunks)
         assert change.chunks >= len(made)
-        if not self.policy.sizes:
+        if not self.policy.sizes and not between:
             assert change.chunks == len(made)
         if not self.stack:
             self.settle()
@@ -392,12 +399,13 @@ class GateMachine(RuleBasedStateMachine):
         quads = without_blank_nodes([*map(quad, names), *(held[pick % len(held)] for pick in picks if held)])
         first, second = (quads[:2], quads[2:]) if kind == "both" else (quads, [])
         after = deleted(self.model, first) if kind != "INSERT DATA" else inserted(self.model, first)
+        between = []
         if kind == "both":
-            after = inserted(after, second)
+            between, after = [after], inserted(after, second)
             request = f"DELETE DATA {{ {written(first)} }} ;\nINSERT DATA {{ {written(second)} }}"
         else:
             request = f"{kind} {{ {written(first)} }}"
-        self.wrote(self.world.update(request), after)
+        self.wrote(self.world.update(request), after, between=between)
 
     @rule(predicate=st.sampled_from("pqr"), to=st.sampled_from("pqr"), graph=st.sampled_from(["default", "g", "h"]))
     def rewrite(self, predicate: str, to: str, graph: str) -> None:
@@ -405,23 +413,21 @@ class GateMachine(RuleBasedStateMachine):
         pattern = f"{{ ?s {TERMS[predicate]} ?o }}"
         change = self.world.update(f"{where}DELETE {pattern} INSERT {{ ?s {TERMS[to]} ?o }} WHERE {pattern}")
         found = [one for one in self.model if one.predicate == TERMS[predicate] and one.graph_name == TERMS[graph]]
-        if predicate == to:
-            assert change == Change(None, 0, 0)
-            return
         kept = deleted(self.model, found)
+        held = set(exported(self.world))
         new = set()
         for one in found:
             (stored,) = as_sparql_has_them([one])
-            # What was given in one form alone keeps it; of several, the canonical one takes their place.
+            # What was given in one form alone keeps it; of several, one takes their place.
             known = self.forms_given(stored.object)
-            value = known.pop() if len(known) == 1 else stored.object
-            new.add(ox.Quad(one.subject, iri(to), value, one.graph_name))
+            forms = {ox.Quad(one.subject, iri(to), value, one.graph_name) for value in known | {stored.object}}
+            new |= forms & held if len(known) > 1 else {quad for quad in forms if quad.object in known}
         self.wrote(change, inserted(kept, new))
 
     def forms_given(self, value: Any) -> set[Any]:
         """The forms of a term that the world knows: a term that was written once stays known."""
-        rows = self.world._connection.rows("SELECT id FROM terms")
-        terms = self.world._dictionary.terms(number for (number,) in rows)
+        rows = tables.rows(self.world, "SELECT id FROM terms")
+        terms = tables.terms(self.world, [number for (number,) in rows])
         return {term for term in terms.values() if term != DEFAULT and canonical_term(term) == value}
 
     @rule(
@@ -432,6 +438,7 @@ class GateMachine(RuleBasedStateMachine):
     def change_graphs(self, verb: str, source: str, destination: str) -> None:
         one, other = (TERMS[name] for name in (source, destination))
         held = {quad for quad in self.model if quad.graph_name == one}
+        between: list[set[ox.Quad]] = []
         if verb in ("COPY", "ADD", "MOVE"):
             if not held and one != DEFAULT:
                 return
@@ -440,15 +447,17 @@ class GateMachine(RuleBasedStateMachine):
             if one != other:
                 if verb != "ADD":
                     after = {quad for quad in after if quad.graph_name != other}
-                after |= {in_graph(quad, other) for quad in held}
+                    between.append(after)
+                after = after | {in_graph(quad, other) for quad in held}
                 if verb == "MOVE":
-                    after -= held
+                    between.append(after)
+                    after = after - held
         else:
             if not held and one != DEFAULT and verb == "CLEAR":
                 return
             written_ = "DEFAULT" if one == DEFAULT else f"GRAPH {one}"
             after = self.model - held
-        self.wrote(self.world.update(f"{verb} {written_}"), after)
+        self.wrote(self.world.update(f"{verb} {written_}"), after, between=between)
 
     @precondition(lambda self: not self.stack and len(self.states) > 1)
     @rule(pick=st.integers(0, 100), force=st.booleans())
@@ -516,7 +525,7 @@ class GateMachine(RuleBasedStateMachine):
     @rule()
     def embed(self) -> None:
         self.world.embed()
-        assert self.world._embeddings.pending() == 0
+        assert self.world.stats().pending == 0
 
     @rule(name=st.sampled_from(sorted(FILTERS)), by_witness=st.booleans())
     def search(self, name: str, by_witness: bool) -> None:
@@ -533,7 +542,7 @@ class GateMachine(RuleBasedStateMachine):
     def search_vectors(self, name: str, plan: Any) -> None:
         filter_ = FILTERS[name]
         self.world.embed()
-        if not self.oracle().chunks and self.world._embeddings.stored is None:
+        if not self.oracle().chunks and self.world.stats().embedder is None:
             return
         results = self.world.search("red kite", mode="vector", plan=plan, limit=5, explain=True, **filter_.arguments())
         expect(self.world, self.oracle(), results, filter_=filter_, query="red kite", match=None, limit=5)
@@ -942,7 +951,7 @@ def test_revisions_say_who_and_why(world: World) -> None:
         with world.transaction(author="cid"):
             world.add([(iri("s"), iri("p"), ox.Literal("heron"))])
     world.remove([(iri("s"), iri("p"), ox.Literal("kite"))], author="bob")
-    rows = world._connection.rows("SELECT revision, author, message, added, removed, time FROM revisions ORDER BY 1")
+    rows = tables.rows(world, "SELECT revision, author, message, added, removed, time FROM revisions ORDER BY 1")
     assert [row[:5] for row in rows] == [(1, "ann", "all of it", 2, 0), (2, "bob", None, 0, 1)]
     times = [datetime.fromisoformat(row[5]) for row in rows]
     assert times == sorted(times)

@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 import worlds
 from tests.cli.test_cli import fails, ok, run
+from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from worlds import ConflictError, Diff, ParseError, Past, ReadOnlyError, Retention, World, WorldsError
 from worlds.graph.terms import to_oxigraph
@@ -439,7 +440,7 @@ def test_what_is_forgotten_can_no_longer_be_asked(birds: World) -> None:
     assert birds.prune(1) == birds.prune(2) == 0
     assert birds.prune(5) == 3
     assert birds.history() == []
-    assert birds._connection.rows("SELECT count(*) FROM removed_quads") == [(0,)]
+    assert tables.rows(birds, "SELECT count(*) FROM removed_quads") == [(0,)]
     assert len(birds.at(4)) == len(birds) == 3
     assert birds.add([("urn:a", "urn:b", "urn:c")]).revision == 5
     assert [entry.revision for entry in birds.history()] == [5]
@@ -466,7 +467,7 @@ def test_a_time_forgets_what_is_older(birds: World, monkeypatch: pytest.MonkeyPa
     days = [datetime.datetime(2025, 1, day, tzinfo=datetime.UTC) for day in (1, 2, 3)]
     for revision, day in enumerate(days, 1):
         text = day.isoformat(timespec="milliseconds")
-        birds._connection.run("UPDATE revisions SET time = ?1 WHERE revision = ?2", (text, revision))
+        tables.run(birds, "UPDATE revisions SET time = ?1 WHERE revision = ?2", (text, revision))
     zone = datetime.timezone(datetime.timedelta(hours=5))
     assert birds.prune(datetime.datetime(2024, 6, 1, tzinfo=datetime.UTC)) == 0
     assert birds.prune(datetime.datetime(2025, 1, 2, 5, 0, tzinfo=zone)) == 1, "the second is as old as that"
@@ -529,7 +530,7 @@ def test_damage_to_a_pruned_history_is_seen(sql: str, kind: str, birds: World) -
     birds.undo(2)
     birds.prune(3)
     assert birds.check().ok
-    birds._connection.run(sql)
+    tables.run(birds, sql)
     assert kind in {problem.kind for problem in birds.check().problems}
 
 

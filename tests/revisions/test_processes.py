@@ -18,6 +18,7 @@ import pyoxigraph as ox
 import pytest
 
 import worlds
+from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import problems, rolled_back
 from tests.support.workers import EX, State, after, iri, last_revision, write
@@ -132,7 +133,7 @@ def test_two_processes_write_and_each_revision_is_one_s_own(path: Path) -> None:
     assert sorted(numbers["ann"] + numbers["bob"]) == list(range(1, 2 * count + 1))
     assert all(own == sorted(own) for own in numbers.values())
     with worlds.open(path, embedder=HashingEmbedder()) as world:
-        rows = world._connection.rows("SELECT revision, author, added FROM revisions")
+        rows = tables.rows(world, "SELECT revision, author, added FROM revisions")
         assert {number for number, author, _ in rows if author == "ann"} == set(numbers["ann"])
         assert {added for _, _, added in rows} == {5}
         assert len(world) == 2 * count * 5
@@ -190,7 +191,8 @@ def add_some(world: World, name: str, count: int) -> None:
         change = world.add([quad], author=name)
         assert (change.added, change.chunks) == (1, 1)
         assert world.query(f"ASK {{ <{EX}{name}{number}> ?p ?o }}") is True
-        (row,) = world._connection.rows(
+        (row,) = tables.rows(
+            world,
             "SELECT quads.revision, revisions.author FROM quads JOIN terms ON terms.id = quads.subject "
             "JOIN revisions USING (revision) WHERE terms.value = ?1",
             (f"{EX}{name}{number}",),

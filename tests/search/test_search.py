@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import worlds
+from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import (
     ANYTHING,
@@ -197,7 +198,7 @@ def compare(world: World, oracle: Oracle, asked: dict[str, Any]) -> SearchResult
         found = world.search(query, mode=mode, plan=asked["plan"], explain=True, **options, **filter_.arguments())
     else:
         found = world.search(query, mode=mode, explain=True, **options, **filter_.arguments())
-    vectors = mode != "text" and world._embeddings.stored is not None
+    vectors = mode != "text" and world.stats().embedder is not None
     expect(
         world,
         oracle,
@@ -223,7 +224,7 @@ def test_finds_what_the_reference_finds(names: list[str], asked: list[dict[str, 
             if search["plan"] == "index" and not oracle.chunks:
                 continue  # there is no vector, so there is no index
             found = compare(world, oracle, search)
-            if search["mode"] != "text" and world._embeddings.stored is not None and search["plan"] != "auto":
+            if search["mode"] != "text" and world.stats().embedder is not None and search["plan"] != "auto":
                 assert found.explain.plan == search["plan"]
             if search["filter_"].empty:
                 assert found.explain.eligible is None
@@ -237,14 +238,14 @@ def test_the_statement_gives_the_same_when_it_is_run_raw(names: list[str], asked
     embedder = HashingEmbedder()
     with worlds.open(embedder=embedder) as world:
         world.add(quad(name) for name in names)
-        if world._embeddings.stored is None:
+        if world.stats().embedder is None:
             return
         options = {name: asked[name] for name in ("mode", "plan", *OPTIONS)}
         options |= asked["filter_"].arguments()
         query = " ".join(asked["words"])
         found = world.search(query, **options)
         sql, parameters = world.search_sql(query, **options)
-        rows = world._connection.rows(sql, parameters)
+        rows = tables.rows(world, sql, parameters)
         assert [(row[0], row[1]) for row in rows] == [(hit.chunk, hit.score) for hit in found]
         assert (sql, parameters) == (found.explain.sql, found.explain.parameters)
 
@@ -482,7 +483,7 @@ INDEX = "SCAN vector_top_k VIRTUAL TABLE INDEX 1:"
 )
 def test_no_statement_scans_a_table(large: Large, options: dict[str, Any], expected: str) -> None:
     sql, parameters = large.world.search_sql("some words", **options)
-    rows = large.world._connection.rows("EXPLAIN QUERY PLAN " + sql, parameters)
+    rows = tables.rows(large.world, "EXPLAIN QUERY PLAN " + sql, parameters)
     plan = [re.sub(r"\(subquery-\d+\)|(?<=SUBQUERY) \d+", numberless, row[3]) for row in rows]
     assert plan == [line for line in expected.splitlines() if line]
 

@@ -17,6 +17,7 @@ import pyoxigraph as ox
 import pytest
 
 import worlds
+from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from worlds import Hit, SearchResults, World
 from worlds.search.stages import read_date, words
@@ -78,8 +79,8 @@ class Known:
             (early if number % 5 else late).extend(quads)
         self.world.add(early)
         self.world.add(late, embed=False)
-        rows = self.world._connection.rows(
-            "SELECT chunks.id, embedding FROM chunks JOIN vectors ON vectors.id = chunks.vector"
+        rows = tables.rows(
+            self.world, "SELECT chunks.id, embedding FROM chunks JOIN vectors ON vectors.id = chunks.vector"
         )
         self.vectors = {chunk: np.frombuffer(blob, "<f4").astype(float) for chunk, blob in rows}
         assert 20 < len(self.vectors) < self.world.stats().chunks - 5

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 import worlds
+from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from worlds import OpenError, SchemaError
 from worlds.sql import (
@@ -225,7 +226,7 @@ def test_what_add_document_wrote_is_known_after_the_migration_of_version_2(path:
         change = world.add_document("urn:doc", "Two.", graph="urn:g", title="Second")
         assert (change.added, change.removed) == (2, 2)
         assert ("urn:ann",) in [(str(quad[2]),) for quad in world.quads("urn:doc")]
-        assert world._connection.rows("SELECT name FROM meta WHERE name LIKE 'document%'") == []
+        assert tables.rows(world, "SELECT name FROM meta WHERE name LIKE 'document%'") == []
         assert world.check().ok
     assert version_of(path) == SCHEMA_VERSION
 
@@ -238,7 +239,7 @@ def test_a_migration_that_fails_changes_nothing(filled: Path, tmp_path: Path) ->
     with worlds.open(filled, embedder=HashingEmbedder()) as world:
         assert world.check().ok
         assert [hit.text for hit in world.search("kite")] == ["red kite"]
-        assert world._connection.row("SELECT 1 FROM sqlite_master WHERE name = 'notes'") is None
+        assert tables.rows(world, "SELECT 1 FROM sqlite_master WHERE name = 'notes'") == []
 
 
 def test_opening_a_world_again_writes_nothing(filled: Path) -> None:
@@ -332,7 +333,7 @@ def test_every_search_compiles(mode: str, plan: str, world: worlds.World) -> Non
         for filters in ({}, {"subjects": "urn:a"}) if plan != "index" else ({},):
             options: dict[str, Any] = {"mode": mode, "plan": plan, **filters}
             sql, parameters = world.search_sql(text, **options)
-            assert world._connection.rows(f"EXPLAIN {sql}", parameters)
+            assert tables.rows(world, f"EXPLAIN {sql}", parameters)
 
 
 def test_every_piece_of_the_search_is_in_a_statement(world: worlds.World) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import rdflib
 
 import worlds
+from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import problems
 from worlds import TextPolicy, World
@@ -35,7 +36,7 @@ def state(world: World) -> tuple[object, ...]:
     return (
         sorted(target.getvalue().splitlines()),
         *(
-            world._connection.rows(f"SELECT * FROM {table} ORDER BY 1")
+            tables.rows(world, f"SELECT * FROM {table} ORDER BY 1")
             for table in ("revisions", "removed_quads", "prefixes", "meta", "chunks", "chunks_fts_docsize")
         ),
     )

@@ -18,6 +18,7 @@ import numpy as np
 import pyoxigraph as ox
 from numpy.typing import NDArray
 
+from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from tests.support.fts import CREATE_TEXTS
 from worlds import SearchResults, TextPolicy, World
@@ -290,9 +291,8 @@ def rolled_back(world: World) -> Iterator[World]:
 
 def chunk_ids(world: World) -> dict[Chunk, int]:
     """The ids that the world's file has for the chunks; the one thing here that is read from it."""
-    connection, dictionary = world._connection, world._dictionary
-    rows = connection.rows("SELECT id, term, start, end FROM chunks")
-    terms = dictionary.terms({term for _, term, _, _ in rows})
+    rows = tables.rows(world, "SELECT id, term, start, end FROM chunks")
+    terms = tables.terms(world, {term for _, term, _, _ in rows})
     found = {Chunk(terms[term], start, end): number for number, term, start, end in rows}
     assert len(found) == len(rows), "a literal is chunked twice"
     return found

@@ -15,6 +15,7 @@ from typing import Any
 import pyoxigraph as ox
 
 import worlds
+from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import rolled_back
 from worlds import World
@@ -86,7 +87,7 @@ def states() -> Iterator[State]:
 
 
 def last_revision(world: World) -> int:
-    return int(world._connection.value("SELECT coalesce(max(revision), 0) FROM revisions"))
+    return int(tables.value(world, "SELECT coalesce(max(revision), 0) FROM revisions"))
 
 
 # -- what is run ----------------------------------------------------------------------------------------------------

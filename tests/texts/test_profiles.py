@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import worlds
+from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import problems, rolled_back
 from worlds import TextPolicy, World
@@ -42,8 +43,8 @@ def world() -> Iterator[World]:
 
 def said(world: World) -> dict[str, str]:
     """IRI or blank node → profile, as it is stored."""
-    rows = world._connection.rows("SELECT subject, text FROM profiles")
-    terms = world._dictionary.terms([subject for subject, _ in rows])
+    rows = tables.rows(world, "SELECT subject, text FROM profiles")
+    terms = tables.terms(world, [subject for subject, _ in rows])
     return {terms[subject].value: text for subject, text in rows}
 
 
@@ -64,9 +65,10 @@ def test_a_long_profile_has_passages_that_begin_with_the_label(world: World) -> 
     world.add([(f"{EX}{n}", EX + "in", EX + "city") for n in range(40)])
     world.add([(f"{EX}{n}", LABEL, f'"a house with number {n}"') for n in range(40)])
     world.add([(EX + "city", LABEL, '"Delft"')])
-    rows = world._connection.rows(
+    rows = tables.rows(
+        world,
         "SELECT start, end, text FROM chunks WHERE term = (SELECT -1 - subject FROM profiles WHERE text LIKE 'Delft%') "
-        "ORDER BY start"
+        "ORDER BY start",
     )
     whole = said(world)[EX + "city"]
     assert len(rows) > 4
@@ -89,7 +91,7 @@ def test_the_policy_says_who_has_one(world: World, policy: dict[str, Any], expec
     world.load(FILMS, format="turtle")
     world.policy = TextPolicy(**policy)
     assert set(said(world)) == {EX + name for name in expected}
-    assert world._connection.value("SELECT count(*) FROM chunks WHERE term < 0") == len(expected)
+    assert tables.value(world, "SELECT count(*) FROM chunks WHERE term < 0") == len(expected)
     assert problems(world) == []
 
 
@@ -224,11 +226,11 @@ def test_profiles_are_what_the_quads_say_after_any_writes(steps: list[tuple[str,
 def assert_profiles(world: World, held: set[Row]) -> None:
     expected = expected_profiles(held)
     assert said(world) == {entity: text for entity, (text, _) in expected.items()}
-    rows = world._connection.rows("SELECT subject, graphs FROM profiles")
+    rows = tables.rows(world, "SELECT subject, graphs FROM profiles")
     for subject, graphs in rows:
-        entity = world._dictionary.terms([subject])[subject].value
+        entity = tables.terms(world, [subject])[subject].value
         ids = [int(number) for number in graphs.strip("[]").split(",")]
-        terms = world._dictionary.terms(ids)
+        terms = tables.terms(world, ids)
         named = tuple(sorted((terms[number].value if number else None for number in ids), key=str))
         assert named == expected[entity][1], (entity, expected[entity])
 
@@ -265,7 +267,7 @@ def test_profiles_are_embedded_and_cut_to_what_the_embedder_reads() -> None:
         world.add([(f"{EX}{n}", LABEL, f'"house {n}"') for n in range(9)])
         world.add([(EX + "city", LABEL, '"Delft"')])
         assert world.stats().pending == 0
-        rows = world._connection.rows("SELECT text FROM chunks WHERE term < 0")
+        rows = tables.rows(world, "SELECT text FROM chunks WHERE term < 0")
         assert len(rows) > 10
         assert all(len(text.split()) <= 10 for (text,) in rows)
         assert problems(world) == []

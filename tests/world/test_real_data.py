@@ -12,6 +12,7 @@ import pyoxigraph as ox
 import pytest
 
 import worlds
+from tests.support import tables
 from tests.support.oracle import RDF_TYPE, is_text, problems
 from worlds import TextPolicy
 
@@ -88,7 +89,7 @@ def test_a_real_graph(
         assert world.load(file, mode="replace").added == triples - len(named), "blank nodes are always new"
 
         texts = {triple.object for triple in held if is_text(triple.object, {triple.predicate.value}, TextPolicy())}
-        ((count,),) = world._connection.rows("SELECT count(DISTINCT term) FROM chunks")
+        ((count,),) = tables.rows(world, "SELECT count(DISTINCT term) FROM chunks")
         assert count == len(texts)
         hits = world.search(query, limit=5, **filters)
         assert best in [str(hit.subject) for hit in hits]
