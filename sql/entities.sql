@@ -21,11 +21,23 @@ SELECT group_concat(quads.subject), group_concat(quads.predicate), group_concat(
 FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_o ON quads.object = sought.value
 WHERE quads.predicate <> :rdf_type AND quads.subject > 0;
 
--- name: named_entities
--- The quads under some predicates.
+-- name: quads_under
+-- Those that entities have under some predicates.
 SELECT group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.object), group_concat(quads.graph)
 FROM json_each(:ids_json) AS sought CROSS JOIN json_each(:predicates_json) AS predicate
 CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value AND quads.predicate = predicate.value;
+
+-- name: sub_properties
+-- The predicates that stand below others, however deep, nearest first; in any graph.
+WITH RECURSIVE below (predicate, depth) AS (
+    SELECT value, 0 FROM json_each(:predicates_json)
+    UNION
+    SELECT quads.subject, below.depth + 1
+    FROM below CROSS JOIN quads INDEXED BY quads_posg
+        ON quads.predicate = :sub_property AND quads.object = below.predicate
+    WHERE below.depth < 8
+)
+SELECT predicate FROM below WHERE depth > 0 GROUP BY predicate ORDER BY min(depth), predicate;
 
 -- name: neighbours
 -- The entities in whose profiles others are named: those that they point to, and that point to them, and that

@@ -6,13 +6,6 @@ SELECT group_concat(quads.object), group_concat(quads.id), group_concat(quads.su
        group_concat(quads.predicate), group_concat(quads.graph)
 FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_o ON quads.object = sought.value;
 
--- name: facts
--- Gives (subject, predicate, object) under some predicates, over all graphs.
-SELECT DISTINCT quads.subject, quads.predicate, quads.object
-FROM json_each(:subjects_json) AS subject
-CROSS JOIN json_each(:predicates_json) AS predicate
-CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = subject.value AND quads.predicate = predicate.value;
-
 -- name: highlights
 -- The indexed text with each match between U+0002 and U+0003.
 SELECT rowid, highlight(chunks_fts, 0, char(2), char(3)) FROM chunks_fts

@@ -38,7 +38,7 @@ from worlds.revisions.history import Diff, Entry, History, Past, Retention
 from worlds.revisions.loading import Loader
 from worlds.revisions.writer import Progress as Progress
 from worlds.revisions.writer import Writer
-from worlds.search.engine import Search
+from worlds.search.engine import SearchEngine
 from worlds.search.filters import Filters
 from worlds.search.hits import SearchResults
 from worlds.search.request import Requests
@@ -141,7 +141,7 @@ class World:
         self._running = Running()
         self._subject_patterns = SubjectPatterns(self._sparql, self._running, self._namespaces)
         filters = Filters(connection, self._dictionary, self._chunks, self._subject_patterns.subjects)
-        self._search = Search(connection, self._dictionary, filters, self._codes)
+        self._search = SearchEngine(connection, self._dictionary, filters, self._codes)
         self._requests = Requests(self._embeddings, self._namespaces.term, self._embedder.required)
         self._entities = Entities(connection, self._dictionary, self._chunks, self.search)
         self._queries = Queries(

@@ -22,7 +22,7 @@ import worlds
 from tests.project.test_public import VERBS
 from worlds.cli import app
 from worlds.embedders import reason_without
-from worlds.search.engine import EXACT, EXACT_WITHOUT_CODES, INDEX_CANDIDATES, INDEX_FROM
+from worlds.search.plans import EXACT, EXACT_WITHOUT_CODES, INDEX_CANDIDATES, INDEX_FROM
 from worlds.sql import schema
 from worlds.vectors.codes import MOST
 

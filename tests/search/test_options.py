@@ -11,7 +11,7 @@ import pytest
 import worlds
 from worlds.graph.search.vocabulary import PROPERTIES
 from worlds.search.options import DEFAULTS, OPTIONS, Option
-from worlds.search.request import Request
+from worlds.search.request import SearchRequest
 
 GIVEN = [item for item in inspect.signature(worlds.World.search).parameters.values() if item.kind is item.KEYWORD_ONLY]
 
@@ -40,8 +40,8 @@ def test_sparql_has_a_property_for_every_option() -> None:
 
 
 def test_a_request_has_no_option_that_the_table_has_not() -> None:
-    made = {"text", "filter", "stages", "identity", "notes"}
-    assert set(typing.get_type_hints(Request)) - made <= set(DEFAULTS)
+    made = {"text", "filter", "stages", "identity", "limits", "notes"}
+    assert set(typing.get_type_hints(SearchRequest)) - made <= set(DEFAULTS)
 
 
 def _beyond(option: Option) -> list[Any]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from worlds.errors import EmbedderError
 from worlds.graph.terms import RDF, to_oxigraph, to_rdflib
-from worlds.quads.dictionary import Dictionary, json_ids
+from worlds.quads.dictionary import Dictionary
 from worlds.search.hits import Hit, SearchResults
 from worlds.search.options import DEFAULTS, MOST_CANDIDATES
 from worlds.search.request import Identity
@@ -26,6 +26,7 @@ from worlds.search.words import STOP_WORDS
 from worlds.sql import statements
 from worlds.sql.connection import Connection, as_text
 from worlds.texts.chunks import ChunkStore
+from worlds.texts.facts import Facts
 from worlds.texts.profiles import words_of
 
 _SQL = statements("entities.sql")
@@ -263,6 +264,7 @@ class Entities:
         self._dictionary = dictionary
         self._chunks = chunks
         self._search = search
+        self._facts = Facts(connection, dictionary)
 
     # -- resolve ----------------------------------------------------------------------------------------------------
 
@@ -332,28 +334,17 @@ class Entities:
         wanted = {word for word in _words((context or "").casefold()) if word not in STOP_WORDS}
         numbers = self._dictionary.find([to_oxigraph(one.subject) for one in named])
         known = [number for number in numbers if number is not None]
-        labels, types = self._chunks.profiles.labels(self._chunks.policy, known), self._types(known)
+        labels, kinds = self._facts.labels_and_types(self._chunks.policy, known)
+        terms = self._dictionary.terms({kind for group in kinds.values() for kind in group})
         for number, one in zip(numbers, named, strict=True):
             if number is None:
                 continue
-            one.types = types.get(number, ())
+            one.types = tuple(to_rdflib(terms[kind]) for kind in kinds.get(number, ()))
             if number in labels:
-                one.label = labels[number][0]
+                one.label = labels[number].label
             if wanted:
                 said = self._words_about(number)
                 one.context = len(wanted & said) / len(wanted)
-
-    def _types(self, numbers: list[int]) -> dict[int, tuple[Any, ...]]:
-        """Entity → its types; none for entities without."""
-        rdf_type = self._dictionary.find([ox.NamedNode(RDF + "type")])[0]
-        profiles = self._chunks.profiles
-        predicates = [] if rdf_type is None else [rdf_type]
-        rows = profiles.quads_by("named_entities", numbers, predicates_json=json_ids(predicates))
-        terms = profiles.terms(set(rows[:, 2].tolist()))
-        found: dict[int, dict[int, Any]] = {}
-        for subject, _, kind, _ in rows.tolist():
-            found.setdefault(subject, {})[kind] = to_rdflib(terms[kind])
-        return {subject: tuple(kinds.values()) for subject, kinds in found.items()}
 
     def _learn_cosines(self, named: Sequence[_Named], name: str, *, graphs: object) -> None:
         """The cosine of each whose name was found by its words alone."""
@@ -371,12 +362,11 @@ class Entities:
 
     def _words_about(self, number: int) -> set[str]:
         """The words of what is said of an entity: its texts, and the labels of what it points to."""
-        profiles = self._chunks.profiles
-        rows = profiles.quads_by("quads_of_entities", [number])
-        terms = profiles.terms(set(rows[:, 2].tolist()))
+        rows = self._facts.quads_by("quads_of_entities", [number])
+        terms = self._dictionary.terms(set(rows[:, 2].tolist()))
         texts = [term.value for term in terms.values() if isinstance(term, ox.Literal)]
         others = [other for other, term in terms.items() if other and not isinstance(term, ox.Literal)]
-        texts += [label for label, _ in profiles.labels(self._chunks.policy, others).values()]
+        texts += [text.whole for text in self._facts.labels(self._chunks.policy, others).values()]
         return set(_words(" ".join(texts).casefold()))
 
     # -- similar ----------------------------------------------------------------------------------------------------
@@ -463,16 +453,17 @@ class Entities:
         needed |= {predicate for predicate, _, _ in (*own, *incoming)} | {number}
         terms = self._dictionary.terms(needed)
         entities = [other for other in needed if not isinstance(terms[other], ox.Literal)]
-        labels = self._chunks.profiles.labels(self._chunks.policy, entities)
+        labels = self._facts.labels(self._chunks.policy, entities)
+        description = self._facts.descriptions(self._chunks.policy, [number]).get(number)
 
         def value(other: int) -> Value:
-            return Value(to_rdflib(terms[other]), labels[other][0] if other in labels else None)
+            return Value(to_rdflib(terms[other]), labels[other].label if other in labels else None)
 
         def properties(groups: list[tuple[int, list[int], int]]) -> tuple[Property, ...]:
             return tuple(
                 Property(
                     to_rdflib(terms[predicate]),
-                    labels[predicate][0] if predicate in labels else words_of(terms[predicate].value),
+                    labels[predicate].label if predicate in labels else words_of(terms[predicate].value),
                     tuple(map(value, others)),
                     count,
                 )
@@ -482,9 +473,9 @@ class Entities:
         types = tuple(value(other) for predicate, others, _ in own if predicate == rdf_type for other in others)
         return Description(
             to_rdflib(iri),
-            labels[number][0] if number in labels else None,
+            labels[number].label if number in labels else None,
             types,
-            self._description(own, terms),
+            None if description is None else description.whole,
             properties([group for group in own if group[0] != rdf_type]),
             properties(incoming),
         )
@@ -498,15 +489,6 @@ class Entities:
             groups.setdefault(predicate, ([], count))[0].append(other)
         return [(predicate, others, count) for predicate, (others, count) in groups.items()]
 
-    def _description(self, own: Sequence[tuple[int, list[int], int]], terms: Mapping[int, Any]) -> str | None:
-        order = self._chunks.profiles.numbers(self._chunks.policy.predicates("description"))
-        texts = {predicate: [terms[other] for other in others] for predicate, others, _ in own}
-        for predicate in order:
-            for text in sorted(texts.get(predicate, ()), key=_language):
-                if isinstance(text, ox.Literal) and text.value.strip():
-                    return text.value
-        return None
-
 
 def _check_limit(limit: object) -> None:
     if isinstance(limit, bool) or not isinstance(limit, Integral) or int(limit) < 1:
@@ -516,11 +498,6 @@ def _check_limit(limit: object) -> None:
 def _given(name: str, value: object) -> bool:
     """Whether an option of a search is given at all."""
     return value is not None and value is not False and value != DEFAULTS[name]
-
-
-def _language(term: Any) -> int:
-    language = getattr(term, "language", None)
-    return 0 if language is None or language.startswith("en") else 1
 
 
 def _candidate(sought: str, one: _Named, chance: float) -> Candidate:

@@ -16,6 +16,7 @@ from worlds.quads.dictionary import BLANK_NODE, IRI, LITERAL, Dictionary, json_i
 from worlds.sql import statements
 from worlds.sql.connection import Connection, Row, integers
 from worlds.texts.chunks import ChunkStore
+from worlds.texts.facts import Facts
 from worlds.texts.profiles import words_of
 
 _SQL = statements("overview.sql")
@@ -208,10 +209,10 @@ class _Overview:
         named |= {number for pair in likely.values() for side in pair for number in side}
         terms = self._dictionary.terms(named)
         entities = [number for number in named if not isinstance(terms[number], ox.Literal)]
-        labels = self._chunks.profiles.labels(self._chunks.policy, entities)
+        labels = Facts(self._connection, self._dictionary).labels(self._chunks.policy, entities)
 
         def label(number: int) -> str | None:
-            return labels[number][0] if number in labels else None
+            return labels[number].label if number in labels else None
 
         def values(numbers: Iterable[int]) -> tuple[Value, ...]:
             return tuple(Value(to_rdflib(terms[number]), label(number)) for number in numbers)

@@ -16,7 +16,7 @@ from worlds.errors import ConflictError, IntegrityError
 from worlds.file.scans import ChunkScan, VectorScan
 from worlds.quads.dictionary import BLANK_NODE, DEFAULT_GRAPH_ID, IRI, LITERAL, TRIPLE, Dictionary, Ids, json_ids
 from worlds.quads.rows import NO_QUADS, read_quads
-from worlds.search.engine import INDEX_CANDIDATES
+from worlds.search.plans import INDEX_CANDIDATES
 from worlds.sql import schema, statements
 from worlds.sql.connection import Connection, Row, as_text
 from worlds.texts.chunks import ChunkStore

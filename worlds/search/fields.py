@@ -8,7 +8,7 @@ import pyoxigraph as ox
 
 from worlds.quads.dictionary import Dictionary, json_ids
 from worlds.search.filters import Filters
-from worlds.search.request import Request
+from worlds.search.request import SearchRequest
 from worlds.texts.policy import ROLES, TextPolicy
 
 _LONGEST = 300  # characters of a query that may be a label
@@ -21,7 +21,7 @@ class Fields:
         self._dictionary = dictionary
         self._filters = filters
 
-    def values(self, request: Request) -> dict[str, object]:
+    def values(self, request: SearchRequest) -> dict[str, object]:
         """The parameters of the search's statement that predicates give."""
         policy = self._filters.policy
         weights = {role: policy.weight(role) for role in ROLES}

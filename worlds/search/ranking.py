@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from worlds.graph.query.limits import Limits
 from worlds.quads.dictionary import Dictionary, Ids, json_ids
+from worlds.search.candidates import Candidates, Fused
 from worlds.search.filters import Filters, among
 from worlds.search.hits import Clock, Step
 from worlds.search.rerank import RerankError, answers
@@ -24,7 +24,6 @@ from worlds.search.stages import (
     Decay,
     Floats,
     Indexes,
-    Key,
     Likeness,
     Rerank,
     Stages,
@@ -47,89 +46,9 @@ _SQL = statements("stages.sql")
 _RDF_TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 _TRUE = ("true", "1")
 _MOST_DIVERSE = 1000  # candidates that diversity orders, unless more are wanted
-SCORE, TEXT_SCORE, TEXT, VECTOR, WEIGHT, LABEL_SCORE = 1, 7, 11, 12, 13, 14  # columns of the search's statement
 
 Detail: TypeAlias = Callable[[int], Mapping[str, object]]
 Read: TypeAlias = Callable[[str], float | None]
-
-
-@dataclass(frozen=True)
-class Cited:
-    """Quads of literals as columns: those of `literals[i]`, at least one, are at `starts[i]` to `starts[i + 1]`."""
-
-    literals: Ids  # ascending
-    starts: Indexes
-    subjects: Ids
-    predicates: Ids
-    graphs: Ids
-
-    def of(self, literal: int) -> list[tuple[int, int, int]]:
-        """The quads (subject, predicate, graph) of one literal, oldest first."""
-        at = int(np.searchsorted(self.literals, literal))
-        part = slice(self.starts[at], self.starts[at + 1])
-        columns = (self.subjects[part], self.predicates[part], self.graphs[part])
-        return list(zip(*(column.tolist() for column in columns), strict=True))
-
-
-@dataclass(frozen=True)
-class Candidates:
-    """What fusion found: chunks, or pairs of a chunk and a subject where hits are grouped. Quads are by candidate."""
-
-    rows: Sequence[Row]  # of the statement, best first
-    row: Indexes  # each candidate's
-    subject: Ids  # 0 where hits are not grouped
-    scores: Floats
-    owner: Indexes  # each quad's candidate, ascending
-    subjects: Ids
-    predicates: Ids
-
-    @cached_property
-    def distinct(self) -> Ids:
-        """The subjects of all quads, ascending."""
-        return np.unique(self.subjects)
-
-    def __len__(self) -> int:
-        return len(self.row)
-
-    def key(self, candidate: int) -> Key:
-        """What a cursor remembers of a candidate."""
-        return int(self.subject[candidate]), self.rows[self.row[candidate]][0]
-
-
-def candidates(rows: Sequence[Row], cited: Cited, *, by_subject: bool) -> Candidates:
-    """The candidates that rows of the statement are; each row's literal has a quad in `cited`."""
-    literal = np.searchsorted(cited.literals, np.array([row[8] for row in rows], dtype=np.int64))
-    counts = cited.starts[literal + 1] - cited.starts[literal]
-    owner = np.repeat(np.arange(len(rows)), counts)
-    offsets = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-    quad = np.repeat(cited.starts[literal], counts) + offsets
-    subjects, predicates = cited.subjects[quad], cited.predicates[quad]
-    row = np.arange(len(rows))
-    scores = np.array([row[1] for row in rows], dtype=np.float64)
-    if not by_subject:
-        return Candidates(rows, row, np.zeros(len(rows), dtype=np.int64), scores, owner, subjects, predicates)
-    _, first, pair = np.unique(owner << 31 | subjects, return_index=True, return_inverse=True)  # ids are below 2^31
-    order = np.argsort(first, kind="stable")  # a row's subjects stand in the order of their quads
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    pair = place[pair]
-    row = owner[first[order]]
-    by_pair = np.argsort(pair, kind="stable")
-    return Candidates(
-        rows, row, subjects[first[order]], scores[row], pair[by_pair], subjects[by_pair], predicates[by_pair]
-    )
-
-
-def enough(found: Candidates, most: int, given: Cursor | None, limit: int) -> bool:
-    """Whether there are `limit` hits that were not given before, at most `most` of a subject."""
-    subjects, counts = np.unique(found.subject, return_counts=True)
-    if given is None:
-        return int(np.minimum(counts, most).sum()) >= limit
-    fresh: dict[int, int] = dict(zip(subjects.tolist(), counts.tolist(), strict=True))
-    for candidate in range(len(found)):
-        if found.key(candidate) in given.keys:
-            fresh[int(found.subject[candidate])] -= 1
-    return sum(min(count, max(most - given.of(subject), 0)) for subject, count in fresh.items()) >= limit
 
 
 @dataclass(frozen=True)
@@ -300,7 +219,7 @@ class Ranking:
     # -- diversity ------------------------------------------------------------------------------------------------
 
     def _diversifying(self, trade: float, found: Candidates, count: int) -> Callable[[Indexes, Floats], Change]:
-        numbers = [row[VECTOR] or 0 for row in found.rows]
+        numbers = [row.vector or 0 for row in found.rows]
         positions = embeddings = None
         if any(numbers):  # else the world may have no table of vectors
             positions, embeddings = self._connection.rows(_SQL["embeddings"], (json_ids(numbers),))[0]
@@ -314,7 +233,7 @@ class Ranking:
 
         def stage(order: Indexes, scores: Floats) -> Change:
             if scores is found.scores:  # the extra of an exact label would make all others look equally irrelevant
-                extra = np.array([found.rows[row][LABEL_SCORE] or 0.0 for row in found.row.tolist()])
+                extra = np.array([found.rows[row].label_score or 0.0 for row in found.row.tolist()])
                 scores = np.minimum(scores, (scores - extra).max())
             order, changed, nearest = diversified(order, scores, found.row, likeness.to, trade, count)
             return order, changed, lambda candidate: {"likeness": float(nearest[candidate])}
@@ -373,13 +292,12 @@ class _Facts:
         return self._connection.rows(_SQL[statement], _SQL[statement].bind(**values))[0]
 
 
-def texts_of(connection: Connection, rows: Sequence[Row]) -> list[str]:
+def texts_of(connection: Connection, rows: Sequence[Fused]) -> list[str]:
     """The texts of rows of the statement, which it has given for none of them or for all."""
-    texts = {row[0]: row[TEXT] for row in rows}
+    texts = {row.chunk: row.text for row in rows}
     if None in texts.values():
         texts = dict(connection.rows(_SQL["texts"], (json_ids(texts),)))
-    found = [texts[row[0]] for row in rows]
-    return [as_text(text) for text in found]
+    return [as_text(texts[row.chunk] or "") for row in rows]
 
 
 def _some(wrong: Sequence[str], what: str) -> str:
@@ -432,9 +350,9 @@ def _reranking(
     return stage
 
 
-def _share_by_words(row: Row) -> float:
+def _share_by_words(row: Fused) -> float:
     """Which share of a fused score the words gave, in [0, 1]."""
-    return float(row[TEXT_SCORE] * row[WEIGHT] / row[SCORE]) if row[TEXT_SCORE] and row[SCORE] else 0.0
+    return row.text_score * row.weight / row.score if row.text_score and row.score else 0.0
 
 
 def _grouping(

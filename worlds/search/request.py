@@ -40,7 +40,7 @@ class Identity:
 
 
 @dataclass(frozen=True)
-class Request:
+class SearchRequest:
     """One search, checked."""
 
     text: str
@@ -71,7 +71,7 @@ class Requests:
         self._to_term = to_term
         self._embedder = embedder  # raises EmbedderError where there is none
 
-    def make(self, text: str, *, limits: Limits | None = None, **options: Any) -> Request:
+    def make(self, text: str, *, limits: Limits | None = None, **options: Any) -> SearchRequest:
         """The request that options of World.search ask for; errors as it has them. `limits` are those of patterns."""
         if not isinstance(text, str):
             raise TypeError(f"a search takes a str, not {type(text).__name__}")
@@ -93,7 +93,7 @@ class Requests:
         vector = None if chosen["vector"] is None or found is None else found.tobytes()
         identity = Identity(text, how, sorted(weights.items()), candidates, floor, vector, filter_, stages)
         cursor = None if chosen["cursor"] is None else sent_cursor(chosen["cursor"], identity.digest)
-        return Request(
+        return SearchRequest(
             text=text,
             mode=chosen["mode"],
             limit=int(chosen["limit"]),

@@ -18,8 +18,8 @@ from worlds.graph.query.results import Solutions, Triples
 from worlds.graph.search.rewriting import mentions_search, rewrite
 from worlds.graph.terms import Term
 from worlds.quads.dictionary import Dictionary
-from worlds.search.engine import Search
-from worlds.search.request import Request
+from worlds.search.engine import SearchEngine
+from worlds.search.request import SearchRequest
 from worlds.sparql.explaining import PatternCount, QueryExplanation, pattern_queries
 from worlds.sparql.index import Progress, SparqlIndex
 from worlds.sparql.searches import RecentSolutions, WorldSearcher
@@ -37,11 +37,11 @@ class Queries:
         connection: Connection,
         dictionary: Dictionary,
         index: SparqlIndex,
-        search: Search,
+        search: SearchEngine,
         embeddings: Embeddings,
         running: Running,
         *,
-        request: Callable[..., Request],
+        request: Callable[..., SearchRequest],
         embedder: Callable[[], Embedder],
     ) -> None:
         self._connection = connection

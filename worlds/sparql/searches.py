@@ -17,9 +17,9 @@ from worlds.graph.query.query import Query
 from worlds.graph.search.rewriting import Function
 from worlds.graph.terms import Term
 from worlds.quads.dictionary import Dictionary
-from worlds.search.engine import Search
+from worlds.search.engine import SearchEngine
 from worlds.search.hits import Hit, SearchResults
-from worlds.search.request import Request
+from worlds.search.request import SearchRequest
 from worlds.search.words import MAX_CHARS
 from worlds.sql import statements
 from worlds.sql.connection import Connection
@@ -73,18 +73,18 @@ class RecentSolutions:
 class WorldSearcher:
     """The `worlds.graph.search.rewriting.Searcher` of a world and a query.
 
-    `evaluate` evaluates a SELECT, `limits` are the query's, for the patterns of its searches. `request` makes a Request
-    of the options of World.search, and `embedder` gives the world's, or raises EmbedderError.
+    `evaluate` evaluates a SELECT, `limits` are the query's, for the patterns of its searches. `request` makes a
+    SearchRequest of the options of World.search, and `embedder` gives the world's, or raises EmbedderError.
     """
 
     connection: Connection
     dictionary: Dictionary
-    engine: Search
+    engine: SearchEngine
     embeddings: Embeddings
     recent: RecentSolutions
     evaluate: Callable[[Query], Rows]
     limits: Limits
-    request: Callable[..., Request]
+    request: Callable[..., SearchRequest]
     embedder: Callable[[], Embedder]
 
     def select(self, query: Query) -> Rows:

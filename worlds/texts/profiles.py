@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 import numpy as np
@@ -21,9 +21,8 @@ from worlds.quads.dictionary import Dictionary, Ids, json_ids
 from worlds.quads.rows import NO_QUADS
 from worlds.sql import statements
 from worlds.sql.connection import Connection, integers
+from worlds.texts.facts import Facts, QuadRow, clean
 from worlds.texts.policy import TextPolicy
-
-Row: TypeAlias = tuple[int, int, int, int]  # a quad as term ids: subject, predicate, object, graph
 
 _SQL = statements("entities.sql")
 _BATCH = 5000
@@ -40,7 +39,7 @@ class Fact:
 
     words: str  # of the predicate
     value: str
-    quads: tuple[Row, ...]
+    quads: tuple[QuadRow, ...]
     named: tuple[int, ...]
 
 
@@ -79,16 +78,7 @@ def words_of(iri: str) -> str:
     parts = [part for part in re.split(r"[/#:]", iri) if part]
     last = unquote(parts[-1]) if parts else iri
     spaced = _camel(" ", last)
-    return _clean((spaced.lower() if spaced != last else last).replace("_", " ")) or iri
-
-
-def _clean(text: str) -> str:
-    return " ".join(text.replace("\0", " ").split())
-
-
-def language_order(language: str | None) -> int:
-    """English and texts without a language first, so that a label reads the same in every list."""
-    return 0 if language == "en" or (language or "").startswith("en-") else 1 if language is None else 2
+    return clean((spaced.lower() if spaced != last else last).replace("_", " ")) or iri
 
 
 class Profiles:
@@ -97,6 +87,7 @@ class Profiles:
     def __init__(self, connection: Connection, dictionary: Dictionary) -> None:
         self._connection = connection
         self._dictionary = dictionary
+        self.facts = Facts(connection, dictionary)
 
     # -- which ------------------------------------------------------------------------------------------------------
 
@@ -113,17 +104,12 @@ class Profiles:
         delta = np.concatenate([added, removed])
         delta = delta[delta[:, 0] > 0]
         found = [delta[:, 0], delta[:, 2]]
-        naming = np.unique(delta[np.isin(delta[:, 1], self.numbers(policy.predicates("label"))), 0])
+        naming = np.unique(delta[np.isin(delta[:, 1], self.facts.numbers(policy.predicates("label"))), 0])
         for start in range(0, len(naming), _BATCH):
             ids = json_ids(naming[start : start + _BATCH])
             for columns in self._connection.rows(_SQL["neighbours"], (ids,)):
                 found += map(integers, columns)
         return np.unique(np.concatenate(found))
-
-    def numbers(self, iris: Iterable[str]) -> list[int]:
-        """The ids of predicates that the world knows, in their order."""
-        found = self._dictionary.find([ox.NamedNode(iri) for iri in iris])
-        return [number for number in found if number is not None]
 
     # -- what they say ------------------------------------------------------------------------------------------------
 
@@ -132,7 +118,7 @@ class Profiles:
         for start in range(0, len(subjects), _BATCH):
             yield from _Composer(self, policy, subjects[start : start + _BATCH]).profiles()
 
-    def cited(self, policy: TextPolicy, subject: int, start: int) -> list[Row]:
+    def cited(self, policy: TextPolicy, subject: int, start: int) -> list[QuadRow]:
         """The quads that the passage at character `start` of a profile was made from."""
         composer = _Composer(self, policy, np.array([subject], dtype=np.int64))
         for _, profile in composer.profiles():
@@ -140,38 +126,6 @@ class Profiles:
                 if begin <= start < end:
                     return composer.quads(subject, facts)
         return []
-
-    def labels(self, policy: TextPolicy, ids: Iterable[int]) -> dict[int, tuple[str, list[Row]]]:
-        """Entity → the text that names it, and the quads that have it; none for entities without a label."""
-        order = {number: place for place, number in enumerate(self.numbers(policy.predicates("label")))}
-        if not order:
-            return {}
-        rows = self.quads_by("named_entities", sorted(ids), predicates_json=json_ids(order))
-        terms = self._dictionary.terms(set(rows[:, 2].tolist()))
-        best: dict[int, tuple[tuple[Any, ...], str, list[Row]]] = {}
-        for row in map(tuple, rows.tolist()):
-            term = terms[row[2]]
-            if not isinstance(term, ox.Literal):
-                continue
-            text = _clean(term.value)[:_LONGEST_VALUE].rstrip()
-            if not text:
-                continue
-            rank = (order[row[1]], language_order(term.language), text, term.language or "", str(term))
-            known = best.get(row[0])
-            if known is None or rank < known[0]:
-                best[row[0]] = (rank, text, [row])
-            elif rank == known[0]:
-                known[2].append(row)
-        return {number: (text, quads) for number, (_, text, quads) in best.items()}
-
-    def quads_by(self, name: str, ids: list[int], **values: object) -> Ids:
-        """The quads, int64 [n, 4], of a statement about entities."""
-        statement = _SQL[name]
-        found = [NO_QUADS]
-        for start in range(0, len(ids), _BATCH):
-            given = {"ids_json": json_ids(ids[start : start + _BATCH]), **values}
-            found.append(self._connection.table(statement, statement.bind(**given)))
-        return np.concatenate(found)
 
     def pointed_to(self, ids: list[int], rdf_type: int, most: int) -> list[int]:
         """Those of the entities that at most `most` quads point to, rdf:type aside."""
@@ -191,10 +145,10 @@ class _Composer:
     def __init__(self, source: Profiles, policy: TextPolicy, subjects: Ids) -> None:
         self._source = source
         self._policy = policy
-        self._rdf_type = (source.numbers([RDF + "type"]) or [0])[0]
-        own = source.quads_by("quads_of_entities", subjects.tolist())
+        self._rdf_type = (source.facts.numbers([RDF + "type"]) or [0])[0]
+        own = source.facts.quads_by("quads_of_entities", subjects.tolist())
         if not isinstance(policy.profiles, bool):
-            classes = source.numbers(policy.profiles)
+            classes = source.facts.numbers(policy.profiles)
             typed = own[(own[:, 1] == self._rdf_type) & np.isin(own[:, 2], classes), 0]
             own = own[np.isin(own[:, 0], typed)]
         if not policy.profiles:
@@ -203,20 +157,20 @@ class _Composer:
         incoming = NO_QUADS
         if self._entities and policy.profile_values:
             pointed = source.pointed_to(self._entities, self._rdf_type, policy.profile_values)
-            incoming = source.quads_by("quads_to_entities", pointed, rdf_type=self._rdf_type)
+            incoming = source.facts.quads_by("quads_to_entities", pointed, rdf_type=self._rdf_type)
         own, incoming = self._wanted(own), self._wanted(incoming)
         named = np.unique(np.concatenate([own[:, :3].ravel(), incoming[:, :3].ravel()])).tolist()
         self._terms = source.terms(named)
-        self._labels = source.labels(policy, (n for n in named if not isinstance(self._terms[n], ox.Literal)))
+        self._labels = source.facts.labels(policy, (n for n in named if not isinstance(self._terms[n], ox.Literal)))
         self._own, self._incoming = _grouped(own, 0), _grouped(incoming, 2)
 
     def _wanted(self, rows: Ids) -> Ids:
         """Those of the quads that are put into words."""
         policy, source = self._policy, self._source
-        keep = ~np.isin(rows[:, 1], source.numbers(policy.exclude))
+        keep = ~np.isin(rows[:, 1], source.facts.numbers(policy.exclude))
         if policy.profile_predicates is not None:
             always = [self._rdf_type] if self._rdf_type else []
-            keep &= np.isin(rows[:, 1], source.numbers(policy.profile_predicates) + always)
+            keep &= np.isin(rows[:, 1], source.facts.numbers(policy.profile_predicates) + always)
         return rows[keep]
 
     def profiles(self) -> Iterator[tuple[int, Profile]]:
@@ -231,7 +185,7 @@ class _Composer:
             quads = [row for _, part in passages for row in self.quads(entity, part)]
             yield entity, Profile(tuple(passages), tuple(sorted({row[3] for row in quads})))
 
-    def quads(self, entity: int, facts: Iterable[Fact]) -> list[Row]:
+    def quads(self, entity: int, facts: Iterable[Fact]) -> list[QuadRow]:
         """The quads that facts about an entity are made from."""
         found = dict.fromkeys(self._label_quads(entity))
         for fact in facts:
@@ -240,40 +194,37 @@ class _Composer:
                 found.update(dict.fromkeys(self._label_quads(number)))
         return list(found)
 
-    def _label_quads(self, number: int) -> list[Row]:
-        return self._labels[number][1] if number in self._labels else []
+    def _label_quads(self, number: int) -> list[QuadRow]:
+        return self._labels[number].quads if number in self._labels else []
 
     def _name(self, number: int) -> str | None:
         """What an entity is called; None for what has no name."""
-        if number in self._labels:
-            return self._labels[number][0]
         term = self._terms.get(number)
-        if term is None:  # none of its triples is put into words
+        if term is None and number not in self._labels:  # none of its triples is put into words
             term = self._source.terms([number])[number]
-            found = self._source.labels(self._policy, [number])
-            self._labels.update(found)
-            if number in found:
-                return found[number][0]
+            self._labels.update(self._source.facts.labels(self._policy, [number]))
+        if number in self._labels:
+            return self._labels[number].whole[:_LONGEST_VALUE].rstrip()
         return words_of(term.value) if isinstance(term, ox.NamedNode) else None
 
     def _value(self, number: int) -> str | None:
         """An object in words; None for what is left out."""
         term = self._terms[number]
         if isinstance(term, ox.Literal):
-            return _clean(term.value) or None if len(term.value) <= _LONGEST_VALUE else None
+            return clean(term.value) or None if len(term.value) <= _LONGEST_VALUE else None
         return self._name(number)
 
     def _facts(self, entity: int, label: str) -> tuple[list[Fact], list[Fact]]:
         """The entity's types, and all else, in the order that they are said."""
-        types: dict[tuple[str, str], list[tuple[Row, int]]] = {}
-        said: tuple[dict[tuple[str, str], list[tuple[Row, int]]], ...] = ({}, {})
+        types: dict[tuple[str, str], list[tuple[QuadRow, int]]] = {}
+        said: tuple[dict[tuple[str, str], list[tuple[QuadRow, int]]], ...] = ({}, {})
         for row in self._own.get(entity, ()):
             value = self._value(row[2])
             if value is None:
                 continue
             if row[1] == self._rdf_type:
                 types.setdefault(("", value), []).append((row, row[2]))
-            elif (entity not in self._labels) or row not in self._labels[entity][1]:
+            elif (entity not in self._labels) or row not in self._labels[entity].quads:
                 said[0].setdefault((self._predicate(row[1]), value), []).append((row, row[2]))
         for row in self._incoming.get(entity, ()):
             value = self._name(row[0])
@@ -286,14 +237,14 @@ class _Composer:
         return self._name(number) or ""
 
 
-def _grouped(rows: Ids, column: int) -> Mapping[int, list[Row]]:
-    found: dict[int, list[Row]] = {}
+def _grouped(rows: Ids, column: int) -> Mapping[int, list[QuadRow]]:
+    found: dict[int, list[QuadRow]] = {}
     for row in map(tuple, rows.tolist()):
         found.setdefault(row[column], []).append(row)
     return found
 
 
-def _ordered(said: Mapping[tuple[str, str], list[tuple[Row, int]]]) -> list[Fact]:
+def _ordered(said: Mapping[tuple[str, str], list[tuple[QuadRow, int]]]) -> list[Fact]:
     facts = []
     for (words, value), rows in sorted(said.items()):
         named = {number for row, other in rows for number in ((row[1], other) if words else (other,))}

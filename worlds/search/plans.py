@@ -1,0 +1,73 @@
+"""How the vectors nearest to a question are found: which plan is the cheapest that loses none of them, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from worlds.errors import WorldsError
+from worlds.quads.dictionary import json_ids
+from worlds.search.filters import Eligible
+from worlds.search.request import SearchRequest
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+from worlds.vectors.codes import Codes
+
+_SQL = statements("queries.sql")
+
+EXACT = 1000  # vectors up to which comparing all of them is cheapest
+EXACT_WITHOUT_CODES = 4000  # the same while the codes are not in memory
+INDEX_FROM = 4_000_000  # vectors from which on the native index beats the scan of the codes
+INDEX_CANDIDATES = 400  # the most that the index gives, its search_l
+
+
+@dataclass(frozen=True)
+class VectorPlan:
+    """A plan, why it was chosen, and what it gives the statement."""
+
+    name: str  # exact, codes or index
+    reason: str
+    values: dict[str, object]
+    compared: int | None  # vectors whose exact cosine is computed; None where the index chooses them
+
+
+class Plans:
+    """Chooses the plans of one world's searches."""
+
+    def __init__(self, connection: Connection, codes: Codes) -> None:
+        self._connection = connection
+        self._codes = codes
+
+    def choose(
+        self, request: SearchRequest, depth: int, eligible: Eligible | None, state: tuple[Any, ...]
+    ) -> VectorPlan:
+        """The plan that was asked for, or the cheapest for as many vectors as may be found."""
+        assert request.vector is not None
+        if request.plan == "index":
+            return self._index(depth, eligible, "as asked")
+        codes = self._codes
+        if eligible is not None and request.plan != "codes":
+            most = EXACT if len(codes) else EXACT_WITHOUT_CODES
+            count = len(eligible.vectors)
+            if count <= most or request.plan == "exact":
+                reason = "as asked" if request.plan == "exact" else f"{count:,} eligible vectors are at most {most:,}"
+                return VectorPlan("exact", reason, {"candidates_json": eligible.vectors_json}, count)
+        codes.refresh(state[1], state[2])
+        total = len(codes)
+        if eligible is None:
+            if request.plan == "exact" or (request.plan == "auto" and total <= EXACT):
+                reason = "as asked" if request.plan == "exact" else f"{total:,} vectors are at most {EXACT:,}"
+                return VectorPlan("exact", reason, {"candidates_json": json_ids(codes.ids)}, total)
+            if request.plan == "auto" and total >= INDEX_FROM:
+                return self._index(depth, eligible, f"no filter, and {total:,} vectors are at least {INDEX_FROM:,}")
+        nearest = codes.nearest(request.vector, depth, None if eligible is None else eligible.vectors)
+        of = total if eligible is None else len(eligible.vectors)
+        reason = "as asked" if request.plan == "codes" else f"{of:,} vectors to choose from"
+        return VectorPlan("codes", reason, {"candidates_json": json_ids(nearest)}, len(nearest))
+
+    def _index(self, depth: int, eligible: Eligible | None, reason: str) -> VectorPlan:
+        if eligible is not None:
+            raise WorldsError("the plan 'index' cannot be filtered without losing recall; use 'auto'")
+        if self._connection.row(_SQL["find_vector_index"]) is None:
+            raise WorldsError("this world has no native vector index; open it with vector_index=True to build one")
+        return VectorPlan("index", reason, {"candidates": max(depth, INDEX_CANDIDATES)}, None)

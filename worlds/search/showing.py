@@ -1,0 +1,159 @@
+"""From candidates to hits: the quads that they may cite, and what they show of the world besides their texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from worlds.graph.terms import to_rdflib
+from worlds.quads.dictionary import DEFAULT_GRAPH_ID, PROFILE_ID, Dictionary, json_ids
+from worlds.search.candidates import Candidates, Cited, Fused
+from worlds.search.filters import Eligible, Filters
+from worlds.search.hits import Hit, Leg
+from worlds.search.ranking import Ranked, texts_of
+from worlds.search.request import SearchRequest
+from worlds.sql import statements
+from worlds.sql.connection import Connection, as_text
+from worlds.texts.facts import Facts
+from worlds.texts.profiles import term_of
+
+_SQL = statements("hits.sql")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What hits are made of: texts by chunk, terms by id, labels and types by subject."""
+
+    texts: dict[int, str]
+    terms: dict[int, Any]
+    labels: dict[int, str]
+    types: dict[int, list[int]]
+
+
+class HitMaker:
+    """Makes the hits of one world's searches."""
+
+    def __init__(self, connection: Connection, dictionary: Dictionary, filters: Filters) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._filters = filters
+        self._facts = Facts(connection, dictionary)
+
+    def cited(self, literals: list[int], eligible: Eligible | None) -> Cited:
+        """The quads of literals that may be cited, oldest first; a profile stands as if its entity had it."""
+        profiles = np.array([number for number in literals if number < 0], dtype=np.int64)
+        literals = literals[len(profiles) :]
+        eligible = eligible or self._filters.citable()
+        table = np.stack(self._connection.columns(_SQL["quads_of_literals"], (json_ids(literals),)))
+        table = np.delete(table[:, np.lexsort(table[1::-1])], 1, axis=0)  # literals, subjects, predicates, graphs
+        table = table[:, eligible.admits(*table[1:])]
+        subjects = term_of(profiles)
+        about = [profiles, subjects, np.full_like(subjects, PROFILE_ID), np.full_like(subjects, DEFAULT_GRAPH_ID)]
+        table = np.concatenate([np.stack(about), table], axis=1)
+        owners, starts = np.unique(table[0], return_index=True)
+        return Cited(owners, np.append(starts, table.shape[1]), *table[1:])
+
+    def shown(self, chosen: Sequence[int], found: Candidates, cited: Cited) -> Shown:
+        """What the hits of these candidates show, read from the world at once."""
+        quads = {candidate: self._first(candidate, found, cited) for candidate in chosen}
+        subjects = {subject for subject, _, _ in quads.values()}
+        labels, types = self._facts.labels_and_types(self._filters.policy, subjects)
+        rows = [found.rows[found.row[candidate]] for candidate in chosen]
+        needed = {number for quad in quads.values() for number in quad}
+        needed |= {row.term for row in rows}
+        needed |= {number for group in types.values() for number in group}
+        terms = self._dictionary.terms(needed)
+        shown = {number: to_rdflib(term) if number else None for number, term in terms.items()}
+        texts = texts_of(self._connection, rows)
+        return Shown(
+            {row.chunk: text for row, text in zip(rows, texts, strict=True)},
+            shown,
+            {number: text.label for number, text in labels.items()},
+            types,
+        )
+
+    @staticmethod
+    def _first(candidate: int, found: Candidates, cited: Cited) -> tuple[int, int, int]:
+        """The quad (subject, predicate, graph) that a hit shows."""
+        quads = cited.of(found.rows[found.row[candidate]].term)
+        subject = found.subject[candidate]
+        return next(quad for quad in quads if not subject or quad[0] == subject)
+
+    def hits(
+        self,
+        chosen: Sequence[int],
+        found: Candidates,
+        ranked: Ranked,
+        cited: Cited,
+        shown: Shown,
+        request: SearchRequest,
+        match: str | None,
+        *,
+        explain: bool,
+    ) -> list[Hit]:
+        """The hits of these candidates, in their order."""
+        rows = [found.rows[found.row[candidate]] for candidate in chosen]
+        snippets = self._snippets(match, [row.chunk for row in rows])
+        steps = ranked.steps(chosen) if explain else [()] * len(chosen)
+        hits: list[Hit] = []
+        for candidate, row, step in zip(chosen, rows, steps, strict=True):
+            subject = int(found.subject[candidate])
+            quads = [quad for quad in cited.of(row.term) if not subject or quad[0] == subject]
+            subject, predicate, graph = quads[0]
+            hits.append(
+                Hit(
+                    score=float(ranked.scores[candidate]),
+                    text=shown.texts[row.chunk],
+                    subject=shown.terms[subject],
+                    predicate=shown.terms[predicate],
+                    graph=shown.terms[graph],
+                    literal=shown.terms[row.term],
+                    start=row.start,
+                    end=row.end,
+                    label=shown.labels.get(subject),
+                    types=tuple(shown.terms[number] for number in shown.types.get(subject, ())),
+                    explain=_legs(row, request) if explain else None,
+                    steps=step if explain else None,
+                    chunk=row.chunk,
+                    _quads=(quads, row.term),
+                    _dictionary=self._dictionary,
+                    _snippets=snippets,
+                    _made_from=partial(self._filters.cited, subject, row.start) if row.term < 0 else None,
+                )
+            )
+        return hits
+
+    def _snippets(self, match: str | None, chunks: list[int]) -> Callable[[], dict[int, str]]:
+        """A function that gives, once asked, the highlighted texts of all hits by chunk id."""
+        cache: dict[int, str] | None = None
+
+        def highlighted() -> dict[int, str]:
+            nonlocal cache
+            if cache is None:
+                cache = {}
+                if match is not None:
+                    statement = _SQL["highlights"]
+                    rows = self._connection.rows(statement, statement.bind(match=match, ids_json=json.dumps(chunks)))
+                    cache = {chunk: as_text(text) for chunk, text in rows}
+            return cache
+
+        return highlighted
+
+
+def _legs(row: Fused, request: SearchRequest) -> dict[str, Leg]:
+    """What each list, and being the label that was asked, gave to a score."""
+    legs: dict[str, Leg] = {}
+    if row.similarity is not None:
+        weight, part = request.weights["vector"] * row.weight, (row.vector_score or 0.0) * row.weight
+        legs["vector"] = Leg(row.vector_rank, min(row.similarity, 1.0), weight, part)  # rounding brings it above
+    if row.bm25 is not None:
+        part = (row.text_score or 0.0) * row.weight
+        legs["text"] = Leg(row.text_rank, row.bm25, request.weights["text"] * row.weight, part)
+    if row.label_score is not None:
+        legs["label"] = Leg(1, 1.0, 1.0, row.label_score)
+    return legs

@@ -1,0 +1,147 @@
+"""The one SQL statement of a search: its legs, their fusion, and its parameters, put together and run."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from worlds.errors import QueryError, WorldsError
+from worlds.search.candidates import Fused, fused
+from worlds.search.fields import Fields
+from worlds.search.filters import Eligible, Filters
+from worlds.search.frequencies import Frequencies
+from worlds.search.hits import Clock
+from worlds.search.plans import Plans, VectorPlan
+from worlds.search.request import SearchRequest
+from worlds.search.words import expression, read_query
+from worlds.sql import Statement, compile_statement, texts
+from worlds.sql.connection import Connection
+
+_PIECES = texts("search.sql")
+_FOUND = {"vector": _PIECES["vector_found"], "text": _PIECES["text_found"]}
+_SCORES = {"rrf": _PIECES["scores_rrf"], "relative": _PIECES["scores_relative"]}
+_compiled = lru_cache(compile_statement)  # there are some twenty
+
+NARROW = 10_000  # eligible chunks up to which keeping all that match is cheaper than matching twice
+_THEORETICAL = {"least_similarity": -1.0, "least_relevance": 0.0}
+_SHOWN = 200  # characters of an expression that an error repeats
+_NO_COLUMN = re.compile(r"no such column: ([^)]*)")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A search's statement with its parameters, and what is known before it runs."""
+
+    statement: Statement
+    parameters: tuple[object, ...]
+    depth: int  # how long each list may be
+    match: str | None  # the FTS5 expression
+    plan: VectorPlan | None
+    eligible: Eligible | None
+
+
+class SearchStatements:
+    """Puts together the statements of one world's searches."""
+
+    def __init__(self, connection: Connection, filters: Filters, plans: Plans, fields: Fields) -> None:
+        self._connection = connection
+        self._filters = filters
+        self._plans = plans
+        self._fields = fields
+        self._frequencies = Frequencies(connection)
+
+    def prepare(self, request: SearchRequest, state: tuple[Any, ...], depth: int, clock: Clock) -> Prepared:
+        """The statement of a search as of `state`."""
+        with clock.step("filter"):
+            eligible = self._filters.eligible(request.filter, state, request.limits) if request.filter.any else None
+        with clock.step("plan"):
+            given = 0 if request.cursor is None else len(request.cursor.keys)
+            values: dict[str, object] = {
+                "k": float(request.k),
+                "depth": depth,
+                "limit": 2 * depth if request.stages.any else request.limit + given,
+                "with_text": int(not request.stages.any),
+                "eligible": None if eligible is None else eligible.mask,
+                "vector_weight": float(request.weights["vector"]),
+                "text_weight": float(request.weights["text"]),
+                "min_similarity": request.min_similarity,
+                **self._fields.values(request),
+                **(_THEORETICAL if request.normalise == "theoretical" else dict.fromkeys(_THEORETICAL)),
+            }
+            ctes: list[str] = []
+            legs: list[str] = []
+            plan = None
+            if request.vector is not None:
+                plan = self._plans.choose(request, depth, eligible, state)
+                values |= plan.values
+                values["query"] = request.vector.astype("<f4").tobytes()
+                ctes += [
+                    _PIECES["candidates_index" if plan.name == "index" else "candidates_given"],
+                    _PIECES["vector_leg"],
+                ]
+                legs.append("vector")
+            match, terms = self._words(request)
+            if match is not None or not legs:
+                values["match"] = '""' if match is None else match  # what matches nothing: a search for no words
+                legs.append("text")
+            completed = request.fusion == "relative" and len(legs) == 2
+            narrow = completed and eligible is not None and len(eligible.chunks) <= NARROW
+            if "text" in legs:
+                ctes.append(_PIECES["text_leg_narrow" if narrow else "text_leg"])
+            listed = [_FOUND[leg] for leg in legs]
+            if completed:
+                listed += [
+                    _PIECES["vector_completed"],
+                    _PIECES["text_completed_narrow" if narrow else "text_completed"],
+                ]
+            if request.fusion == "relative":
+                ctes.append(_PIECES["coverage" if completed and terms else "coverage_alone"])
+            if completed and terms:
+                values["terms_json"] = json.dumps(self._frequencies.weigh(terms, state))
+            union = "\nUNION ALL\n".join(piece.strip() for piece in listed)
+            ctes += [
+                f"listed AS (\n{union}\n)",
+                _PIECES["found"],
+                _SCORES[request.fusion],
+                _PIECES["fused"],
+            ]
+            statement = _compiled("WITH\n" + ",\n".join(piece.strip() for piece in ctes))
+            return Prepared(statement, statement.bind(**values), depth, match, plan, eligible)
+
+    def _words(self, request: SearchRequest) -> tuple[str | None, list[str]]:
+        """The FTS5 expression of a search, None where it has none, and the terms that a person's words are."""
+        if request.mode == "vector":
+            return None, []
+        if request.syntax != "words":
+            return _fts5(request.text), []
+        terms, excluded = read_query(request.text, self._filters.policy.tokenizer)
+        return expression(terms, excluded), terms
+
+    def run(self, request: SearchRequest, prepared: Prepared) -> list[Fused]:
+        """The statement's rows, best first; QueryError for a wrong FTS5 expression."""
+        try:
+            return fused(self._connection.rows(prepared.statement, prepared.parameters))
+        except WorldsError as error:
+            if request.syntax == "fts5" and prepared.match is not None:
+                column = _NO_COLUMN.search(str(error))
+                why = (
+                    f"there is no column {column[1]!r}; words with a hyphen or a colon go into double quotes"
+                    if column
+                    else error
+                )
+                raise QueryError(f"the FTS5 expression {_short(request.text)} is not valid: {why}") from error
+            raise
+
+
+def _fts5(expression: str) -> str:
+    """The expression, if SQL can hold it."""
+    if "\0" in expression or any("\ud800" <= character <= "\udfff" for character in expression):
+        raise QueryError(f"the FTS5 expression {_short(expression)} holds U+0000 or a lone surrogate")
+    return expression
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
