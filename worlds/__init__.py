@@ -38,8 +38,11 @@ if TYPE_CHECKING:
         WorldsError,
     )
     from worlds.graph.query.results import Solutions, Triples
+    from worlds.revisions.diff import Diff
     from worlds.revisions.gate import Change
-    from worlds.revisions.history import Diff, Entry, Past, Retention
+    from worlds.revisions.history import Entry
+    from worlds.revisions.past import Past
+    from worlds.revisions.retention import Retention
     from worlds.search.hits import Hit, SearchResults
     from worlds.texts.policy import ChunkSize, TextPolicy
     from worlds.world import World, open
@@ -83,7 +86,10 @@ _HOMES = {
     "QueryTimeout ReadOnlyError SchemaError WorldsError",
     "worlds.revisions.gate": "Change",
     "worlds.graph.query.results": "Solutions Triples",
-    "worlds.revisions.history": "Diff Entry Past Retention",
+    "worlds.revisions.diff": "Diff",
+    "worlds.revisions.history": "Entry",
+    "worlds.revisions.past": "Past",
+    "worlds.revisions.retention": "Retention",
     "worlds.search.hits": "Hit SearchResults",
     "worlds.texts.policy": "ChunkSize TextPolicy",
     "worlds.entities.schema": "Schema",

@@ -19,7 +19,10 @@ from worlds.embedders import Embedder, resolve_embedder
 from worlds.entities.resolving import Description, Entities, Resolution
 from worlds.entities.schema import Schema, overview
 from worlds.errors import WorldsError
-from worlds.file import check, maintenance, opening
+from worlds.file import check, opening
+from worlds.file.backup import backup
+from worlds.file.compaction import compact
+from worlds.file.stats import Stats, stats
 from worlds.graph.query.limits import Running, deadline_of
 from worlds.graph.query.query import Query
 from worlds.graph.query.results import Solutions, Triples
@@ -33,9 +36,14 @@ from worlds.quads.namespaces import Namespaces
 from worlds.quads.patterns import Patterns, to_dataset
 from worlds.quads.reader import quad_ids
 from worlds.quads.rows import NO_QUADS
+from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change, Gate
-from worlds.revisions.history import Diff, Entry, History, Past, Retention
+from worlds.revisions.history import Entry, History
 from worlds.revisions.loading import Loader
+from worlds.revisions.past import Past
+from worlds.revisions.patches import Patches
+from worlds.revisions.retention import Forgetting, Retention
+from worlds.revisions.undoing import inverse
 from worlds.revisions.writer import Progress as Progress
 from worlds.revisions.writer import Writer
 from worlds.search.engine import SearchEngine
@@ -124,7 +132,8 @@ class World:
         self._dictionary = Dictionary(connection)
         self._namespaces = Namespaces(connection)
         self._patterns = Patterns(connection, self._dictionary)
-        self._history = History(connection, self._dictionary, self._namespaces)
+        self._history = History(connection, self._dictionary)
+        self._forgetting = Forgetting(connection, self._history)
         self._chunks = ChunkStore(connection, self._dictionary)
         self._embeddings = Embeddings(connection, self._chunks)
         self._embedder = WorldEmbedder(connection, self._embeddings, embedder)
@@ -133,7 +142,7 @@ class World:
         self._writer = Writer(
             connection,
             Gate(connection, self._dictionary, followers),
-            retain=self._history.retain,
+            retain=self._forgetting.retain,
             embed_new=self._embedder.embed_new,
         )
         self._loader = Loader(connection, self._dictionary, self._namespaces, self._writer)
@@ -422,7 +431,8 @@ class World:
 
     def at(self, revision: int) -> Past:
         """The world as it was after a revision, to query and export, not to write. Errors as `diff` has them."""
-        return self._history.past(revision)
+        with self._connection.snapshot():
+            return Past(self._connection, self._dictionary, self._namespaces, self._history, revision)
 
     def undo(
         self, revision: int, *, force: bool = False, author: str | None = None, message: str | None = None
@@ -434,7 +444,7 @@ class World:
         """
         message = f"undo of revision {revision}" if message is None else message
         with self._writer.revision(author=author, message=message, embed=True) as written:
-            written.apply(*self._history.inverse(revision, force=force))
+            written.apply(*inverse(self._connection, self._dictionary, self._history, revision, force=force))
         return written.change
 
     def patch(self, a: int, b: int | None = None) -> str:
@@ -456,19 +466,20 @@ class World:
         deletes one that is not; `strict=False` ignores these. ParseError (with line and column) for what is no patch.
         """
         with self._writer.revision(author=author, message=message, embed=embed) as revision:
-            revision.apply(*self._history.read_patch(source, strict=strict))
+            patches = Patches(self._connection, self._dictionary, self._namespaces)
+            revision.apply(*patches.read(source, strict=strict))
         return revision.change
 
     @property
     def retention(self) -> Retention:
         """How much history is kept, all of it unless set. It is applied when it is set, and after every write."""
-        return self._history.retention
+        return self._forgetting.retention
 
     @retention.setter
     def retention(self, retention: Retention) -> None:
         with self._connection.transaction():
-            self._history.set_retention(retention)
-            self._history.retain()
+            self._forgetting.set_retention(retention)
+            self._forgetting.retain()
 
     def prune(self, before: int | datetime.datetime) -> int:
         """Forget the revisions before a number or a time, with the quads that they removed; gives how many.
@@ -477,7 +488,7 @@ class World:
         `compact()` gives the space back. ValueError for a number beyond the last revision's next.
         """
         with self._connection.transaction():
-            return self._history.prune(before)
+            return self._forgetting.prune(before)
 
     # -- SPARQL ---------------------------------------------------------------------------------------------------
 
@@ -785,9 +796,9 @@ class World:
         name = None if graph is None else self._namespaces.graph(graph)
         return export(self._connection, self._dictionary, target, format, name, self._namespaces.declared)
 
-    def stats(self) -> maintenance.Stats:
+    def stats(self) -> Stats:
         """What the world holds: counts, sizes, the embedder, what is pending."""
-        return maintenance.stats(self._connection, self._embeddings)
+        return stats(self._connection, self._embeddings)
 
     def check(self) -> check.Report:
         """Verify that quads, chunks, full-text and vectors agree; the report says what doesn't. Changes nothing."""
@@ -798,14 +809,14 @@ class World:
 
         OpenError if there is something at `path` already, or it cannot be written.
         """
-        maintenance.backup(self._connection, file_name(path))
+        backup(self._connection, file_name(path))
 
     def compact(self) -> None:
         """Give unused space back: drop cached embeddings of texts that are gone and unused terms, and rebuild the file.
 
         The native vector index is built anew, which takes about a millisecond a vector.
         """
-        maintenance.compact(self._connection, self._embeddings)
+        compact(self._connection, self._embeddings)
         self._dictionary.forget()
         self._sparql.drop()
 

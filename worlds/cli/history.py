@@ -18,8 +18,9 @@ from worlds.cli.terminal import clean, counted, note, output, write_json, write_
 from worlds.cli.write import note_pending, report
 
 if TYPE_CHECKING:
+    from worlds.revisions.diff import Diff
     from worlds.revisions.gate import Change
-    from worlds.revisions.history import Diff, Entry
+    from worlds.revisions.history import Entry
     from worlds.world import World
 
 _SHOWN = 50  # quads of a difference that are printed for people, of each kind

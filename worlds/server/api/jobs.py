@@ -16,8 +16,9 @@ import pyoxigraph as ox
 from worlds.errors import ParseError
 from worlds.graph.formats import Nesting
 from worlds.graph.terms import to_oxigraph
+from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
-from worlds.revisions.history import Diff, Entry
+from worlds.revisions.history import Entry
 from worlds.search.hits import SearchResults
 from worlds.server.errors import Problem
 from worlds.server.workers.jobs import job

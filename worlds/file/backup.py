@@ -1,0 +1,109 @@
+"""Copies of a world that is in use."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+from worlds.errors import OpenError, WorldsError
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+
+_SQL = statements("maintenance.sql")
+_PAGES = 1000  # pages of the file read at a time
+_MOST_BYTES = 2**29  # of one value; SQLite allows 10^9
+_UNUSED_OFFSET = 2**30  # SQLite never uses the page that begins here
+
+
+def backup(connection: Connection, path: str) -> None:
+    """Write a complete copy of the world to a new file, as of now; see `World.backup`.
+
+    The pages are copied as one read transaction sees them, so nobody waits, and all indexes are in the copy as they
+    are here. Reading the file itself would not do: closing a file takes away the locks that this process has on it.
+    """
+    if connection.in_transaction:
+        raise WorldsError("backup() cannot run inside a transaction")
+    target = Path(path)
+    if os.path.lexists(target):
+        raise OpenError(f"{path} exists already; a backup is always a new file")
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        try:
+            with connection.snapshot():
+                if connection.encryption_key is None:
+                    _copy(connection, draft)
+                else:
+                    _copy_encrypted(connection, draft, connection.encryption_key)
+            with draft.open("rb+") as file:
+                os.fsync(file.fileno())
+            _put_in_place(draft, target)
+        finally:
+            for end in ("", "-wal", "-shm", "-journal"):
+                Path(f"{draft}{end}").unlink(missing_ok=True)
+    except FileExistsError as error:
+        raise OpenError(f"{path} exists already; a backup is always a new file") from error
+    except OSError as error:
+        raise OpenError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def _pages(connection: Connection) -> Iterator[tuple[int, bytes]]:
+    """The pages of the file, from 1 on."""
+    count, size = connection.rows(_SQL["file_shape"])[0]
+    statement = _SQL["pages"]
+    done = 0
+    while done < count:
+        last = min(done + _PAGES, count)
+        for number, content in connection.rows(statement, statement.bind(first=done + 1, last=last)):
+            if number != done + 1 or len(content) != size:
+                raise WorldsError(f"{connection.path}: page {done + 1} of {count} could not be read")
+            yield number, content
+            done = number
+        if done < last:
+            raise WorldsError(f"{connection.path}: page {done + 1} of {count} could not be read")
+
+
+def _copy(connection: Connection, draft: Path) -> None:
+    with draft.open("xb") as file:
+        for _, content in _pages(connection):
+            file.write(content)
+
+
+def _copy_encrypted(connection: Connection, draft: Path, key: str) -> None:
+    count, size = connection.rows(_SQL["file_shape"])[0]
+    copy = Connection(str(draft), encryption_key=key)
+    try:
+        copy.run("PRAGMA journal_mode = OFF")
+        with copy.transaction():
+            copy.run(_SQL["make_room"])
+            for start in range(0, count * size, _MOST_BYTES):
+                copy.run(_SQL["fill_room"], (min(_MOST_BYTES, count * size - start),))
+            pages = _pages(connection)
+            first = next(pages)
+            # The first comes last: it has the schema, whose tables must be there by then.
+            for number, content in itertools.chain(pages, [first]):
+                if (number - 1) * size != _UNUSED_OFFSET:
+                    copy.run(_SQL["put_page"], _SQL["put_page"].bind(content=content, page=number))
+    finally:
+        copy.close()
+    os.truncate(draft, count * size)
+
+
+def _put_in_place(draft: Path, target: Path) -> None:
+    """Give the finished file its name, unless that was taken meanwhile (FileExistsError)."""
+    try:
+        os.link(draft, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if target.exists():
+            raise FileExistsError(target) from None
+        draft.rename(target)
+    if os.name == "posix":  # a new name is safe once its folder is
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

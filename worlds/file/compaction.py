@@ -1,0 +1,47 @@
+"""Gives back the space that a world no longer needs."""
+
+from __future__ import annotations
+
+from worlds.errors import ReadOnlyError, WorldsError
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+from worlds.vectors.embedding import Embeddings
+
+_QUERIES = statements("queries.sql")
+_SQL = statements("maintenance.sql")
+
+
+def compact(connection: Connection, embeddings: Embeddings) -> None:
+    """Give unused space back, and build the derived indexes anew; see `World.compact`.
+
+    Every step is kept as soon as it is done, and a second call does what is left after a crash. Between the last two
+    steps the native vector index is missing, and stays so after a crash there, which `check` reports. Other processes
+    may read all the time; their writes wait while the file is rebuilt, and while the vector index is.
+    """
+    if connection.read_only:
+        raise ReadOnlyError(f"{connection.path} was opened read-only")
+    if connection.in_transaction:
+        raise WorldsError("compact() cannot run inside a transaction")
+    with connection.transaction():
+        connection.run(_SQL["forget_retired_texts"])
+        connection.run(_SQL["forget_all_retired"])
+        _delete_unused_terms(connection)
+    with connection.transaction():
+        connection.run(_QUERIES["rebuild_fts"])
+        connection.run(_SQL["merge_texts"])
+    embeddings.index.drop()  # rebuilding the file would build it too, and wrongly
+    connection.vacuum()
+    with connection.transaction():
+        embeddings.index.drop()  # another process may have built one before the file was rebuilt
+        embeddings.index.mend()
+    connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _delete_unused_terms(connection: Connection) -> None:
+    # Other processes remember ids. One that no term has any longer is never given again, and that terms
+    # were removed is counted, for those who remember which id a term has.
+    last = connection.value(_QUERIES["last_term"])
+    connection.run(_SQL["delete_unused_terms"])
+    if connection.value(_SQL["deleted"]):
+        connection.run(_QUERIES["set_meta"], ("last_term", last))
+        connection.run(_QUERIES["add_to_meta"], ("term_removals", 1))

@@ -1,0 +1,131 @@
+"""What is different between two revisions, as quads that are decoded when they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, overload
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.graph.patches import write_patch
+from worlds.graph.terms import GraphName, format_term, to_rdflib
+from worlds.quads.dictionary import Dictionary, Ids
+from worlds.quads.rows import decoded
+
+Quad: TypeAlias = tuple[Any, Any, Any, Any]
+
+_BLOCK = 20_000  # quads whose terms are decoded together
+_SHOWN = 3  # quads that a message names
+
+
+class Quads(Sequence[Quad]):
+    """Quads as tuples of rdflib terms, subject, predicate, object and graph (None for the default graph).
+
+    They are decoded when they are read; their number costs nothing.
+    """
+
+    def __init__(self, dictionary: Dictionary, ids: Ids) -> None:
+        self._dictionary = dictionary
+        self._ids = ids
+        self._read: list[ox.Quad] | None = None
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __iter__(self) -> Iterator[Quad]:
+        return map(_shown, self.terms())
+
+    def read(self) -> None:
+        """Decode all of them at once."""
+        self._read = list(self.terms())
+
+    def terms(self) -> Iterator[ox.Quad]:
+        """The quads as pyoxigraph has them."""
+        return decoded_quads(self._dictionary, self._ids) if self._read is None else iter(self._read)
+
+    @overload
+    def __getitem__(self, index: int) -> Quad: ...
+    @overload
+    def __getitem__(self, index: slice) -> Quads: ...
+    def __getitem__(self, index: int | slice) -> Quad | Quads:
+        whole = isinstance(index, slice)
+        part = Quads(self._dictionary, self._ids[index] if whole else self._ids[index][np.newaxis])
+        if self._read is not None:
+            part._read = self._read[index] if isinstance(index, slice) else [self._read[index]]
+        return part if whole else next(iter(part))
+
+    def __repr__(self) -> str:
+        return f"<Quads: {len(self)}>"
+
+
+class Diff:
+    """What is different after revision `b` from how it was after revision `a`.
+
+    `added` and `removed` are quads; `created` and `dropped` are the named graphs that came to exist, or ceased to,
+    apart from their quads.
+    """
+
+    def __init__(
+        self, dictionary: Dictionary, a: int, b: int, added: Ids, removed: Ids, headers: Mapping[str, ox.NamedNode]
+    ) -> None:
+        self.a = a
+        self.b = b
+        self.added = Quads(dictionary, ordered(added[added[:, 0] != 0]))
+        self.removed = Quads(dictionary, ordered(removed[removed[:, 0] != 0]))
+        self.created = _graphs(dictionary, added)
+        self.dropped = _graphs(dictionary, removed)
+        self._headers = dict(headers)
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.created or self.dropped)
+
+    def __repr__(self) -> str:
+        return f"<Diff from {self.a} to {self.b}: {len(self.added)} added, {len(self.removed)} removed>"
+
+    def pieces(self) -> Iterator[str]:
+        """The text of `patch`, some thousand rows at a time."""
+        return write_patch(self.removed.terms(), self.added.terms(), self._headers)
+
+    def patch(self) -> str:
+        """The difference as an RDF Patch, as `World.apply_patch` takes it. Graphs without a quad have no row there."""
+        return "".join(self.pieces())
+
+
+def ordered(ids: Ids) -> Ids:
+    """Graph by graph, and subject by subject."""
+    return ids[np.lexsort((ids[:, 2], ids[:, 1], ids[:, 0], ids[:, 3]))]
+
+
+def decoded_quads(dictionary: Dictionary, ids: Ids) -> Iterator[ox.Quad]:
+    """The quads among rows of ids, without markers."""
+    for start in range(0, len(ids), _BLOCK):
+        block = ids[start : start + _BLOCK]
+        yield from decoded(block, dictionary.terms(np.unique(block).tolist()))
+
+
+def sorted_terms(dictionary: Dictionary, ids: Ids) -> list[Any]:
+    """The terms of ids, in the order of the ids."""
+    terms = dictionary.terms(ids.tolist())
+    return [terms[number] for number in np.sort(ids).tolist()]
+
+
+def _graphs(dictionary: Dictionary, quads: Ids) -> tuple[Any, ...]:
+    """The graphs of the markers among quads."""
+    return tuple(map(to_rdflib, sorted_terms(dictionary, quads[quads[:, 0] == 0, 3])))
+
+
+def _shown(quad: ox.Quad) -> Quad:
+    graph: GraphName = quad.graph_name
+    named = None if isinstance(graph, ox.DefaultGraph) else to_rdflib(graph)
+    return (to_rdflib(quad.subject), to_rdflib(quad.predicate), to_rdflib(quad.object), named)
+
+
+def named(dictionary: Dictionary, quads: Ids) -> str:
+    """Some of the quads, for a person."""
+    terms = dictionary.terms(np.unique(quads[:_SHOWN]).tolist())
+    shown = [
+        " ".join(format_term(terms[part]) for part in quad if part) if quad[0] else f"graph {terms[quad[3]]}"
+        for quad in quads[:_SHOWN].tolist()
+    ]
+    return "; ".join(shown) + ("; …" if len(quads) > _SHOWN else "")

@@ -1,0 +1,163 @@
+"""The world as it was after a revision, to query and to export."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import BinaryIO, NoReturn
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.errors import QueryError
+from worlds.graph.lexical import LexicalForms
+from worlds.graph.query.evaluation import evaluate
+from worlds.graph.query.query import Query
+from worlds.graph.query.results import Solutions, Triples
+from worlds.graph.search.rewriting import mentions_search, rewrite
+from worlds.graph.terms import to_object
+from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids
+from worlds.quads.export import export
+from worlds.quads.namespaces import Namespaces
+from worlds.revisions.diff import Quad, Quads, decoded_quads, ordered, sorted_terms
+from worlds.revisions.history import History
+from worlds.sql.connection import Connection
+
+_BLOCK = 20_000  # terms that are decoded together
+
+
+class _NoSearch:
+    """What a query of the past that searches meets."""
+
+    def select(self, *_: object) -> NoReturn:
+        raise QueryError(
+            "a search sees only the present: revisions of the past have no full-text index and no vectors; ask "
+            "World.query, or leave the search out"
+        )
+
+    search = similarity = select
+
+
+class Past:
+    """The world as it was after a revision. It has no verbs that write, and later writes do not change it."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        dictionary: Dictionary,
+        namespaces: Namespaces,
+        history: History,
+        revision: int,
+    ) -> None:
+        self.revision = history.check(revision)
+        self._connection = connection
+        self._dictionary = dictionary
+        self._namespaces = namespaces
+        self._history = history
+        self._prefixes = namespaces.prefixes
+        self._known: Ids | None = None
+        self._index: tuple[ox.Store, LexicalForms] | None = None
+
+    def __enter__(self) -> Past:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Past {self._connection.path} at revision {self.revision}>"
+
+    def __bool__(self) -> bool:
+        return True  # an empty world is a world
+
+    def __len__(self) -> int:
+        """The number of quads that there were."""
+        if self._known is not None:
+            return int((self._known[:, 0] != 0).sum())
+        return self._history.count(self.revision)
+
+    def close(self) -> None:
+        """Give the memory back; the next call reads the past again."""
+        self._known = self._index = None
+
+    def _ids(self) -> Ids:
+        """All rows that there were, markers included, int64 [n, 4]."""
+        with self._connection.lock:
+            if self._known is None:
+                self._known = self._history.state(self.revision)
+            return self._known
+
+    def quads(
+        self, subject: object = None, predicate: object = None, object: object = None, graph: object = None
+    ) -> Iterator[Quad]:
+        """The quads with these terms, as rdflib terms; None stands for any term, graph "default" for the default one.
+
+        The fourth of each is None for the default graph. Lexical forms are as they were given.
+        """
+        ids = self._ids()
+        ids = ids[ids[:, 0] != 0]
+        for column, value in enumerate((subject, predicate, object, graph)):
+            if value is not None:
+                found = self._number(value, graph=column == 3)
+                ids = ids[:0] if found is None else ids[ids[:, column] == found]
+        return iter(Quads(self._dictionary, ordered(ids)))
+
+    def _number(self, value: object, *, graph: bool) -> int | None:
+        if not graph:
+            return self._dictionary.find(self._namespaces.pattern(value))[0]  # type: ignore[arg-type]  # not None
+        name = self._namespaces.graph(value)
+        return DEFAULT_GRAPH_ID if isinstance(name, ox.DefaultGraph) else self._dictionary.find([name])[0]
+
+    def query(
+        self,
+        query: str,
+        *,
+        bindings: Mapping[str, object] | None = None,
+        union: bool = False,
+        timeout: float | None = None,
+        max_results: int | None = None,
+        max_memory: int | None = None,
+    ) -> Solutions | Triples | bool:
+        """Answer a SPARQL query, as `World.query` does. The first one reads the past into an index in memory.
+
+        The past has no full-text index and no vectors: a query that searches it is a QueryError.
+        """
+        asked = Query(
+            query,
+            self._prefixes,
+            {name: to_object(value, prefixes=self._prefixes) for name, value in (bindings or {}).items()},
+            union=union,
+            timeout=timeout,
+            max_results=max_results,
+            max_memory=max_memory,
+        )
+        if mentions_search(query):
+            rewrite(asked, _NoSearch())  # raises where there is a search
+        with self._connection.lock:
+            if self._index is None:
+                self._index = self._indexed()
+            store, forms = self._index
+        return evaluate(store, asked.started(), forms)
+
+    def _indexed(self) -> tuple[ox.Store, LexicalForms]:
+        ids = self._ids()
+        dictionary = self._dictionary
+        store = ox.Store()
+        store.bulk_extend(decoded_quads(dictionary, ids))
+        for graph in sorted_terms(dictionary, ids[ids[:, 0] == 0, 3]):
+            store.add_graph(graph)
+        objects = np.unique(ids[ids[:, 0] != 0, 2])
+        held = set(objects.tolist())
+        forms = LexicalForms(lambda terms: [number in held for number in dictionary.find(terms)])
+        for start in range(0, len(objects), _BLOCK):
+            forms.learn(sorted_terms(dictionary, objects[start : start + _BLOCK]))
+        return store, forms
+
+    def export(
+        self, target: str | os.PathLike[str] | BinaryIO, *, format: str | None = None, graph: object = None
+    ) -> int:
+        """Write the quads as they were to a file or a stream, and give their number, as `World.export` does."""
+        name = None if graph is None else self._namespaces.graph(graph)
+        ids = self._ids()
+        past = ids[ids[:, 0] != 0]
+        return export(self._connection, self._dictionary, target, format, name, self._namespaces.declared, past=past)
