@@ -3,7 +3,7 @@
 The names come from vocabularies. Every fifth alternative label is taken out and asked for; other names are labels as
 they are, labels with a letter dropped, doubled or swapped, and labels of entities that were taken out. Half of the
 names come with a context: words of the entity's definition among words of another's. `--fit` fits the weights of
-worlds/entities/resolving.py to the first vocabularies; the table of how often a confidence holds is of the others.
+worlds/entities/names.py to the first vocabularies; the table of how often a confidence holds is of the others.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import worlds
 from benchmarks.quality_cache import CachedEmbedder, default_folder
 from benchmarks.quality_sets import shared_data
 from worlds.embedders import Embedder, resolve_embedder
-from worlds.entities.resolving import FEATURES
+from worlds.entities.names import FEATURES
 from worlds.graph.terms import to_rdflib
 from worlds.texts.policy import DEFAULT_ROLES
 
@@ -98,7 +98,7 @@ def examples(name: str, embedder: Embedder | None) -> Iterator[tuple[list[tuple[
         )  # for speed
         world.add([(triple.subject, triple.predicate, triple.object) for triple in triples])
         for text, context, iri in asked:
-            found = world._entities.candidates(text, context=context)
+            found = world._resolver.candidates(text, context=context)
             wanted = None if iri is None else to_rdflib(ox.NamedNode(iri))
             yield [values for values, _ in found], [one.iri == wanted for _, one in found], iri is not None
 

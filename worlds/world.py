@@ -16,8 +16,11 @@ import pyoxigraph as ox
 from worlds.documents.ledger import Ledger
 from worlds.documents.reading import DOCUMENT, TEXT, document_quads, read_document
 from worlds.embedders import Embedder, resolve_embedder
-from worlds.entities.resolving import Description, Entities, Resolution
+from worlds.entities.describing import Describer, Description
+from worlds.entities.names import Resolution
+from worlds.entities.resolving import Resolver
 from worlds.entities.schema import Schema, overview
+from worlds.entities.similar import SimilarEntities
 from worlds.errors import WorldsError
 from worlds.file import check, opening
 from worlds.file.backup import backup
@@ -46,7 +49,7 @@ from worlds.revisions.retention import Forgetting, Retention
 from worlds.revisions.undoing import inverse
 from worlds.revisions.writer import Progress as Progress
 from worlds.revisions.writer import Writer
-from worlds.search.engine import SearchEngine
+from worlds.search.engine import SearchEngine, Searches
 from worlds.search.filters import Filters
 from worlds.search.hits import SearchResults
 from worlds.search.request import Requests
@@ -150,17 +153,20 @@ class World:
         self._running = Running()
         self._subject_patterns = SubjectPatterns(self._sparql, self._running, self._namespaces)
         filters = Filters(connection, self._dictionary, self._chunks, self._subject_patterns.subjects)
-        self._search = SearchEngine(connection, self._dictionary, filters, self._codes)
-        self._requests = Requests(self._embeddings, self._namespaces.term, self._embedder.required)
-        self._entities = Entities(connection, self._dictionary, self._chunks, self.search)
+        engine = SearchEngine(connection, self._dictionary, filters, self._codes)
+        requests = Requests(self._embeddings, self._namespaces.term, self._embedder.required)
+        self._searches = Searches(engine, requests)
+        self._resolver = Resolver(connection, self._dictionary, self._chunks, self._searches)
+        self._similar = SimilarEntities(connection, self._dictionary, self._searches)
+        self._describer = Describer(connection, self._dictionary, self._chunks)
         self._queries = Queries(
             connection,
             self._dictionary,
             self._sparql,
-            self._search,
+            engine,
             self._embeddings,
             self._running,
-            request=self._requests.make,
+            request=requests.make,
             embedder=self._embedder.required,
         )
         if demanded and embedder is not None:
@@ -709,17 +715,15 @@ class World:
         fails; "vector" is an EmbedderError, and so is a `vector` of another dimension than the world's. FilterError
         for what cannot be a filter, QueryError for a wrong FTS5 expression, ValueError for any other option.
         """
-        given = {name: value for name, value in locals().items() if name not in ("self", "text", "explain")}
-        request = self._requests.make(text, **given)
-        return self._search.run(request, explain=explain)
+        options = {name: value for name, value in locals().items() if name not in ("self", "text")}
+        return self._searches.run(text, **options)
 
     def search_sql(self, text: str, **options: Any) -> tuple[str, tuple[object, ...]]:
         """The SQL statement of a search and its parameters `?1 … ?N`; the options are those of `search`.
 
         What is done after fusion is not in the statement, which then gives all candidates.
         """
-        options.pop("explain", None)
-        return self._search.statement(self._requests.make(text, **options))
+        return self._searches.statement(text, **options)
 
     # -- entities -------------------------------------------------------------------------------------------------
 
@@ -733,7 +737,7 @@ class World:
         outcome is a match if the best has at least 0.5 and leads by 0.2, and none if it would have less than 0.3 even
         if it alone bore its name. A leading "the", "a" or "an" matters only where a name is nearer with it.
         """
-        return self._entities.resolve(name, context=context, types=types, graphs=graphs, limit=limit)
+        return self._resolver.resolve(name, context=context, types=types, graphs=graphs, limit=limit)
 
     def resolve_all(
         self,
@@ -761,7 +765,7 @@ class World:
         `cursor` among them; with stages after fusion or `min_similarity`, entities are ranked by their nearest text, as
         these ask.
         """
-        return self._entities.similar(self._namespaces.entity(iri), limit=limit, **options)
+        return self._similar.find(self._namespaces.entity(iri), limit=limit, **options)
 
     def describe(self, iri: object, *, limit: int = 20) -> Description:
         """What the world says of an entity: label, types, description, its triples and those that point to it.
@@ -769,7 +773,7 @@ class World:
         Of each predicate `limit` values are given, and their number. What the world does not know is described too,
         by nothing: such a description is false.
         """
-        return self._entities.describe(self._namespaces.entity(iri), limit=limit)
+        return self._describer.describe(self._namespaces.entity(iri), limit=limit)
 
     def schema(self, *, limit: int = 50, graphs: object = None) -> Schema:
         """What the data look like: classes, predicates, named graphs, languages, and the prefixes of these.

@@ -15,7 +15,7 @@ import worlds
 from tests.support.embedder import HashingEmbedder
 from worlds import World
 from worlds.cli import app
-from worlds.entities.resolving import FEATURES, WEIGHTS, confidence, likeness, normal, readings
+from worlds.entities.names import FEATURES, WEIGHTS, confidence, likeness, normal, readings
 
 EX = "http://example.org/"
 

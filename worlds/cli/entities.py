@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from worlds.entities.resolving import Description, Property, Resolution, Value
+    from worlds.entities.describing import Description, Property, Value
+    from worlds.entities.names import Resolution
 
 _LEAST = 0.01  # confidence of a candidate that is printed
 _UNKNOWN = "the world says nothing of it"

@@ -10,7 +10,8 @@ from typing import Any, Literal
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.entities.resolving import Value
+from worlds.entities.describing import Value
+from worlds.entities.limits import check_limit
 from worlds.graph.terms import RDF, shorten, to_rdflib
 from worlds.quads.dictionary import BLANK_NODE, IRI, LITERAL, Dictionary, json_ids
 from worlds.sql import statements
@@ -150,8 +151,7 @@ def overview(
     graphs: Sequence[Any] | None,
 ) -> Schema:
     """The schema of one snapshot; see `World.schema`. `graphs` are names, or the default graph."""
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise ValueError(f"limit is a whole number from 1 on, not {limit!r}")
+    check_limit(limit)
     with connection.snapshot():
         return _Overview(connection, dictionary, chunks, limit, graphs).schema(prefixes)
 

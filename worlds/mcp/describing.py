@@ -10,7 +10,7 @@ from mcp.server import MCPServer
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from worlds.entities.resolving import Property, Value
+from worlds.entities.describing import Property, Value
 from worlds.entities.schema import ClassSummary, PredicateSummary
 from worlds.errors import ArgumentError
 from worlds.mcp.answers import (

@@ -10,7 +10,7 @@ from mcp.server import MCPServer
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
-from worlds.entities.resolving import Candidate
+from worlds.entities.names import Candidate
 from worlds.errors import ArgumentError
 from worlds.mcp.answers import CandidateShown, Citation, Found, ResolutionShown, Resolved, plain
 from worlds.mcp.arguments import (

@@ -12,7 +12,7 @@ from worlds.search.hits import Clock, Explanation, SearchResults
 from worlds.search.options import MOST_CANDIDATES
 from worlds.search.plans import Plans
 from worlds.search.ranking import Ranked, Ranking
-from worlds.search.request import SearchRequest
+from worlds.search.request import Requests, SearchRequest
 from worlds.search.showing import HitMaker
 from worlds.search.stages import Cursor, rest
 from worlds.search.statement import Prepared, SearchStatements
@@ -100,6 +100,22 @@ class SearchEngine:
             if depth >= MOST_CANDIDATES:
                 return prepared, found, cited
             depth = min(depth * _DEEPER, MOST_CANDIDATES)
+
+
+class Searches:
+    """Searches of one world by the options of `World.search`."""
+
+    def __init__(self, engine: SearchEngine, requests: Requests) -> None:
+        self._engine = engine
+        self._requests = requests
+
+    def run(self, text: str, *, explain: bool = False, **options: Any) -> SearchResults:
+        """The answer."""
+        return self._engine.run(self._requests.make(text, **options), explain=explain)
+
+    def statement(self, text: str, *, explain: bool = False, **options: Any) -> tuple[str, tuple[object, ...]]:
+        """The SQL statement and its parameters, which are the same for an answer that explains itself."""
+        return self._engine.statement(self._requests.make(text, **options))
 
 
 def _explained(

@@ -1,0 +1,11 @@
+"""How many: the limit that the verbs on entities take."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+
+def check_limit(limit: object) -> None:
+    """ValueError for what is no whole number from 1 on."""
+    if isinstance(limit, bool) or not isinstance(limit, Integral) or int(limit) < 1:
+        raise ValueError(f"limit is a whole number from 1 on, not {limit!r}")
