@@ -352,31 +352,30 @@ def test_each_call_is_a_revision(world: worlds.World, dataset: Any) -> None:
     assert [(entry.added, entry.removed) for entry in world.history()] == [(0, 51), (1, 0), (50, 0)]
 
 
-@pytest.mark.parametrize("buffered", [3, 10_000], ids=["written early", "written at the end"])
-def test_a_transaction_is_kept_or_undone_as_a_whole(
-    world: worlds.World, monkeypatch: pytest.MonkeyPatch, buffered: int
-) -> None:
-    monkeypatch.setattr("worlds.adapters.rdflib_store._BUFFERED", buffered)
+@pytest.mark.parametrize("more", [9_998, 0], ids=["written early", "written at the end"])
+def test_a_transaction_is_kept_or_undone_as_a_whole(world: worlds.World, more: int) -> None:
+    """What is added is written in parts of 10,000 triples."""
     dataset: Any = Dataset(WorldsStore(world, autocommit=False))
     graph = dataset.graph(G)
     dataset.commit()
-    graph.parse(data="@prefix mine: <urn:mine:> . mine:a mine:p 1, 2, 3, 4 .", format="turtle")
+    others = "".join(f"mine:other mine:q mine:{number} . " for number in range(more))
+    graph.parse(data=f"@prefix mine: <urn:mine:> . {others}mine:a mine:p 1, 2, 3, 4 .", format="turtle")
     dataset.remove((None, None, Literal(1)))
     dataset.update("INSERT DATA { <urn:a> <urn:p> 5 }")
-    assert len(dataset) == 4
+    assert len(dataset) == 4 + more
     dataset.commit()
-    assert [(entry.added, entry.removed) for entry in world.history()] == [(4, 0), (1, 0)]
+    assert [(entry.added, entry.removed) for entry in world.history()] == [(4 + more, 0), (1, 0)]
     dataset.add((A, P, B))
     graph.remove((None, None, None))
     dataset.graph(H)
     assert len(dataset) == 2
     dataset.rollback()
-    assert len(dataset) == 4
+    assert len(dataset) == 4 + more
     assert {graph.identifier for graph in dataset.graphs()} == {DATASET_DEFAULT_GRAPH_ID, G}
     dataset.add((A, P, B))
     dataset.rollback()
     dataset.commit()
-    assert len(dataset) == 4
+    assert len(dataset) == 4 + more
     assert len(world.history()) == 2
 
 

@@ -15,6 +15,7 @@ import pytest
 
 import worlds
 from tests.cli.test_cli import DATA, ok, run
+from tests.support import seams
 from tests.support.embedder import HashingEmbedder
 
 
@@ -76,7 +77,7 @@ def test_it_tells_which_query_editor_the_page_has(monkeypatch: pytest.MonkeyPatc
         (folder / "vendor").mkdir(exist_ok=True)
         for name in names:
             (folder / "vendor" / name).touch()
-        monkeypatch.setattr("worlds.server.bundle.FOLDER", folder)  # where the clone's own is, or is not
+        seams.page_folder(monkeypatch, folder)
         assert findings()["web page"]["state"] == ("ok" if len(names) == 2 else "note")
 
 

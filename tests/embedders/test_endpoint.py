@@ -120,7 +120,7 @@ def endpoint() -> Iterator[Endpoint]:
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds that were waited before tries, without waiting."""
     waited: list[float] = []
-    monkeypatch.setattr("worlds.embedders.endpoint.time.sleep", waited.append)
+    monkeypatch.setattr(time, "sleep", waited.append)
     return waited
 
 

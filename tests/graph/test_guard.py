@@ -501,9 +501,9 @@ _term = st.recursive(
 
 def terms(found: Any) -> Any:
     if isinstance(found, Solutions):
-        return found.variables, [tuple(row._solution[name] for name in found.variables) for row in found]
+        return found.variables, [tuple(row) for row in found]
     assert isinstance(found, Triples)
-    return list(found._triples.all())
+    return list(found)
 
 
 @forks

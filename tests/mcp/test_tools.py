@@ -14,6 +14,7 @@ from mcp import Client, MCPError
 from mcp.types import TextContent, TextResourceContents
 
 import worlds
+from tests.support import seams
 from tests.support.embedder import HashingEmbedder
 from tests.support.mcp_clients import Agent, Connect, ask, inside
 from worlds.mcp.rendering import tokens
@@ -39,9 +40,7 @@ WRITING = {"update": ["update", "message"], "add": ["quads", "message"], "undo":
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine, what explains an empty answer may take longer than an agent would wait."""
-    monkeypatch.setattr("worlds.mcp.hints._PATIENCE", 60.0)
-    monkeypatch.setattr("worlds.mcp.querying._QUICK", 60.0)
-    monkeypatch.setattr("worlds.sparql.queries._COUNTING", 60.0)
+    seams.wait_for_hints(monkeypatch, 60.0)
 
 
 @pytest.fixture(scope="module")

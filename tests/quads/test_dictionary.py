@@ -3,9 +3,9 @@ from __future__ import annotations
 import pyoxigraph as ox
 import pytest
 
-from tests.support import tables
 from worlds import IntegrityError, World
-from worlds.quads import dictionary
+from worlds.quads.dictionary import Dictionary
+from worlds.world import connection_of
 
 
 def test_a_label_that_was_brought_along_is_never_given_to_a_new_node(world: World) -> None:
@@ -19,13 +19,13 @@ def test_a_label_that_was_brought_along_is_never_given_to_a_new_node(world: Worl
     assert world.check().ok
 
 
-def test_more_terms_than_are_remembered_can_be_read_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_terms_than_are_remembered_can_be_read_at_once(world: World) -> None:
     """Decoding a datatype in the middle must not take away what was decoded before it."""
     count = 12_000
-    monkeypatch.setattr(dictionary, "_CACHE", 1000)
     world.load("".join(f'<urn:{n}> <urn:p> "{n}"^^<urn:type{n % 7}> .\n' for n in range(count)).encode(), format="nt")
-    found = tables.terms(world, range(1, count * 2))
+    dictionary = Dictionary(connection_of(world), remembered=1000)
+    found = dictionary.terms(range(1, count * 2))
     assert len(found) == count * 2
     assert found[0] == ox.DefaultGraph()
     with pytest.raises(IntegrityError, match="term 999999 is referred to"):
-        tables.terms(world, [1, 999_999])
+        dictionary.terms([1, 999_999])

@@ -239,10 +239,15 @@ def test_a_difference_is_a_pair_of_sequences(birds: World) -> None:
     assert str(list(birds.diff(0, 1).added)[1][2]) == "01"
 
 
-def test_a_difference_costs_no_terms_until_they_are_read(birds: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = birds.diff(0)
-    monkeypatch.setattr(birds._dictionary, "terms", None)
-    assert (len(found.added), len(found.removed)) == (3, 0)
+def test_a_difference_costs_no_terms_until_they_are_read(path: Path) -> None:
+    with worlds.open(path, embedder=None) as world:
+        world.add([("urn:a", "urn:p", '"a"'), ("urn:b", "urn:p", '"b"')])
+    with worlds.open(path, embedder=None) as world:
+        tables.run(world, "DELETE FROM terms")
+        found = world.diff(0)
+        assert (len(found.added), len(found.removed)) == (2, 0)
+        with pytest.raises(worlds.IntegrityError):
+            list(found.added)
 
 
 def test_now_includes_what_is_being_written(birds: World) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from starlette.requests import Request
 
 import worlds
 from tests.support.serving import ROOT, Served, served
@@ -69,7 +70,9 @@ def test_each_world_has_a_page_of_its_own(client: httpx.Client) -> None:
 
 
 def test_a_name_cannot_break_out_of_its_attribute() -> None:
-    found = page._shell('/worlds/"><script>', "<b>&'")
+    found = page.shell(
+        Request({"type": "http", "method": "GET", "headers": []}), base='/worlds/"><script>', world="<b>&'"
+    )
     assert b'data-base="/worlds/&quot;&gt;&lt;script&gt;" data-world="&lt;b&gt;&amp;&#x27;"' in found.body
 
 

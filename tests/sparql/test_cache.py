@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 
 import worlds
-from worlds.sparql import index as sparql
+from tests.support import seams
 from worlds.sparql.cache import Cache
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no cache without flock")
@@ -28,7 +29,7 @@ QUERY = f"SELECT ?s ?o {{ ?s <{EX}n> ?o }}"
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sparql, "DISK_FROM", 50)
+    seams.keep_small_indexes_on_disk(monkeypatch, 50)
 
 
 @pytest.fixture
@@ -53,21 +54,15 @@ def generations(path: Path) -> list[str]:
     return sorted(folder.name for folder, _ in Cache(str(path)).generations())
 
 
-def copies(path: Path) -> list[str]:
+def on_disk(path: Path) -> list[str]:
+    """The stores that open worlds have in the cache folder."""
     return sorted(entry.name for entry in Path(f"{path}-sparql").glob("copy-*"))
 
 
-def built(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """A list that grows with each build."""
-    builds: list[int] = []
-    build = sparql.SparqlIndex._build
-
-    def counting(self: Any, store: Any, total: int, progress: Any) -> None:
-        builds.append(total)
-        build(self, store, total, progress)
-
-    monkeypatch.setattr(sparql.SparqlIndex, "_build", counting)
-    return builds
+def built(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """How many quads each index was built of, as the log says."""
+    found = [re.search(r"building the SPARQL index of ([0-9,]+) quads", line) for line in caplog.messages]
+    return [line[1] for line in found if line]
 
 
 def test_a_small_world_makes_no_folder(tmp_path: Path) -> None:
@@ -77,20 +72,21 @@ def test_a_small_world_makes_no_folder(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["kb.db"]
 
 
-def test_the_second_process_builds_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    builds = built(monkeypatch)
+def test_the_second_process_builds_nothing(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "worlds")
     for _ in range(3):
         with worlds.open(path, embedder=None) as world:
             assert numbers(world) == set(range(ROWS))
-    assert builds == [ROWS]
+            assert on_disk(path)
+    assert built(caplog) == [str(ROWS)]
     assert len(generations(path)) == 1
-    assert copies(path) == []
+    assert on_disk(path) == []
 
 
-def test_what_was_written_since_is_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_written_since_is_read(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with worlds.open(path, embedder=None) as world:
         numbers(world)
-    builds = built(monkeypatch)
+    caplog.set_level("INFO", "worlds")
     with worlds.open(path, embedder=None) as world:  # asks nothing: its changes are not in the cache
         world.remove([(f"<{EX}7>", f"<{EX}n>", 7)])
         world.load(turtle([1000]), format="turtle", graph=f"{EX}g")
@@ -98,10 +94,10 @@ def test_what_was_written_since_is_read(path: Path, monkeypatch: pytest.MonkeyPa
     with worlds.open(path, embedder=None) as world:
         assert numbers(world) == set(range(ROWS)) - {7} | {5000}
         assert [str(row[0]) for row in world.query("SELECT ?g { GRAPH ?g {} }")] == [f"{EX}g"]  # type: ignore[union-attr]
-    assert builds == []
+    assert built(caplog) == []
 
 
-def test_many_changes_are_published_at_the_end(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_changes_are_published_at_the_end(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with worlds.open(path, embedder=None) as world:
         numbers(world)
         before = generations(path)
@@ -111,10 +107,10 @@ def test_many_changes_are_published_at_the_end(path: Path, monkeypatch: pytest.M
     assert len(after) == 1
     assert after != before
     assert after[0].startswith("r2-")
-    builds = built(monkeypatch)
+    caplog.set_level("INFO", "worlds")
     with worlds.open(path, embedder=None) as world:
         assert numbers(world) == {*range(ROWS), *range(1000, 1100)}
-    assert builds == []
+    assert built(caplog) == []
 
 
 def test_given_forms_come_back_from_the_cache(path: Path) -> None:
@@ -130,7 +126,7 @@ def test_given_forms_come_back_from_the_cache(path: Path) -> None:
                 '"900"^^<http://www.w3.org/2001/XMLSchema#int>',
                 '"800"^^<http://www.w3.org/2001/XMLSchema#integer>',
             }
-            assert world._sparql.on_disk
+            assert on_disk(path)
 
 
 def test_a_rollback_is_followed_on_disk(path: Path) -> None:
@@ -141,28 +137,25 @@ def test_a_rollback_is_followed_on_disk(path: Path) -> None:
             assert numbers(world) == {1, 2, 9000}
             raise KeyError
         assert numbers(world) == set(range(ROWS))
-        assert world._sparql.on_disk
+        assert on_disk(path)
 
 
 def test_two_worlds_use_it_at_once_and_see_each_other(path: Path) -> None:
     with worlds.open(path, embedder=None) as one, worlds.open(path, embedder=None) as other:
         assert numbers(one) == numbers(other) == set(range(ROWS))
-        assert one._sparql.on_disk
-        assert other._sparql.on_disk
-        assert len(copies(path)) == 2
+        assert len(on_disk(path)) == 2
         one.load(turtle([5000]), format="turtle")
         assert 5000 in numbers(other)
         other.update(f"DELETE WHERE {{ <{EX}5000> ?p ?o }}")
         assert 5000 not in numbers(one)
-    assert copies(path) == []
+    assert on_disk(path) == []
 
 
 def test_a_restored_backup_does_not_get_the_cache_of_what_came_after(path: Path, tmp_path: Path) -> None:
     with worlds.open(path, embedder=None) as world:
         world.backup(tmp_path / "backup.db")
-        world.load(turtle([7000]), format="turtle")
+        world.load(turtle(range(7000, 7020)), format="turtle")  # enough for it to publish
         assert 7000 in numbers(world)
-        world._sparql._published = ROWS  # as much as makes it publish
     path.unlink()
     shutil.move(tmp_path / "backup.db", path)
     with worlds.open(path, embedder=None) as world:
@@ -190,7 +183,6 @@ def test_a_folder_that_cannot_be_made_is_done_without(path: Path, caplog: pytest
     Path(f"{path}-sparql").write_text("in the way")
     with worlds.open(path, embedder=None) as world:
         assert numbers(world) == set(range(ROWS))
-        assert not world._sparql.on_disk
     assert "the SPARQL cache" in caplog.text
 
 
@@ -242,19 +234,20 @@ def test_damage_that_shows_only_when_it_is_read(path: Path, caplog: pytest.LogCa
 CHILD = """
 import sys
 import worlds
-from worlds.sparql import index as sparql
-sparql.DISK_FROM = 50
+import pytest
+from tests.support import seams
+seams.keep_small_indexes_on_disk(pytest.MonkeyPatch(), 50)
 path, start = sys.argv[1], int(sys.argv[2])
 print("ready", flush=True)
 for turn in range(1000):
     with worlds.open(path, embedder=None) as world:
         world.query("ASK {}")
-        number = start + turn
-        world.update(f"INSERT DATA {{ <http://example.org/{number}> <http://example.org/n> {number} }}")
+        numbers = range(start + turn * 20, start + turn * 20 + 20)  # so many that it publishes each time
+        triples = " . ".join(f"<http://example.org/{number}> <http://example.org/n> {number}" for number in numbers)
+        world.update(f"INSERT DATA {{ {triples} }}")
         with world.transaction():
             found = world.query("SELECT (COUNT(*) AS ?n) { ?s <http://example.org/n> ?o }")[0].n.toPython()
             assert found == len(world), (found, len(world))
-        world._sparql._published = 10**9  # publishes each time
 """
 
 
@@ -273,8 +266,8 @@ def test_killed_at_any_moment_it_is_never_wrong(path: Path) -> None:
         with worlds.open(path, embedder=None) as world:
             stored = {quad[2].toPython() for quad in world.quads(predicate=f"<{EX}n>")}
             assert numbers(world) == stored
-            assert world._sparql.on_disk
-    assert copies(path) == []
+            assert on_disk(path)
+    assert on_disk(path) == []
     assert len(generations(path)) == 1
 
 
@@ -288,4 +281,4 @@ def test_processes_at_once_all_answer(path: Path) -> None:
         _, complaint = child.communicate(timeout=120)
         assert child.returncode == 0, complaint
     with worlds.open(path, embedder=None) as world:
-        assert len(numbers(world)) == ROWS + 18
+        assert len(numbers(world)) == ROWS + 18 * 20

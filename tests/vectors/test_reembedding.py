@@ -14,7 +14,9 @@ import worlds
 from tests.support.embedder import HashingEmbedder
 from worlds import ConflictError, EmbedderError, ReadOnlyError
 
+SLICE = 256  # texts that are embedded, and kept, at a time
 TEXTS = ["red kite", "solar cell", "the cat sat on the mat", "blue whale", "stellar evolution"]
+MANY = [*TEXTS, *(f"heron number {number}" for number in range(SLICE))]
 
 
 def fill(world: worlds.World, texts: list[str]) -> None:
@@ -107,22 +109,19 @@ def test_texts_that_the_new_one_does_not_read_whole_are_cut_anew(world: worlds.W
     assert sound(world)
 
 
-def test_an_embedder_that_fails_leaves_the_old_vectors_and_the_next_call_goes_on(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("worlds.vectors.reembedding._SLICE", 2)
-    new = other(fail_after=4)
+def test_an_embedder_that_fails_leaves_the_old_vectors_and_the_next_call_goes_on(path: Path) -> None:
+    new = other(fail_after=SLICE)
     with worlds.open(path, embedder=HashingEmbedder()) as world:
-        fill(world, TEXTS)
-        with pytest.raises(EmbedderError, match="told to fail after 4"):
+        fill(world, MANY)
+        with pytest.raises(EmbedderError, match=f"told to fail after {SLICE}"):
             world.embed(rebuild=True, embedder=new)
         assert world.stats().embedder == "hashing"
         assert [first(world, text) for text in TEXTS] == TEXTS
         assert sound(world)
     new.fail_after = None
     with worlds.open(path, embedder=HashingEmbedder()) as world:
-        assert world.embed(rebuild=True, embedder=new) == 1
-        assert new.documents == 5
+        assert world.embed(rebuild=True, embedder=new) == len(TEXTS)
+        assert new.documents == len(MANY)
         assert [first(world, text) for text in TEXTS] == TEXTS
         assert sound(world)
 
@@ -141,14 +140,13 @@ def test_texts_without_a_direction_stay_so(world: worlds.World) -> None:
     assert len(world.search("red", mode="vector", limit=9)) == len(TEXTS)
 
 
-def test_a_third_embedder_begins_anew_and_the_second_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("worlds.vectors.reembedding._SLICE", 2)
+def test_a_third_embedder_begins_anew_and_the_second_is_told(path: Path) -> None:
     with worlds.open(path, embedder=HashingEmbedder()) as world:
-        fill(world, TEXTS)
+        fill(world, MANY)
 
         def watch() -> None:
             with worlds.open(path, embedder=None) as beside:
-                third = HashingEmbedder(8, name="third", fail_after=2)
+                third = HashingEmbedder(8, name="third", fail_after=SLICE)
                 with pytest.raises(EmbedderError):
                     beside.embed(rebuild=True, embedder=third)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _KNOWN = 3000  # classes, and predicates, that names are compared with
 _NEAREST = 3
-_PATIENCE = 3.0  # seconds for one query that explains an empty answer
+PATIENCE = 3.0  # seconds for one query that explains an empty answer
 _ALIKE = 0.65  # of spelling, from 0 to 1
 _LITERALS = 3  # of a pattern that are looked for as they are written otherwise, and the forms that are shown
 _SUBCLASS = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
@@ -266,7 +266,7 @@ class Hints:
 
     def _patterns(self, query: str, *, union: bool, joined: bool, filtered: bool) -> list[str]:
         try:
-            patterns = self._world.explain(query, union=union, timeout=_PATIENCE).patterns
+            patterns = self._world.explain(query, union=union, timeout=PATIENCE).patterns
         except (WorldsError, ValueError):
             return []
         empty = [one for one in patterns if one.solutions == 0]
@@ -308,7 +308,7 @@ class Hints:
                 f"{literal}) && (STR(?like_it) = STR({literal}) || ?like_it = {literal})) }} LIMIT {_LITERALS}"
             )
             with contextlib.suppress(WorldsError, ValueError):
-                found = self._world.query(asked, union=True, timeout=_PATIENCE)
+                found = self._world.query(asked, union=True, timeout=PATIENCE)
                 if isinstance(found, Solutions) and found:
                     yield f"{clip(literal, 80)} is written {either([terms.show(row[0]) for row in found])} there."
 

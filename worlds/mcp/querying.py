@@ -27,7 +27,7 @@ from worlds.world import Progress
 
 _TIMEOUT = 20.0  # seconds
 _LONGEST = 120.0
-_QUICK = 1.0  # seconds: what took less may be asked again to explain an empty result
+QUICK = 1.0  # seconds: what took less may be asked again to explain an empty result
 _PAUSE = 0.5  # seconds between reports of progress
 _CELL = 500  # characters of one value
 _AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT"})
@@ -66,7 +66,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
                         max_memory=MEMORY if sys.platform == "linux" else None,
                         progress=_reporting(context),
                     )
-                quick = time.monotonic() - began < _QUICK
+                quick = time.monotonic() - began < QUICK
                 answered = _Answer(service, query, union=union, quick=quick)
                 if isinstance(found, bool):
                     return answered.truth(found)

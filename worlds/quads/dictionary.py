@@ -31,7 +31,7 @@ DEEPEST = 100  # triple terms inside one another
 _SQL = statements("queries.sql")
 _ENTITIES = statements("entities.sql")
 _BATCH = 5000  # rows a statement
-_CACHE = 200_000  # decoded terms kept
+_CACHE = 200_000  # decoded terms kept, and ids of terms that were looked for
 _LAST_ID = 2**31 - 1
 _IMPLIED = {
     "http://www.w3.org/2001/XMLSchema#string",
@@ -55,8 +55,9 @@ def batches(ids: Ids) -> Iterator[str]:
 class Dictionary:
     """Finds and reads terms. `Interner` adds them."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, *, remembered: int = _CACHE) -> None:
         self._connection = connection
+        self._remembered = remembered
         self._terms: dict[int, Term] = {}
         self._ids: dict[Term, int] = {}
         self._removals: object = None  # how often compact() had removed terms when `_ids` was filled
@@ -76,7 +77,7 @@ class Dictionary:
             self._removals = removals
         missing = [term for term in terms if term not in self._ids]
         if missing:
-            if len(self._ids) > _CACHE:
+            if len(self._ids) > self._remembered:
                 self._ids.clear()
                 missing = list(terms)
             keys = [self._key(term) for term in missing]
@@ -134,7 +135,7 @@ class Dictionary:
             if len(fresh) < len(missing):
                 unknown = min(missing - fresh.keys())
                 raise IntegrityError(f"term {unknown} is referred to, but is not stored")
-            if len(cache) + len(fresh) > _CACHE:
+            if len(cache) + len(fresh) > self._remembered:
                 cache.clear()
             cache.update(fresh)
             found |= fresh

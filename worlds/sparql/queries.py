@@ -26,7 +26,7 @@ from worlds.sparql.searches import RecentSolutions, WorldSearcher
 from worlds.sql.connection import Connection
 from worlds.vectors.embedding import Embeddings
 
-_COUNTING = 1.0  # seconds, at most, to count the solutions of one pattern
+COUNTING = 1.0  # seconds, at most, to count the solutions of one pattern
 
 
 class Queries:
@@ -88,7 +88,7 @@ class Queries:
             began = time.perf_counter()
             count = None
             with contextlib.suppress(QueryTimeout):
-                (row,) = self._run(store, counting.replaced(timeout=_COUNTING).started())  # type: ignore[misc]  # a SELECT
+                (row,) = self._run(store, counting.replaced(timeout=COUNTING).started())  # type: ignore[misc]  # a SELECT
                 count = int(row[0].value)
             yield PatternCount(line, column, pattern, count, round((time.perf_counter() - began) * 1000, 3))
 
