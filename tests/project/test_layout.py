@@ -19,21 +19,21 @@ import worlds
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = {"worlds": "worlds", "graph": "worlds/graph", "sql": "worlds/sql"}  # in the repository → in the wheel
 
-# What the command line may use of the engine while it runs, besides the public names: how a term is written, which
-# formats there are, which embedder a name means, where it lies and how it is run, and why there is none; the settings;
-# and the doors that it starts.
+# What doors may use of the engine while they run, besides the public names: terms, formats and SPARQL; kinds of
+# documents; which embedder a name means, where it lies, how it is run, and why there is none; what embedders of other
+# libraries share; the options of a search; the settings.
 OPEN_TO_DOORS = {
-    "worlds.documents.reading.FORMATS",
+    "worlds.documents.reading",
     "worlds.embedders.DEFAULT_MODEL",
+    "worlds.embedders.adapted",
     "worlds.embedders.exported",
     "worlds.embedders.models.find_local",
     "worlds.embedders.reason_without",
     "worlds.embedders.resolve_embedder",
-    "worlds.graph.formats",
-    "worlds.graph.terms",
-    "worlds.mcp",
-    "worlds.server",
+    "worlds.graph",
+    "worlds.search.options",
     "worlds.settings",
+    "worlds.world",
 }
 
 
@@ -227,34 +227,39 @@ def test_one_module_touches_a_driver() -> None:
     assert touching == {"worlds.sql.connection"}
 
 
-def test_the_command_line_uses_public_names() -> None:
+DOORS = ("cli", "mcp", "server", "adapters")
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_door_uses_public_names(door: str) -> None:
+    """Rooms of the engine are entered by World alone; results and terms are what it gives and takes."""
     public = {f"worlds.{name}" for name in worlds.__all__}
-    for module in within("worlds.cli"):
+    allowed = OPEN_TO_DOORS | {f"worlds.{other}" for other in DOORS[DOORS.index(door) :]}
+    for module in within(f"worlds.{door}"):
         for name, only_types in engine_names(module):
             package, _, last = name.rpartition(".")
+            rooms = {".".join(name.split(".")[:length]) for length in (2, 3, 4)}
             assert not name.startswith("worlds.sql"), f"{module}: {name}"
-            assert (
-                only_types
-                or f"worlds.{last}" in public
-                or package == "worlds.errors"
-                or {name, package, ".".join(name.split(".")[:2])} & OPEN_TO_DOORS
-            ), f"{module} uses {name}"
+            assert only_types or f"worlds.{last}" in public or package == "worlds.errors" or rooms & allowed, (
+                f"{module} uses {name}"
+            )
 
 
 def engine_names(module: str) -> list[tuple[str, bool]]:
-    """What a module of the command line imports from the engine, name by name."""
+    """What a module imports from the package, name by name."""
     found = []
     for node, only_types in _import_nodes(ast.parse(MODULES[module].read_text("utf-8"))):
         package = "" if isinstance(node, ast.Import) else f"{node.module}."
         found += [(package + alias.name, only_types) for alias in node.names]
-    return [(name, only) for name, only in found if name.startswith("worlds.") and not name.startswith("worlds.cli")]
+    return [(name, only) for name, only in found if name.startswith("worlds.")]
 
 
-def test_the_command_line_uses_no_private_name_of_the_engine() -> None:
-    for module in within("worlds.cli"):
+@pytest.mark.parametrize("door", DOORS)
+def test_a_door_uses_no_private_name(door: str) -> None:
+    for module in within(f"worlds.{door}"):
         tree = ast.parse(MODULES[module].read_text("utf-8"))
         for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and not str(node.module).startswith("worlds.cli"):
+            if isinstance(node, ast.ImportFrom):
                 names = [alias.name for alias in node.names if node.module != "__future__"]
                 assert not [name for name in names if name.startswith("_")], f"{module}: {ast.unparse(node)}"
             if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.endswith("__"):

@@ -1,49 +1,23 @@
-"""The commands that ask: search, sparql."""
+"""The command that asks by SPARQL, and what it shares with update."""
 
 from __future__ import annotations
 
-import contextlib
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from worlds.cli import show
 from worlds.cli.answers import ResultFormat, print_solutions
 from worlds.cli.errors import NO
-from worlds.cli.options import INTERRUPTIBLE, Command, EmbedderName, WorldPath, examples, opened
-from worlds.cli.terminal import note, output, progress, waiting, write_json, write_utf8
+from worlds.cli.options import INTERRUPTIBLE, Command, WorldPath, examples, opened
+from worlds.cli.terminal import note, output, progress, write_json, write_utf8
 from worlds.errors import OpenError
 
 if TYPE_CHECKING:
     from worlds.graph.query.results import Solutions, Triples
     from worlds.world import World
-
-FILTERS = "What may be found"
-RANKING = "How it is ranked"
-STAGES = "How the ranking is changed, in this order"
-OUTPUT = "What is printed"
-
-Terms = list[str] | None
-
-
-def _filter(flags: tuple[str, ...], metavar: str, text: str) -> Any:
-    return typer.Option(*flags, metavar=metavar, help=text, rich_help_panel=FILTERS)
-
-
-def _ranking(text: str, *flags: str, **more: Any) -> Any:
-    return typer.Option(*flags, help=text, rich_help_panel=RANKING, **more)
-
-
-def _stage(text: str, *flags: str, **more: Any) -> Any:
-    return typer.Option(*flags, help=text, rich_help_panel=STAGES, **more)
-
-
-def _printing(flag: str, text: str) -> Any:
-    return typer.Option(flag, help=text, rich_help_panel=OUTPUT)
-
 
 Bindings = Annotated[
     list[str] | None,
@@ -55,195 +29,6 @@ Bindings = Annotated[
         "repeated.",
     ),
 ]
-
-
-def search(
-    path: WorldPath,
-    words: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="QUERY...",
-            help="Words, in any script; '\"a phrase\"', 'this -not that', 'prefix*'. '-' reads standard input.",
-            show_default=False,
-        ),
-    ],
-    limit: Annotated[int, typer.Option("--limit", "-n", help="The most hits.")] = 10,
-    mode: Annotated[
-        Literal["hybrid", "vector", "text"], typer.Option("--mode", help="By meaning, by words, or by both.")
-    ] = "hybrid",
-    embedder: EmbedderName = "auto",
-    subject: Annotated[Terms, _filter(("--subject", "-s"), "IRI", "Texts of this subject.")] = None,
-    predicate: Annotated[Terms, _filter(("--predicate", "-p"), "IRI", "Texts under this predicate.")] = None,
-    types: Annotated[Terms, _filter(("--type", "-t"), "IRI", "Texts of subjects with this type.")] = None,
-    subclasses: Annotated[
-        bool, typer.Option("--subclasses", help="--type takes in the classes below it.", rich_help_panel=FILTERS)
-    ] = False,
-    graph: Annotated[
-        Terms, _filter(("--graph", "-g"), "IRI", "Texts in this graph ('default': the default one).")
-    ] = None,
-    lang: Annotated[Terms, _filter(("--lang", "-l"), "TAG", "Texts in this language ('': without one).")] = None,
-    where: Annotated[
-        str | None, _filter(("--where", "-w"), "PATTERN", "Subjects that match a SPARQL pattern over ?subject.")
-    ] = None,
-    exclude_subject: Annotated[Terms, _filter(("--exclude-subject",), "IRI", "Not of this subject.")] = None,
-    exclude_predicate: Annotated[Terms, _filter(("--exclude-predicate",), "IRI", "Not under this predicate.")] = None,
-    exclude_type: Annotated[Terms, _filter(("--exclude-type",), "IRI", "Not of this type.")] = None,
-    exclude_graph: Annotated[Terms, _filter(("--exclude-graph",), "IRI", "Not in this graph.")] = None,
-    exclude_lang: Annotated[Terms, _filter(("--exclude-lang",), "TAG", "Not in this language.")] = None,
-    exclude_where: Annotated[str | None, _filter(("--exclude-where",), "PATTERN", "Not what matches this.")] = None,
-    fusion: Annotated[
-        Literal["relative", "rrf"], _ranking("The two lists are joined by their values, or by their ranks.", "--fusion")
-    ] = "relative",
-    normalise: Annotated[
-        Literal["minmax", "theoretical"],
-        _ranking("Of values, what counts 0: the least found, or the least in theory.", "--normalise"),
-    ] = "minmax",
-    k: Annotated[
-        float, _ranking("Of ranks, how much the first outweigh the later ones: the less, the more.", "--k")
-    ] = 60,
-    weight_vector: Annotated[float, _ranking("What the list by meaning counts.", "--weight-vector")] = 1.0,
-    weight_text: Annotated[float, _ranking("What the list by words counts.", "--weight-text")] = 1.0,
-    candidates: Annotated[
-        int | None, _ranking("How long each list is; else 100, or the limit.", "--candidates")
-    ] = None,
-    syntax: Annotated[
-        Literal["words", "fts5"], _ranking("fts5 takes the query as an SQLite FTS5 expression.", "--syntax")
-    ] = "words",
-    plan: Annotated[
-        Literal["auto", "exact", "codes", "index"], _ranking("How the nearest vectors are found.", "--plan")
-    ] = "auto",
-    min_similarity: Annotated[
-        float | None,
-        _ranking("The least cosine of a match by meaning.", "--min-similarity", metavar="COSINE", show_default=False),
-    ] = None,
-    rerank: Annotated[bool, _stage("A cross-encoder reads the first again.", "--rerank")] = False,
-    reranker: Annotated[
-        str | None, _stage("Which one, by name or path; means --rerank.", "--reranker", metavar="MODEL")
-    ] = None,
-    rerank_top: Annotated[int, _stage("How many it reads.", "--rerank-top")] = 50,
-    rerank_timeout: Annotated[
-        float | None, _stage("After this time the ranking stands as it was.", "--rerank-timeout", metavar="SECONDS")
-    ] = None,
-    boost: Annotated[
-        Terms,
-        _stage(
-            "Multiply scores: '2 ?subject a ex:Review' by 2 where a pattern matches, '0.1 ex:citations' by 1 + 0.1 "
-            "ln(1 + number).",
-            "--boost",
-            metavar="'NUMBER PATTERN|IRI'",
-        ),
-    ] = None,
-    decay: Annotated[
-        str | None, _stage("Scores fall with the age of the date under this predicate.", "--decay", metavar="IRI")
-    ] = None,
-    half_life: Annotated[float, _stage("By half in so many days.", "--half-life", metavar="DAYS")] = 365,
-    evergreen_type: Annotated[
-        Terms, _stage("Subjects of this type do not age.", "--evergreen-type", metavar="IRI")
-    ] = None,
-    evergreen_predicate: Annotated[
-        Terms, _stage("Texts under this predicate do not age.", "--evergreen-predicate", metavar="IRI")
-    ] = None,
-    evergreen_flag: Annotated[
-        Terms, _stage("Subjects for which this is true do not age.", "--evergreen-flag", metavar="IRI")
-    ] = None,
-    diversity: Annotated[
-        float | None,
-        _stage("Relevance counts so much, being unlike what stands before the rest.", "--diversity", metavar="0..1"),
-    ] = None,
-    group_by: Annotated[
-        Literal["subject"] | None,
-        _stage("One hit a subject, whose hits add up.", "--group-by", show_default=False),
-    ] = None,
-    group: Annotated[bool, typer.Option("--group", hidden=True, help="The same as --group-by subject.")] = False,
-    per_subject: Annotated[int, _stage("With --group-by, so many hits a subject.", "--per-subject")] = 1,
-    cursor: Annotated[
-        str | None, _stage("The hits that follow: what --json gave as cursor.", "--cursor", metavar="CURSOR")
-    ] = None,
-    explain: Annotated[
-        bool, _printing("--explain", "Also what each list gave and each stage did, the plan, and timings.")
-    ] = False,
-    sql: Annotated[bool, _printing("--sql", "The SQL statement and its parameters, instead of hits.")] = False,
-    json: Annotated[bool, _printing("--json", "One JSON document.")] = False,
-) -> None:
-    """Find the texts that best answer a question, best first.
-
-    A filter never costs results: what it does not let through is left out before anything is ranked. A filter may be
-    repeated for any of several values; different ones must all hold. Terms are IRIs or prefixed names.
-    """
-    exclude = {
-        "subjects": exclude_subject,
-        "predicates": exclude_predicate,
-        "types": exclude_type,
-        "graphs": exclude_graph,
-        "languages": exclude_lang,
-        "where": exclude_where,
-    }
-    options: dict[str, Any] = {
-        "limit": limit,
-        "mode": mode,
-        "subjects": subject or None,
-        "predicates": predicate or None,
-        "types": types or None,
-        "subclasses": subclasses,
-        "graphs": graph or None,
-        "languages": lang or None,
-        "where": where,
-        "exclude": {name: value for name, value in exclude.items() if value} or None,
-        "fusion": fusion,
-        "normalise": normalise,
-        "k": k,
-        "weights": {"vector": weight_vector, "text": weight_text},
-        "candidates": candidates,
-        "syntax": syntax,
-        "plan": plan,
-        "min_similarity": min_similarity,
-        "rerank": reranker or rerank,
-        "rerank_top": rerank_top,
-        "rerank_timeout": rerank_timeout,
-        "boost": boost or None,
-        "decay": None
-        if decay is None
-        else {
-            "predicate": decay,
-            "half_life": half_life,
-            "evergreen_types": evergreen_type or None,
-            "evergreen_predicates": evergreen_predicate or None,
-            "evergreen_flags": evergreen_flag or None,
-        },
-        "diversity": diversity,
-        "group_by": "subject" if group else group_by,
-        "per_subject": per_subject,
-        "cursor": cursor,
-    }
-    query = _text(_read_stdin() if words == ["-"] else " ".join(words))
-    with opened(path, embedder="none" if mode == "text" else embedder) as world:
-        busy = waiting("searching") if world.embedder is not None else contextlib.nullcontext()
-        if sql:
-            with busy:
-                statement, parameters = world.search_sql(query, **options)
-            if json:
-                write_json({"sql": statement, "parameters": [show.json_value(value) for value in parameters]})
-            else:
-                show.print_sql(output(), statement, parameters)
-            return
-        with busy:
-            found = world.search(query, explain=explain, **options)
-        if json:
-            write_json({"query": query, **found.to_dict()})
-            return
-        for remark in found.notes:
-            note(remark)
-        show.print_hits(output(), found, world.prefixes)
-        if explain:
-            show.print_explanation(output(), found, world.prefixes)
-        if not found:
-            note(_nothing(world, query))
-
-
-def _nothing(world: World, query: str) -> str:
-    if not len(world):
-        return f"no hits: the world is empty; `worlds load {world.path} FILE` fills it"
-    return "no hits" if query.strip() else "no hits: the query is blank"
 
 
 def sparql(
@@ -327,9 +112,9 @@ def given_query(query: str | None, file: str | None) -> str:
     if (query is None) == (file is None):
         raise ValueError("give one query: as an argument, as - for standard input, or by --file")
     if query == "-" or file == "-":
-        return _text(_read_stdin())
+        return as_text(read_stdin())
     if file is None:
-        return _text(query or "")
+        return as_text(query or "")
     try:
         return Path(file).read_text("utf-8-sig")
     except OSError as error:
@@ -338,7 +123,8 @@ def given_query(query: str | None, file: str | None) -> str:
         raise OpenError(f"the query file {file} is not UTF-8: {error}") from error
 
 
-def _read_stdin() -> str:
+def read_stdin() -> str:
+    """What standard input holds."""
     stream = sys.stdin
     if stream is None:
         raise OpenError("there is no standard input")
@@ -347,7 +133,7 @@ def _read_stdin() -> str:
     return stream.buffer.read().decode("utf-8-sig", "replace")
 
 
-def _text(given: str) -> str:
+def as_text(given: str) -> str:
     """A command-line argument as text: bytes that were not UTF-8 become U+FFFD."""
     return given.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
@@ -363,7 +149,7 @@ def _binding(item: str) -> tuple[str, object]:
     name = name.strip().lstrip("?$")
     if not equals or not name:
         raise ValueError(f"--bind takes NAME=TERM, not {item!r}")
-    return name, _term(_text(value.strip()))
+    return name, _term(as_text(value.strip()))
 
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -384,18 +170,7 @@ def _term(value: str) -> str:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command(
-        cls=Command,
-        epilog=examples(
-            "worlds search kb.db solar cell stability",
-            "worlds search kb.db 'launch -shuttle' --type s:Mission --subclasses --lang en",
-            "worlds search kb.db water --where '?subject s:year ?y FILTER(?y > 2000)' --explain",
-            "worlds search kb.db water --group-by subject --boost '2 ?subject a s:Planet' --decay dcterms:date",
-            "worlds search kb.db water --mode text --json | jq -r '.hits[].subject'",
-            "worlds search kb.db -- -not these words",
-        ),
-    )(search)
+    """Add the command."""
     app.command(
         cls=Command,
         epilog=examples(

@@ -19,6 +19,7 @@ from worlds.cli import (
     keys,
     mcp,
     schema,
+    search,
     serve,
     write,
 )
@@ -74,7 +75,7 @@ _PANELS = {
     "Serve": ("serve", "keys", "mcp"),
 }
 for _module in (
-    init, doctor, config, completion, write, documents, ask, entities, schema, history, keep, serve, keys, mcp,
+    init, doctor, config, completion, write, documents, search, ask, entities, schema, history, keep, serve, keys, mcp,
 ):  # fmt: skip
     _module.register(app)
 

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -39,8 +39,32 @@ _VALUES: Mapping[str, Any] = {
 }  # fmt: skip
 
 
+def with_options(
+    options: Iterable[inspect.Parameter], *, key: Callable[[str], int] | None = None, instead_of: str | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command more options than its signature names: it gets them as `**given`.
+
+    `key` puts all in order; `instead_of` names a parameter that is no option.
+    """
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(function)
+        def command(**given: Any) -> None:
+            function(**given)
+
+        own = inspect.signature(function, eval_str=True).parameters.values()
+        shown = [item for item in own if item.kind is not item.VAR_KEYWORD and item.name != instead_of]
+        every = [item.replace(kind=item.KEYWORD_ONLY) for item in (*shown, *options)]
+        every.sort(key=lambda item: 0 if key is None else key(item.name))
+        command.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+        command.__annotations__ = {item.name: item.annotation for item in every}
+        return command
+
+    return decorate
+
+
 def with_settings(options: Mapping[str, str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command an option for each setting; it gets the `settings` that then hold. Maps options to settings."""
+    """Give a command an option for each setting; it gets all that then hold as `settings`. Maps options to settings."""
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(function)
@@ -51,13 +75,8 @@ def with_settings(options: Mapping[str, str]) -> Callable[[Callable[..., None]],
             asked = {name: None if value == [] else value for name, value in values.items()}
             function(**given, settings=load_settings(asked))
 
-        own = [
-            item for name, item in inspect.signature(function, eval_str=True).parameters.items() if name != "settings"
-        ]
-        signature = inspect.Signature([*own, *(_option(name, setting) for name, setting in options.items())])
-        command.__signature__ = signature  # type: ignore[attr-defined]
-        command.__annotations__ = {name: item.annotation for name, item in signature.parameters.items()}
-        return command
+        made = [_option(name, setting) for name, setting in options.items()]
+        return with_options(made, instead_of="settings")(command)
 
     return decorate
 

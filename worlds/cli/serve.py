@@ -43,6 +43,7 @@ def serve(
     target: Annotated[
         Path, typer.Argument(metavar="WORLD|FOLDER", help="A world's file, or a folder of them.", show_default=False)
     ],
+    *,
     settings: Settings,
 ) -> None:
     """Serve a world, or a folder of worlds, over HTTP: SPARQL, search, the web page.

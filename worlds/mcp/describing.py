@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import islice
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp.server import MCPServer
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from worlds.entities.describing import Property, Value
-from worlds.entities.schema import ClassSummary, PredicateSummary
 from worlds.errors import ArgumentError
 from worlds.mcp.answers import (
     Changes,
@@ -28,6 +26,10 @@ from worlds.mcp.hints import either, expand
 from worlds.mcp.rendering import Budget, Terms, clip
 from worlds.mcp.searching import READS
 from worlds.mcp.toolbox import Service, answer, listed
+
+if TYPE_CHECKING:
+    from worlds.entities.describing import Property, Value
+    from worlds.entities.schema import ClassSummary, PredicateSummary
 
 _MATCHED = 3000  # classes and predicates that `matching` looks through
 

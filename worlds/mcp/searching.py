@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from mcp.server import MCPServer
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
-from worlds.entities.names import Candidate
 from worlds.errors import ArgumentError
 from worlds.mcp.answers import CandidateShown, Citation, Found, ResolutionShown, Resolved, plain
 from worlds.mcp.arguments import (
@@ -30,6 +29,9 @@ from worlds.mcp.arguments import (
 from worlds.mcp.rendering import Budget, Terms, clip
 from worlds.mcp.toolbox import Service, answer, given, listed
 from worlds.search.hits import Hit, SearchResults
+
+if TYPE_CHECKING:
+    from worlds.entities.names import Candidate
 
 READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _PASSAGE = 4000  # characters

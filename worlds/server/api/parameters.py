@@ -1,27 +1,23 @@
 """What a request may say: the parameters of an operation, read from its address or its JSON body, and checked.
 
-The parameters of a search come from the signature of `World.search`, so that there are neither more nor fewer.
+The parameters of a search come from the table of its options, so that there are neither more nor fewer.
 """
 
 from __future__ import annotations
 
 import difflib
-import inspect
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
+from worlds.search.options import OPTIONS, Kind, Option
 from worlds.server.errors import Problem, TooLarge, UnsupportedType
-from worlds.world import World
-
-Kind: TypeAlias = Literal["text", "integer", "number", "boolean", "texts", "json", "numbers"]
 
 _MOST_JSON = 16 * 2**20  # bytes of a JSON body: it is parsed whole, while nothing else runs
 _MOST_FIELDS = 10_000  # parameters of an address
@@ -206,90 +202,24 @@ def _shown(value: object) -> str:
 
 # --- the parameters of a search -------------------------------------------------------------------------------------
 
-_KINDS: Mapping[str, Kind] = {
-    "int": "integer",
-    "int | None": "integer",
-    "float": "number",
-    "float | None": "number",
-    "bool": "boolean",
-    "str | None": "text",
-    "object": "texts",
-    "Mapping[str, object] | None": "json",
-    "Mapping[str, float] | None": "json",
-    "Sequence[float] | np.ndarray[Any, Any] | None": "numbers",
-}
 _OBJECT = {"type": "object"}
-_NAMED: Mapping[str, Kind] = {
-    "boost": "json",  # a text, an object, or a list of these
-    "rerank": "boolean",  # a model's name or path would let a client load files of the server
-}
 _BOOST = {"oneOf": [{"type": "string"}, _OBJECT, {"type": "array", "items": {"oneOf": [{"type": "string"}, _OBJECT]}}]}
-_CURSOR = 65_536  # characters; a cursor is compressed, so a long one could be very large
-
-HELP: Mapping[str, str] = {
-    "limit": "The most hits.",
-    "mode": "By vectors, by words, or by both.",
-    "subjects": "Only texts of these subjects: IRIs or prefixed names.",
-    "predicates": "Only texts under these predicates.",
-    "types": "Only texts of subjects of these types.",
-    "subclasses": "Whether `types` includes those below them.",
-    "graphs": 'Only texts in these graphs; "default" is the default graph.',
-    "languages": 'Only texts in these languages; "en" includes en-GB, "" is no language.',
-    "where": "Only texts of subjects that match: a SPARQL group pattern over ?subject.",
-    "exclude": "What must not hold: an object with the names of the filters above.",
-    "fusion": "How the two lists become one.",
-    "normalise": "Which value is 0 in relative fusion: the least found, or the least in theory.",
-    "k": "The constant of reciprocal rank fusion.",
-    "weights": 'The weight of each list: an object with "vector" and "text".',
-    "candidates": "How long each list is, 100 by default.",
-    "syntax": "Words with phrases, -without and prefix*; or an FTS5 expression.",
-    "vector": "The vector to search with, in the place of the text's own.",
-    "plan": "How the nearest vectors are found.",
-    "min_similarity": "The least cosine of a match by vector.",
-    "rerank": "Whether a cross-encoder looks at the best hits.",
-    "rerank_top": "How many hits it looks at.",
-    "rerank_timeout": "For how many seconds at most.",
-    "boost": 'What multiplies scores: {"where", "factor"}, {"predicate", "weight"}, a text such as "2 ?subject a '
-    'ex:Report", or a list of these.',
-    "decay": 'What halves scores with age: {"predicate", "half_life" (days)}, and maybe "now", "evergreen_types", '
-    '"evergreen_predicates", "evergreen_flags".',
-    "diversity": "The lambda of maximal marginal relevance; 1 is relevance alone.",
-    "group_by": "Give hits by subject.",
-    "per_subject": "The most hits of one subject, with `group_by`.",
-    "cursor": "The cursor of an earlier answer, for the hits that follow.",
-    "explain": "Whether each hit says what each list and stage did.",
-}
-_BOUNDS: Mapping[str, tuple[float, float | None]] = {
-    "limit": (1, 10_000),
-    "candidates": (1, 10_000),
-    "rerank_top": (1, 10_000),
-    "per_subject": (1, 10_000),
-    "k": (0, None),
-    "min_similarity": (-1, 1),
-    "diversity": (0, 1),
-    "rerank_timeout": (0, 3600),
+_ELSEWISE: Mapping[str, Mapping[str, Any]] = {
+    "boost": {"schema": _BOOST},  # a text, an object, or a list of these
+    # A model's name or path would let a client load files of the server.
+    "rerank": {"kind": "boolean", "help": "Whether a cross-encoder reads the first again."},
+    "cursor": {"most": 65_536},  # characters; a cursor is compressed, so a long one could be very large
 }
 
 
 @cache
 def search_options() -> tuple[Parameter, ...]:
-    """The options of `World.search`, in their order; LookupError for one whose kind is not known here."""
-    signature = inspect.signature(World.search)
-    return tuple(_option(item) for item in signature.parameters.values() if item.kind is item.KEYWORD_ONLY)
+    """The options of `World.search`, in their order."""
+    return tuple(_parameter(option) for option in OPTIONS.values())
 
 
-def _option(item: inspect.Parameter) -> Parameter:
-    annotation = str(item.annotation)
-    choices = tuple(re.findall(r"'(\w+)'", annotation)) if annotation.startswith("Literal[") else ()
-    kind = _NAMED.get(item.name) or ("text" if choices else _KINDS[annotation])
-    least, most = _BOUNDS.get(item.name, (None, None))
-    return Parameter(
-        item.name,
-        kind,
-        HELP[item.name],
-        default=item.default,
-        choices=choices,
-        least=least,
-        most=_CURSOR if item.name == "cursor" else most,
-        schema=_BOOST if item.name == "boost" else None,
-    )
+def _parameter(option: Option) -> Parameter:
+    told: dict[str, Any] = {
+        name: getattr(option, name) for name in ("name", "kind", "help", "default", "choices", "least", "most")
+    }
+    return Parameter(**{**told, **_ELSEWISE.get(option.name, {})})

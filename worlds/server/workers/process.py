@@ -57,7 +57,7 @@ class WorkerProcess:
         )
         worker = cls(process)
         try:
-            await worker._write(packed(duties))
+            await worker.write(packed(duties))
             kind, _ = await worker.read()
             assert kind == READY
         except OSError as error:
@@ -88,7 +88,7 @@ class WorkerProcess:
         else:
             self.worlds.add(request.world)
         try:
-            await self._write(packed(request))
+            await self.write(packed(request))
             kind, _ = await self.read()
         except (OSError, WorkerDied) as error:
             raise WorkerGone from error
@@ -113,7 +113,8 @@ class WorkerProcess:
                 await self._process.wait()
         return self._process.returncode == -signal.SIGABRT
 
-    async def _write(self, data: bytes) -> None:
+    async def write(self, data: bytes) -> None:
+        """Send bytes, and wait until the pipe has room for more."""
         self._input.write(data)
         await self._input.drain()
 

@@ -1,0 +1,221 @@
+"""The command that searches. Its options are those of `World.search`, said as a command line can say them."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from worlds.cli import show
+from worlds.cli.ask import as_text, read_stdin
+from worlds.cli.options import Command, EmbedderName, WorldPath, examples, opened, with_options
+from worlds.cli.terminal import note, output, waiting, write_json
+from worlds.search.options import OPTIONS
+
+if TYPE_CHECKING:
+    from worlds.world import World
+
+_PANELS: Mapping[str, str] = {
+    "filter": "What may be found",
+    "fusion": "How it is ranked",
+    "stage": "How the ranking is changed, in this order",
+    "answer": "What is printed",
+}
+_FLAGS: Mapping[str, tuple[str, ...]] = {
+    "limit": ("--limit", "-n"),
+    "subjects": ("--subject", "-s"),
+    "predicates": ("--predicate", "-p"),
+    "types": ("--type", "-t"),
+    "graphs": ("--graph", "-g"),
+    "languages": ("--lang", "-l"),
+    "where": ("--where", "-w"),
+}
+_METAVARS: Mapping[str, str] = {
+    "subjects": "IRI",
+    "predicates": "IRI",
+    "types": "IRI",
+    "graphs": "IRI",
+    "languages": "TAG",
+    "where": "PATTERN",
+    "min_similarity": "COSINE",
+    "rerank_timeout": "SECONDS",
+    "boost": "'NUMBER PATTERN|IRI'",
+    "diversity": "0..1",
+    "cursor": "CURSOR",
+}
+_VALUES: Mapping[str, Any] = {"integer": int, "number": float, "boolean": bool, "text": str, "texts": list[str]}
+_IN_PARTS = ("exclude", "weights", "rerank", "decay")  # options that the command line takes by several of its own
+_FILTERS = ("subjects", "predicates", "types", "graphs", "languages", "where")
+_TABLE = tuple(name for name in OPTIONS if name not in (*_IN_PARTS, "vector", "boost"))
+
+
+def _stage(text: str, *flags: str, **more: Any) -> Any:
+    return typer.Option(*flags, help=text, rich_help_panel=_PANELS["stage"], **more)
+
+
+def _parameter(name: str) -> inspect.Parameter:
+    """The parameter of an option of the table."""
+    of = OPTIONS[name]
+    kind = Literal[of.choices] if of.choices else _VALUES[of.kind]
+    option = typer.Option(
+        *_FLAGS.get(name, (f"--{name.replace('_', '-')}",)),
+        metavar=_METAVARS.get(name),
+        help=of.help,
+        rich_help_panel=_PANELS.get(of.group),
+    )
+    return _named(name, kind if of.default is not None else kind | None, option, of.default)
+
+
+def _exclusion(name: str) -> inspect.Parameter:
+    """The parameter of a filter for what must not hold."""
+    flag = _FLAGS[name][0].replace("--", "--exclude-")
+    option = typer.Option(
+        flag,
+        metavar=_METAVARS[name],
+        help=f"As {_FLAGS[name][0]}, of what must not hold.",
+        rich_help_panel=_PANELS["filter"],
+    )
+    return _named(f"exclude_{name}", _VALUES[OPTIONS[name].kind] | None, option, None)
+
+
+def _named(name: str, kind: Any, option: Any, default: object) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
+
+
+def _place(name: str) -> int:
+    """Where a parameter stands in the help: by the option that it is, or is a part of."""
+    part_of = {"reranker": "rerank", "half_life": "decay", "group": "group_by"}
+    words = {"exclude": "exclude", "weight": "weights", "evergreen": "decay"}
+    whole = part_of.get(name) or words.get(name.partition("_")[0], name)
+    return list(OPTIONS).index(whole) if whole in OPTIONS else -1 if name in ("path", "words") else len(OPTIONS)
+
+
+@with_options([*map(_parameter, _TABLE), *map(_exclusion, _FILTERS)], key=_place)
+def search(
+    path: WorldPath,
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="QUERY...",
+            help="Words, in any script; '\"a phrase\"', 'this -not that', 'prefix*'. '-' reads standard input.",
+            show_default=False,
+        ),
+    ],
+    *,
+    embedder: EmbedderName = "auto",
+    weight_vector: Annotated[
+        float, typer.Option(help="What the list by meaning counts.", rich_help_panel=_PANELS["fusion"])
+    ] = 1.0,
+    weight_text: Annotated[
+        float, typer.Option(help="What the list by words counts.", rich_help_panel=_PANELS["fusion"])
+    ] = 1.0,
+    rerank: Annotated[bool, _stage("A cross-encoder reads the first again.", "--rerank")] = False,
+    reranker: Annotated[
+        str | None, _stage("Which one, by name or path; means --rerank.", "--reranker", metavar="MODEL")
+    ] = None,
+    boost: Annotated[
+        list[str] | None,
+        _stage(
+            "Multiply scores: '2 ?subject a ex:Review' by 2 where a pattern matches, '0.1 ex:citations' by 1 + 0.1 "
+            "ln(1 + number).",
+            "--boost",
+            metavar=_METAVARS["boost"],
+        ),
+    ] = None,
+    decay: Annotated[
+        str | None, _stage("Scores fall with the age of the date under this predicate.", "--decay", metavar="IRI")
+    ] = None,
+    half_life: Annotated[float, _stage("By half in so many days.", "--half-life", metavar="DAYS")] = 365,
+    evergreen_type: Annotated[
+        list[str] | None, _stage("Subjects of this type do not age.", "--evergreen-type", metavar="IRI")
+    ] = None,
+    evergreen_predicate: Annotated[
+        list[str] | None, _stage("Texts under this predicate do not age.", "--evergreen-predicate", metavar="IRI")
+    ] = None,
+    evergreen_flag: Annotated[
+        list[str] | None, _stage("Subjects for which this is true do not age.", "--evergreen-flag", metavar="IRI")
+    ] = None,
+    group: Annotated[bool, typer.Option("--group", hidden=True, help="The same as --group-by subject.")] = False,
+    sql: Annotated[
+        bool,
+        typer.Option(
+            "--sql",
+            help="The SQL statement and its parameters, instead of hits.",
+            rich_help_panel=_PANELS["answer"],
+        ),
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document.", rich_help_panel=_PANELS["answer"])] = False,
+    **given: Any,
+) -> None:
+    """Find the texts that best answer a question, best first.
+
+    A filter never costs results: what it does not let through is left out before anything is ranked. A filter may be
+    repeated for any of several values; different ones must all hold. Terms are IRIs or prefixed names.
+    """
+    explain = given.pop("explain")
+    exclude = {name: value for name in _FILTERS if (value := given.pop(f"exclude_{name}"))}
+    options: dict[str, Any] = {name: value or None if name in _FILTERS else value for name, value in given.items()}
+    if group:
+        options["group_by"] = "subject"
+    options |= {
+        "exclude": exclude or None,
+        "weights": {"vector": weight_vector, "text": weight_text},
+        "rerank": reranker or rerank,
+        "boost": boost or None,
+        "decay": None
+        if decay is None
+        else {
+            "predicate": decay,
+            "half_life": half_life,
+            "evergreen_types": evergreen_type or None,
+            "evergreen_predicates": evergreen_predicate or None,
+            "evergreen_flags": evergreen_flag or None,
+        },
+    }
+    query = as_text(read_stdin() if words == ["-"] else " ".join(words))
+    with opened(path, embedder="none" if options["mode"] == "text" else embedder) as world:
+        busy = waiting("searching") if world.embedder is not None else contextlib.nullcontext()
+        if sql:
+            with busy:
+                statement, parameters = world.search_sql(query, **options)
+            if json:
+                write_json({"sql": statement, "parameters": [show.json_value(value) for value in parameters]})
+            else:
+                show.print_sql(output(), statement, parameters)
+            return
+        with busy:
+            found = world.search(query, explain=explain, **options)
+        if json:
+            write_json({"query": query, **found.to_dict()})
+            return
+        for remark in found.notes:
+            note(remark)
+        show.print_hits(output(), found, world.prefixes)
+        if explain:
+            show.print_explanation(output(), found, world.prefixes)
+        if not found:
+            note(_nothing(world, query))
+
+
+def _nothing(world: World, query: str) -> str:
+    if not len(world):
+        return f"no hits: the world is empty; `worlds load {world.path} FILE` fills it"
+    return "no hits" if query.strip() else "no hits: the query is blank"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        cls=Command,
+        epilog=examples(
+            "worlds search kb.db solar cell stability",
+            "worlds search kb.db 'launch -shuttle' --type s:Mission --subclasses --lang en",
+            "worlds search kb.db water --where '?subject s:year ?y FILTER(?y > 2000)' --explain",
+            "worlds search kb.db water --group-by subject --boost '2 ?subject a s:Planet' --decay dcterms:date",
+            "worlds search kb.db water --mode text --json | jq -r '.hits[].subject'",
+            "worlds search kb.db -- -not these words",
+        ),
+    )(search)
