@@ -20,6 +20,7 @@ from tests.support.mcp_clients import Agent, Connect, ask, inside
 from worlds.mcp.rendering import tokens
 from worlds.mcp.server import WorldServer
 from worlds.mcp.toolbox import Service
+from worlds.search.options import OPTIONS
 
 READING = {
     "schema": ["limit", "matching", "graphs", "token_budget"],
@@ -27,8 +28,8 @@ READING = {
     "history": ["limit", "revision", "token_budget"],
     "search": [
         "query", "limit", "mode", "types", "subclasses", "predicates", "subjects", "graphs", "languages", "where",
-        "exclude", "group_by", "per_subject", "min_similarity", "diversity", "boost", "decay", "full_text", "cursor",
-        "token_budget",
+        "exclude", "fusion", "k", "weights", "min_similarity", "rerank", "boost", "decay", "diversity", "group_by",
+        "per_subject", "full_text", "cursor", "token_budget",
     ],
     "resolve": ["names", "context", "types", "graphs", "limit"],
     "similar": ["iri", "limit", "types", "graphs", "where", "mode", "cursor", "token_budget"],
@@ -81,6 +82,18 @@ def test_the_tools_are_these(space: worlds.World, writes: bool) -> None:
             assert all(described), "an agent is told of each argument"
 
     ask(inside(space, allow_writes=writes), scenario)
+
+
+def test_arguments_of_a_search_are_its_options(space: worlds.World) -> None:
+    async def scenario(agent: Agent) -> None:
+        (tool,) = [one for one in (await agent.client.list_tools()).tools if one.name == "search"]
+        for name, told in tool.input_schema["properties"].items():
+            if name != "rerank" and (option := OPTIONS.get(name)):
+                assert told.get("default") in (option.default, None), name
+                assert told.get("enum", [*option.choices]) == [*option.choices], name
+                assert told["description"].startswith(option.help)
+
+    ask(inside(space), scenario)
 
 
 def test_resources_and_prompts(reading: Connect) -> None:
@@ -577,12 +590,11 @@ def test_writes_are_refused_by_default(world: worlds.World) -> None:
         ("search", {"query": "x", "type": "s:Lander"}, "has no argument 'type'. Did you mean 'types'? It takes: query"),
         ("search", {}, "`search` cannot take these arguments. query: Field required."),
         ("search", {"query": "x", "limit": 0}, "limit: Input should be greater than or equal to 1."),
-        ("search", {"query": "x", "mode": "fast"}, "mode: Input should be 'hybrid', 'vector' or 'text'."),
+        ("search", {"query": "x", "mode": "fast"}, "mode is one of hybrid, vector, text, not 'fast'"),
         ("search", {"query": 5}, "query: Input should be a valid string."),
         ("search", {"query": "x", "exclude": {"type": "s:Lander"}},
          "exclude: there is no 'type' in it. It takes: subjects, predicates, types, graphs, languages, where."),
-        ("search", {"query": "x", "boost": ["2 s:massKg"]}, "boost: Input should be a valid dictionary. It takes: "
-         "Multiply scores: {'where': pattern over ?subject, 'factor': 2} or "),
+        ("search", {"query": "x", "boost": 2}, 'What multiplies scores: {"where", "factor"}, '),
         ("search", {"query": "x", "decay": "s:launched"}, "decay: Input should be a valid dictionary. It takes: "),
         ("sparql", {"query": "ASK {}", "timeout": 1000}, "timeout: Input should be less than or equal to 120."),
         ("serch", {"query": "x"}, "there is no tool 'serch'. Did you mean search?"),

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from worlds.search.options import OPTIONS
+
 Names = str | list[str] | None
 
-Types = Annotated[Names, Field(description="Only of subjects with one of these classes, e.g. 'ex:Report'.")]
-Subclasses = Annotated[bool, Field(description="Whether `types` takes in the classes below them.")]
-Subjects = Annotated[Names, Field(description="Only texts of these entities.")]
-Predicates = Annotated[Names, Field(description="Only texts under these predicates, e.g. 'rdfs:label'.")]
-Graphs = Annotated[Names, Field(description="Only in these graphs; 'default' is the default graph.")]
-Languages = Annotated[Names, Field(description="Only texts in these languages, e.g. 'en'; '' is none.")]
-Where = Annotated[
-    str | None,
-    Field(description="Only subjects that match this SPARQL group pattern over ?subject: "
-          "'?subject ex:year ?y . FILTER(?y > 2020)'."),
-]  # fmt: skip
-Mode = Annotated[
-    Literal["hybrid", "vector", "text"], Field(description="By meaning and words together, by meaning, or by words.")
-]
-Cursor = Annotated[str | None, Field(description="From an earlier answer: gives what follows it.")]
+
+def option(name: str, example: str = "", *, most: float | None = None) -> Any:
+    """What an agent is told of an option of a search: its help, its bounds, its choices."""
+    of = OPTIONS[name]
+    choices: Any = {"enum": list(of.choices)} if of.choices else None
+    return Field(
+        description=of.help + (f" E.g. {example}" if example else ""),
+        ge=of.least,
+        le=of.most if most is None else most,
+        json_schema_extra=choices,
+    )
+
+
+Types = Annotated[Names, option("types", "'ex:Report'.")]
+Subclasses = Annotated[bool, option("subclasses")]
+Subjects = Annotated[Names, option("subjects")]
+Predicates = Annotated[Names, option("predicates", "'rdfs:label'.")]
+Graphs = Annotated[Names, option("graphs")]
+Languages = Annotated[Names, option("languages")]
+Where = Annotated[str | None, option("where", "'?subject ex:year ?y . FILTER(?y > 2020)'.")]
+Mode = Annotated[str, option("mode")]
+Cursor = Annotated[str | None, option("cursor")]
 Tokens = Annotated[
     int | None, Field(ge=100, le=100_000, description="About how many tokens the answer may have, if not the default.")
 ]

@@ -25,6 +25,7 @@ from worlds.mcp.arguments import (
     Tokens,
     Types,
     Where,
+    option,
 )
 from worlds.mcp.rendering import Budget, Terms, clip
 from worlds.mcp.toolbox import Service, answer, given, listed
@@ -50,7 +51,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
         query: Annotated[
             str, Field(description="A person's words, in any script; '\"a phrase\"', '-without', 'prefix*'.")
         ],
-        limit: Annotated[int, Field(ge=1, le=100, description="The most results.")] = 10,
+        limit: Annotated[int, option("limit", most=100)] = 10,
         mode: Mode = "hybrid",
         types: Types = None,
         subclasses: Subclasses = False,
@@ -59,28 +60,19 @@ def register(server: MCPServer[Any], service: Service) -> None:
         graphs: Graphs = None,
         languages: Languages = None,
         where: Where = None,
-        exclude: Annotated[Exclude | None, Field(description="The same filters, for what must not hold.")] = None,
-        group_by: Annotated[
-            Literal["subject"] | None, Field(description="'subject' gives one result for each entity.")
-        ] = None,
-        per_subject: Annotated[int, Field(ge=1, le=20, description="With group_by: results for each entity.")] = 1,
-        min_similarity: Annotated[
-            float | None, Field(ge=-1, le=1, description="The least cosine of a match by meaning, e.g. 0.4.")
-        ] = None,
-        diversity: Annotated[
-            float | None, Field(ge=0, le=1, description="Below 1, results that repeat each other fall: 0.7 is mild.")
-        ] = None,
+        exclude: Annotated[Exclude | None, option("exclude")] = None,
+        fusion: Annotated[str | None, option("fusion")] = None,
+        k: Annotated[float | None, option("k")] = None,
+        weights: Annotated[dict[str, float] | None, option("weights")] = None,
+        min_similarity: Annotated[float | None, option("min_similarity", "0.4.")] = None,
+        rerank: Annotated[bool, Field(description="Whether a cross-encoder reads the first again; slow.")] = False,
         boost: Annotated[
-            dict[str, str | float] | list[dict[str, str | float]] | None,
-            Field(
-                description="Multiply scores: {'where': pattern over ?subject, 'factor': 2} or "
-                "{'predicate': 'ex:citations', 'weight': 0.1}, or a list of such."
-            ),
+            str | dict[str, str | float] | list[str | dict[str, str | float]] | None, option("boost")
         ] = None,
-        decay: Annotated[
-            dict[str, Any] | None,
-            Field(description="Prefer what is new: {'predicate': 'dcterms:date', 'half_life': days}."),
-        ] = None,
+        decay: Annotated[dict[str, Any] | None, option("decay")] = None,
+        diversity: Annotated[float | None, option("diversity", "0.7, which is mild.")] = None,
+        group_by: Annotated[str | None, option("group_by")] = None,
+        per_subject: Annotated[int, option("per_subject", most=20)] = 1,
         full_text: Annotated[bool, Field(description="Whole passages instead of snippets.")] = False,
         cursor: Cursor = None,
         token_budget: Tokens = None,
@@ -110,6 +102,10 @@ def register(server: MCPServer[Any], service: Service) -> None:
                 "diversity": diversity,
                 "boost": boost,
                 "decay": decay,
+                "fusion": fusion,
+                "k": k,
+                "weights": weights,
+                "rerank": rerank or None,
             }
         )
 
@@ -311,13 +307,15 @@ def _unknown_names(
 
 def _unknown_in_ranking(
     service: Service,
-    boost: dict[str, Any] | list[dict[str, Any]] | None,
+    boost: str | dict[str, Any] | list[str | dict[str, Any]] | None,
     decay: dict[str, Any] | None,
     *,
     lately: bool,
 ) -> Iterator[str]:
     """As `_unknown_names`, of the names in `boost` and `decay`."""
-    for one in [boost] if isinstance(boost, dict) else boost or []:
+    for one in boost if isinstance(boost, list) else [boost]:
+        if not isinstance(one, dict):
+            continue
         names = {"predicates": one.get("predicate"), "where": one.get("where")}
         yield from (f"boost: {note}" for note in _unknown_names(service, names, lately=lately))
     for key, what in _DECAYING.items():
