@@ -599,8 +599,8 @@ class World:
         The world's prefixes need no declaration. `bindings` gives variables their terms. `union=True` lets patterns
         see all graphs as the default graph; `using_graphs` and `using_named_graphs` are what USING and USING NAMED
         would say for each pattern, in a request that says neither, nor WITH (else QueryError). `timeout` is in seconds,
-        for each pattern. LOAD and SERVICE reach the network only if `allow_network` is True or names their hosts, LOAD
-        reads `file:` IRIs only with `allow_files`.
+        for reading the request, and for each pattern. LOAD and SERVICE reach the network only if `allow_network` is
+        True or names their hosts, LOAD reads `file:` IRIs only with `allow_files`.
 
         Literals that have the same value are one to SPARQL: inserting `1` where `01` is changes nothing, deleting `1`
         deletes `01`. A named graph exists while it has quads, or from CREATE to DROP; the creation of an empty graph
@@ -627,7 +627,9 @@ class World:
                 allow_files=allow_files,
             )
             names = {"w": NAMESPACE, **asked.prefixes}
-            run_update(text, target, prefixes=names, bindings=asked.bindings, using=using)
+            run_update(
+                text, target, prefixes=names, bindings=asked.bindings, using=using, limits=asked.started().limits
+            )
         return revision.change
 
     def _query(

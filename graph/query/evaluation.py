@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -13,7 +13,7 @@ import pyoxigraph as ox
 from worlds.errors import QueryError
 from worlds.graph.lexical import LexicalForms
 from worlds.graph.query.guard import Functions, check, with_room
-from worlds.graph.query.limits import CAN_FORK, Child, Running, Writer, in_time, remaining
+from worlds.graph.query.limits import CAN_FORK, Child, Limits, Running, Writer, in_time, remaining
 from worlds.graph.query.query import Query
 from worlds.graph.query.repairs import checked, concerned, repaired
 from worlds.graph.query.results import Solutions, Triples
@@ -26,6 +26,7 @@ _KEYWORDS = re.compile(r"(one of )?(\w+|\"[^\"]+\")(, (\w+|\"[^\"]+\"))*")
 _BEGUN = b"!"  # what the child writes when it could touch the store
 _BEGINNING = 1.0  # seconds to wait for that
 _FORKS = 3  # children that may fail to begin
+_PLANNED_AT_ONCE = 5000  # characters whose plan takes milliseconds
 _TSV, _JSON = ox.QueryResultsFormat.TSV, ox.QueryResultsFormat.JSON
 
 
@@ -139,6 +140,22 @@ def run(store: ox.Store, query: Query, running: Running | None = None) -> Found:
             return with_room(query.text, fetch, query.functions)
         with with_room(query.text, fork) as child:
             return _read(child, most)
+
+
+def try_out(text: str, work: Callable[[], object], limits: Limits) -> None:
+    """Let pyoxigraph complain of a text, on a stack that has room for it; QueryTimeout where it takes too long.
+
+    To plan a long text can take it minutes, even over nothing. Results of `work` can't leave the thread that made them.
+    """
+    if limits.deadline is None or len(text) <= _PLANNED_AT_ONCE or not CAN_FORK:
+        with_room(text, lambda _: bool(work()))
+        return
+
+    def begin(_: Functions | None) -> Child:
+        return Child(lambda _, out: bool(work()), functions=None, limits=limits, running=Running())  # type: ignore[arg-type]  # gives nothing
+
+    with with_room(text, begin) as child:
+        child.read()
 
 
 @contextlib.contextmanager

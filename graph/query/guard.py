@@ -12,6 +12,7 @@ import queue
 import re
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -88,6 +89,7 @@ class _Walk:
         self._everywhere = hosts is True
         self._hosts = frozenset() if isinstance(hosts, bool) else {host.lower() for host in hosts}
         self._open: list[_Bracket] = []
+        self._open_marks: Counter[str] = Counter()
         self._spent = 0  # tokens that may stand for levels of recursion
         self._data = 0  # brackets around this place that hold data
         self._data_follows = False
@@ -124,10 +126,11 @@ class _Walk:
             self._data_follows = self._data_follows and mark != "{"
             self._data += data
             self._open.append(_Bracket(mark, self._spent, data))
+            self._open_marks[mark] += 1
             if len(self._open) > DEEPEST:
                 raise error_at(f"nested deeper than {DEEPEST}", self._text, token.start)
         elif mark in CLOSING:
-            for opening in (CLOSING[mark],) if mark != ")>>" or self._is_open("<<(") else ("(", "<<"):
+            for opening in (CLOSING[mark],) if mark != ")>>" or self._open_marks["<<("] else ("(", "<<"):
                 self._close(opening)
         elif mark == "," and self._open and self._open[-1].mark == "(":
             self._open[-1].longest = max(self._open[-1].longest, self._spent)
@@ -135,14 +138,12 @@ class _Walk:
         elif mark == ";" and not self._open:
             self._spent = 0  # the next operation of an update
 
-    def _is_open(self, opening: str) -> bool:
-        return any(bracket.mark == opening for bracket in reversed(self._open))
-
     def _close(self, opening: str) -> None:
-        if self._is_open(opening):
+        if self._open_marks[opening]:
             closed = None
             while closed is None or closed.mark != opening:  # what an expression such as ?a<<iri> seemed to open
                 closed = self._open.pop()
+                self._open_marks[closed.mark] -= 1
                 self._data -= closed.data
                 self._spent = max(closed.longest, self._spent)
 

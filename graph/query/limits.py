@@ -48,6 +48,9 @@ class Limits:
     max_memory: int | None = None
 
 
+NO_LIMITS = Limits()
+
+
 def deadline_of(timeout: float | None) -> float | None:
     """When a time limit, in seconds, that begins now ends, by `time.monotonic`; ValueError for what is no limit."""
     if timeout is None:

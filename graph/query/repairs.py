@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pyoxigraph as ox
 
@@ -62,6 +62,8 @@ def _reused(query: str, tokens: Sequence[Token]) -> Iterator[Edit]:
             yield from edits
             if expression and (edits or any(word.is_word(*_AGGREGATES) for word in expression)):
                 text = spliced(query, edits, expression[0].start, expression[-1].end)
+                if len(text) > _LONGEST:
+                    raise error_at("too long with what it uses of other expressions written in", query, token.start)
                 made[tokens[end - 1].text[1:]] = f"({text})"
             at = end + 1
 
@@ -96,13 +98,13 @@ def repaired(query: Query, store: ox.Store) -> Query:
     shape = query.shape
     query = query.spliced([*_texts(shape), *_paths(shape, store, query.prefixes), *_blank_nodes(shape)])
     graphs: list[str] | None = None
-    while (element := next(_graphs(query.shape), None)) is not None:  # one GRAPH at a time, the outermost first
+    while elements := _outermost(_graphs(query.shape)):
         if graphs is None:
             names = list(store.named_graphs()) if query.named_graphs is None else query.named_graphs
             graphs = _named_graphs(query.shape, names)
         if graphs is None or len(graphs) > _MOST_GRAPHS or len(query.text) > _LONGEST:
             return given
-        query = query.spliced([_one_by_one(query.shape, element, graphs)])
+        query = query.spliced(_one_by_one(query.shape, element, graphs) for element in elements)
     return query
 
 
@@ -191,6 +193,15 @@ def _graphs(shape: Shape) -> Iterator[Element]:
                 or any(_only_values(part) for part in _groups(group))
             ):
                 yield element
+
+
+def _outermost(elements: Iterable[Element]) -> list[Element]:
+    """Those that stand in none of the others."""
+    found: list[Element] = []
+    for element in sorted(elements, key=lambda element: element.first):
+        if not found or element.first >= found[-1].last:
+            found.append(element)
+    return found
 
 
 def _groups(group: Group) -> Iterator[Group]:

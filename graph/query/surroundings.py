@@ -73,15 +73,18 @@ def _elsewhere(frames: Sequence[_Frame], frame: _Frame, foreign: Names) -> Names
 
 
 def _reached(name: str, frames: Sequence[_Frame]) -> set[str]:
-    reached = {name}
-    size = 0
-    while size < len(reached):
-        size = len(reached)
-        for frame in frames:
-            for element in frame.chosen:
-                mentioned = frame.mentions[element]
-                if not reached.isdisjoint(mentioned):
-                    reached |= mentioned
+    connected: dict[str, list[Names]] = {}  # by each name, the names that elements with it mention
+    for frame in frames:
+        for element in frame.chosen:
+            mentioned = frame.mentions[element]
+            for one in mentioned:
+                connected.setdefault(one, []).append(mentioned)
+    reached: set[str] = set()
+    waiting = {name}
+    while waiting:
+        reached.add(one := waiting.pop())
+        for mentioned in connected.pop(one, ()):
+            waiting |= mentioned - reached
     return reached
 
 
@@ -131,7 +134,7 @@ class _Frame:
         """Find the conjuncts that bind; `beside` are the names of the GRAPH patterns around them all."""
         before: set[str] = set()
         known: set[str] = set()
-        self._usable = [element for element in self.elements if usable(element)]
+        self._usable = dict.fromkeys(element for element in self.elements if usable(element))
         for element in self.elements:
             mentioned = self.shape.mentions(element)
             replaced = self.shape.replaced.get(element)
@@ -165,19 +168,24 @@ class _Frame:
 
     def tests(self, kept: list[Element], reached: set[str], elsewhere: Names) -> list[Element]:
         """The FILTERs, and then the MINUSes, that decide over what is kept as they do over everything."""
+        held = set(kept)
         known = NO_NAMES.union(*(self.certain[element] for element in kept))
+        counted = elsewhere | known
+        passed: set[str] = set()  # what is kept of the elements before one
         filters, minuses = [], []
-        for at, element in enumerate(self.elements):
+        for element in self.elements:
+            if element in held:
+                passed |= self.certain[element]
             mentioned = self.mentions[element]
             if element not in self._usable or reached.isdisjoint(mentioned):
                 continue
-            shared = mentioned & (elsewhere | known)
+            shared = mentioned & counted
             if element.kind == "filter" and shared <= known:
                 filters.append(element)
             elif element.kind == "minus" and shared <= known:
-                before = NO_NAMES.union(*(self.certain[other] for other in self.elements[:at] if other in kept))
+                before = passed
                 if self.last and element not in self.before_through:
-                    before |= self.shape.mentions(self.through)
+                    before = passed | self.shape.mentions(self.through)
                 if shared <= before:  # a MINUS sees only what stands before it
                     minuses.append(element)
         return [*minuses, *filters]

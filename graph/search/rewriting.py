@@ -15,8 +15,8 @@ from typing import Any, Protocol, TypeAlias
 import pyoxigraph as ox
 
 from worlds.errors import FilterError, QueryError, QueryTimeout, WorldsError
-from worlds.graph.query.evaluation import syntax_error
-from worlds.graph.query.guard import check, with_room
+from worlds.graph.query.evaluation import syntax_error, try_out
+from worlds.graph.query.guard import check
 from worlds.graph.query.limits import in_time
 from worlds.graph.query.query import Query
 from worlds.graph.query.shape import Element, Shape
@@ -93,8 +93,8 @@ def _check(query: Query) -> None:
     asked = query.spliced(
         (token.start, token.end, "GRAPH  " if token.is_word("SERVICE") else "      ") for token in words
     )
-    try:  # results can't leave the thread that made them
-        with_room(asked.text, lambda _: bool(ox.Store().query(asked.text, prefixes=dict(asked.prefixes))))
+    try:
+        try_out(asked.text, lambda: ox.Store().query(asked.text, prefixes=dict(asked.prefixes)), query.limits)
     except SyntaxError as error:
         raise syntax_error(error, query.text, query.prefixes) from error
     except (OSError, RuntimeError, ValueError):

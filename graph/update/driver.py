@@ -14,6 +14,7 @@ import pyoxigraph as ox
 
 from worlds.errors import IntegrityError, QueryTimeout, WorldsError
 from worlds.graph.query.guard import check_characters
+from worlds.graph.query.limits import NO_LIMITS, Limits, remaining
 from worlds.graph.query.tokens import Token, error_at, scan, tokenize
 from worlds.graph.terms import Term
 from worlds.graph.update.datablocks import read_block
@@ -32,20 +33,21 @@ def run_update(
     prefixes: Mapping[str, str],
     bindings: Mapping[str, Term] | None = None,
     using: Using | None = None,
+    limits: Limits = NO_LIMITS,
 ) -> None:
     """Run a whole update request. All of it is parsed and checked before the first operation changes anything.
 
     `prefixes` work undeclared. `bindings` give variables of patterns and templates their terms; a variable that
     does not occur is ignored. `using` has the default graphs and the named graphs of every pattern; the request may
-    then have neither USING nor WITH. QueryError, with its place in the request, for what does not parse, is nested
-    deeper than DEEPEST, or cannot be done, and what the target raises; the target is then half changed, so its
-    transaction has to be rolled back. SILENT swallows each WorldsError of its operation, save a time limit and a
-    damaged file.
+    then have neither USING nor WITH. `limits` are those of the reading. QueryError, with its place in the request, for
+    what does not parse, is nested deeper than DEEPEST, or cannot be done, and what the target raises; the target is
+    then half changed, so its transaction has to be rolled back. SILENT swallows each WorldsError of its operation, save
+    a time limit and a damaged file.
     """
     if not isinstance(text, str):
         raise TypeError(f"an update is a str, not {type(text).__name__}")
     check_characters(text)
-    for operation in _operations(UpdateRequest(text, prefixes, bindings or {}), using):
+    for operation in _operations(UpdateRequest(text, prefixes, bindings or {}, limits), using):
         try:
             operation.run(target)
         except (IntegrityError, QueryTimeout):
@@ -59,6 +61,7 @@ def _operations(request: UpdateRequest, using: Using | None) -> list[Operation]:
     found: list[Operation] = []
     at = 0
     while (first := request.prologue(at)) is not None:
+        remaining(request.limits.deadline)
         operation, at = _operation(request, first, using)
         found.append(operation)
         following = next(scan(request.text, at), None)

@@ -8,7 +8,7 @@ import pyoxigraph as ox
 
 from worlds.errors import QueryError
 from worlds.graph.query.bindings import written_in
-from worlds.graph.query.guard import with_room
+from worlds.graph.query.evaluation import try_out
 from worlds.graph.query.tokens import Edit, Token, error_at, scan, spliced
 from worlds.graph.terms import GraphName, NamedGraph, Term
 from worlds.graph.update.datablocks import read_block
@@ -27,7 +27,7 @@ def modification(request: UpdateRequest, statement: Statement, graphs: Using | N
     piece = request.text[start:end]
     header = request.header(piece)
     inert = _inert(request.text, statement)
-    request.scratch(header, inert, start, end)
+    request.try_out(header, inert, start, end)
     at = 0
     with_: list[Token] = []
     if tokens[0].is_word("WITH"):
@@ -151,7 +151,7 @@ def _pattern(request: UpdateRequest, header: str, group: list[Token]) -> tuple[s
     try:
         bound = f"INSERT {{}} WHERE {pattern}"
         inert = _inert(bound, UpdateRequest(bound, {}, {}).statement(next(scan(bound))))
-        with_room(inert, lambda _: ox.Store().update(f"{header}\n{inert}"))
+        try_out(inert, lambda: ox.Store().update(f"{header}\n{inert}"), request.limits)
     except (SyntaxError, ValueError, RuntimeError) as error:
         message = "with its bindings this pattern is no SPARQL: a term stands where it cannot"
         raise error_at(message, request.text, start) from error

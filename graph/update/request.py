@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import pyoxigraph as ox
 
 from worlds.errors import QueryError
-from worlds.graph.query.evaluation import syntax_error
+from worlds.graph.query.evaluation import syntax_error, try_out
 from worlds.graph.query.guard import DEEPEST, check, with_room
+from worlds.graph.query.limits import NO_LIMITS, Limits
 from worlds.graph.query.tokens import CLOSING, OPENING, Token, error_at, scan
 from worlds.graph.terms import Term
 from worlds.graph.update.datablocks import as_trig
@@ -37,8 +39,10 @@ class UpdateRequest:
         text: str,
         prefixes: Mapping[str, str],
         bindings: Mapping[str, Term],
+        limits: Limits = NO_LIMITS,
     ) -> None:
         self.text = text
+        self.limits = limits  # of the reading
         self.bindings = {name.lstrip("?$"): term for name, term in bindings.items()}
         self._namespaces = {f"{name}:": iri for name, iri in prefixes.items()}
         self._known = frozenset(prefixes)
@@ -81,10 +85,9 @@ class UpdateRequest:
 
     def _resolved(self, iris: list[str], prologue: str = "") -> list[str]:
         """The absolute IRIs that IRIs and prefixed names stand for, after a further prologue."""
-        wanted = " ".join(f"({iri} AS ?i{number})" for number, iri in enumerate(iris))
-        query = f"{self.header(prologue + wanted)}\n{prologue} SELECT {wanted} {{}}"
-        solution: Iterable[Term | None] = next(ox.Store().query(query))  # type: ignore[arg-type]  # solutions, kept nowhere
-        return [term.value for term in solution if isinstance(term, ox.NamedNode)]
+        wanted = " ".join(iris)  # as data, which nests nothing
+        query = f"{self.header(prologue + wanted)}\n{prologue} SELECT ?iri {{ VALUES ?iri {{ {wanted} }} }}"
+        return [solution[0].value for solution in ox.Store().query(query)]  # type: ignore[union-attr]  # solutions of IRIs
 
     def iris(self, tokens: Sequence[Token]) -> list[ox.NamedNode]:
         """The IRIs that tokens stand for."""
@@ -99,8 +102,11 @@ class UpdateRequest:
 
     def header(self, piece: str) -> str:
         """One line that declares the base and the prefixes that a piece of the request may use."""
-        long = len(piece) > _LONG
-        declared = [f"PREFIX {name} <{iri}>" for name, iri in self._namespaces.items() if long or name in piece]
+        used: Collection[str] = self._namespaces
+        if len(piece) <= _LONG:
+            with contextlib.suppress(QueryError):  # which the parser tells better
+                used = {f"{token.text.partition(':')[0]}:" for token in scan(piece) if token.kind == "name"}
+        declared = [f"PREFIX {name} <{self._namespaces[name]}>" for name in used if name in self._namespaces]
         if self._base is not None:
             declared.insert(0, f"BASE <{self._base}>")
         return " ".join(declared)
@@ -110,15 +116,21 @@ class UpdateRequest:
         tokens: list[Token] = []
         closing: dict[int, int] = {}
         opened: list[tuple[str, int]] = []
+        open_marks: Counter[str] = Counter()
         for token in scan(self.text, first.start):
             if token.kind == "mark":
                 if token.text == ";" and not opened:
                     break
                 if token.text in OPENING:
                     opened.append((token.text, len(tokens)))
-                elif token.text in CLOSING and any(mark == CLOSING[token.text] for mark, _ in reversed(opened)):
-                    while (last := opened.pop())[0] != CLOSING[token.text]:
-                        pass  # what an expression such as ?a<<iri> seemed to open
+                    open_marks[token.text] += 1
+                    if len(opened) > DEEPEST:
+                        raise error_at(f"nested deeper than {DEEPEST}", self.text, token.start)
+                elif token.text in CLOSING and open_marks[CLOSING[token.text]]:
+                    last = None
+                    while last is None or last[0] != CLOSING[token.text]:
+                        last = opened.pop()  # also what an expression such as ?a<<iri> seemed to open
+                        open_marks[last[0]] -= 1
                     closing[last[1]] = len(tokens)
             tokens.append(token)
         if len(tokens) > DEEPEST:
@@ -167,13 +179,23 @@ class UpdateRequest:
     def scratch(self, header: str, piece: str, start: int, end: int) -> ox.Store:
         """An empty store after a piece of the request, or after its like, between two offsets of the request."""
         store = ox.Store()
-        try:
+        with self._parsing(start, end):
             with_room(piece, lambda _: store.update(f"{header}\n{piece}"))
+        return store
+
+    def try_out(self, header: str, piece: str, start: int, end: int) -> None:
+        """Raise what the parser has to say of a piece of the request, as `scratch` does."""
+        with self._parsing(start, end):
+            try_out(piece, lambda: ox.Store().update(f"{header}\n{piece}"), self.limits)
+
+    @contextlib.contextmanager
+    def _parsing(self, start: int, end: int) -> Iterator[None]:
+        try:
+            yield
         except SyntaxError as error:
             raise self.syntax_error(error, start, end) from error
         except (OSError, RuntimeError, ValueError) as error:
             raise error_at(str(error), self.text, start) from error
-        return store
 
     def quads(
         self, header: str, piece: str, place: tuple[int, int], block: str, graphs: list[tuple[int, int]]

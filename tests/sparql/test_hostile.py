@@ -1,0 +1,81 @@
+"""Queries and updates that are made to keep a reader busy, or to end it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+import worlds
+from worlds import QueryError, QueryTimeout, World
+
+CHAIN = " ".join(f"?v{number} <urn:p> ?v{number + 1} ." for number in range(1000, -1, -1))
+
+
+@pytest.fixture
+def world() -> World:
+    return worlds.open(embedder=None)
+
+
+def seconds(began: float) -> float:
+    return time.process_time() - began
+
+
+def test_an_update_may_declare_any_number_of_prefixes(world: World) -> None:
+    prologue = "".join(f"PREFIX p{number}: <urn:{number}:>\n" for number in range(20_000))
+    assert world.update(prologue + "INSERT DATA { p0:a p7:b p19999:c }").added == 1
+    assert [str(term) for term in next(world.quads())[:3]] == ["urn:0:a", "urn:7:b", "urn:19999:c"]
+
+
+def test_prefixes_of_many_operations_take_no_longer_the_more_there_are(world: World) -> None:
+    def took(count: int) -> float:
+        began = time.process_time()
+        world.update(";".join(f"PREFIX p{number}: <urn:{number}:> CLEAR GRAPH <urn:x>" for number in range(count)))
+        return seconds(began)
+
+    world.update("CREATE GRAPH <urn:x>")
+    took(100)
+    assert took(8000) < 40 * took(1000)
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        "DELETE {} WHERE { " + "(" * 16_000 + "]" * 16_000,
+        "DELETE WHERE { " + "[" * 250 + ")" * 200_000,
+        "INSERT {} WHERE " + "{|" * 200_000,
+    ],
+)
+def test_brackets_that_nothing_opens_or_closes_are_refused_at_once(world: World, update: str) -> None:
+    began = time.process_time()
+    with pytest.raises(QueryError):
+        world.update(update)
+    assert seconds(began) < 5
+
+
+def test_expressions_that_double_are_refused(world: World) -> None:
+    doubled = " ".join(f"(?a{number} + ?a{number} AS ?a{number + 1})" for number in range(40))
+    with pytest.raises(QueryError, match="too long with what it uses of other expressions"):
+        world.query(f"SELECT (COUNT(?x) AS ?a0) {doubled} {{ ?x ?y ?z }}")
+
+
+def test_many_graph_patterns_are_read_together(world: World) -> None:
+    world.update("INSERT DATA { GRAPH <urn:g> { <urn:a> <urn:b> 1 } }")
+    patterns = " ".join(f"GRAPH ?g{number} {{ VALUES ?x{number} {{ 1 }} }}" for number in range(300))
+    began = time.process_time()
+    assert len(world.query(f"SELECT * {{ {patterns} }}")) == 1  # type: ignore[arg-type]  # a SELECT
+    assert seconds(began) < 5
+
+
+def test_the_limit_counts_while_a_query_with_a_search_is_read(world: World) -> None:
+    began = time.monotonic()
+    with pytest.raises(QueryTimeout):
+        world.query(f"SELECT * {{ SERVICE w:search {{ ?h w:query 'a' ; w:subject ?v0 }} {CHAIN} }}", timeout=1)
+    assert time.monotonic() - began < 20
+
+
+def test_the_limit_counts_while_an_update_is_read(world: World) -> None:
+    began = time.monotonic()
+    with pytest.raises(QueryTimeout):
+        world.update(f"DELETE {{ ?v0 <urn:p> 1 }} WHERE {{ {CHAIN} }}", timeout=1)
+    assert time.monotonic() - began < 20
