@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
-from xml.parsers import expat
 
 import pyoxigraph as ox
 
 from worlds.errors import OpenError, ParseError
+from worlds.graph.bounds import Bounds, bounds
 from worlds.graph.terms import RDF, XSD, Term, compiled, is_prefix, to_oxigraph
 
 if TYPE_CHECKING:
@@ -79,6 +79,8 @@ def find_format(name: str) -> Format:
     return found
 
 
+_PIECE = 1 << 16
+
 # --- parsing --------------------------------------------------------------------------------------------
 
 
@@ -98,8 +100,7 @@ def parsing(source: Source, *, on_bytes: Callable[[int], object] | None = None) 
     """
     format = FORMATS[source.format]
     with source.open(on_bytes) as stream:
-        guard = _Xml(source.name) if format.name == "rdfxml" else Nesting(source.name)
-        reader = _Reader(stream, source.name, guard)
+        reader = _Reader(stream, source.name, bounds(format.name, source.name))
         parser = ox.parse(
             reader,  # type: ignore[arg-type]  # read() is all that it needs
             format.rdf,
@@ -121,100 +122,23 @@ class _Reader:
     Only what `read` raises is translated: an OSError of the caller's loop stays the caller's.
     """
 
-    def __init__(self, stream: BinaryIO, name: str, guard: _Xml | Nesting | None = None) -> None:
-        self._read, self._name, self._guard = stream.read, name, guard
+    def __init__(self, stream: BinaryIO, name: str, guard: Bounds) -> None:
+        self._stream, self._name, self._guard = stream, name, guard
+        self._piece, self._at = b"", 0
         self.taken = self.last = 0
 
     def read(self, size: int = -1) -> bytes:
-        try:
-            data = self._read(size)
-        except (OSError, EOFError, UnicodeError) as error:
-            raise ParseError(f"the input cannot be read to its end: {error}", source=self._name) from error
-        if self._guard is not None:
-            self._guard.check(data)
-        self.taken += len(data)
-        self.last = len(data)
-        return data
-
-
-class Nesting:
-    """Refuses triple terms that are nested so deep that the parser, which is recursive, would end the process."""
-
-    def __init__(self, name: str | None = None) -> None:
-        self._name = name
-        self._depth = 0
-        self._rest = b""  # half a mark, at the end of a piece
-
-    def check(self, data: bytes) -> None:
-        """Look at the next piece of the document, before the parser does; ParseError for what is too deep."""
-        data = self._rest + data
-        self._rest = data[-1:] if data[-1:] in (b"<", b">") and data[-2:-1] != data[-1:] else b""
-        if not self._depth and b"<<" not in data:
-            return
-        for found in _MARKS(data):
-            mark = found[0]
-            # On the way in there are no literals, and no IRI has this character.
-            self._depth = 0 if mark == b'"' else max(self._depth + (1 if mark == b"<<" else -1), 0)
-            if self._depth > _DEEPEST_MARKS:
-                raise ParseError("triple terms are nested deeper than 100", source=self._name)
-
-
-_MARKS = re.compile(rb'"|<<|>>').finditer
-_DEEPEST_MARKS = 1000  # more than what a world takes, for a text may hold some of these marks
-
-
-class _Xml:
-    """Refuses what is not well-formed at its end, and entities that stand for long texts.
-
-    The parser does not complain of a document that breaks off between two elements. Ten lines of nested entities can
-    make a terabyte.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._text = b""  # what may hold the beginning of a declaration
-        self._lengths: dict[bytes, int] = {}
-        self._expat = expat.ParserCreate()
-        self._wrong: ParseError | None = None
-
-    def check(self, data: bytes) -> None:
-        """Look at the next piece of the document, before the parser does; an empty one is its end."""
-        self._refuse_long_entities(data)
-        if self._wrong is None:
+        if self._at >= len(self._piece):  # the parser asks for 2 kB at a time
             try:
-                self._expat.Parse(data, not data)
-            except expat.ExpatError as error:
-                message = f"the XML is not well-formed: {expat.errors.messages[error.code]}"
-                self._wrong = ParseError(message, source=self._name, line=error.lineno, column=error.offset + 1)
-        if not data and self._wrong is not None:  # until then it is the parser's to complain, which says more
-            raise self._wrong
-
-    def _refuse_long_entities(self, data: bytes) -> None:
-        self._text += data
-        while (begin := self._text.find(b"<!ENTITY")) >= 0:
-            found = _ENTITY.match(self._text, begin)
-            if found is None:
-                self._text = self._text[begin:]
-                if len(self._text) > _LONGEST_DECLARATION:
-                    raise ParseError("an XML entity is declared at too great length", source=self._name)
-                return
-            self._declare(found[1], found[2] or found[3] or b"")
-            self._text = self._text[found.end() :]
-        self._text = self._text[-len(b"<!ENTITY") :]
-
-    def _declare(self, name: bytes, value: bytes) -> None:
-        length = len(value) + sum(self._lengths.get(other, 0) for other in _REFERENCE.findall(value))
-        if length > _LONGEST_ENTITY:
-            shown = name.decode(errors="replace")
-            message = f"the XML entity {shown!r} stands for more than {_LONGEST_ENTITY:,} bytes"
-            raise ParseError(message, source=self._name)
-        self._lengths[name] = length
-
-
-_ENTITY = re.compile(rb"""<!ENTITY\s*%?\s*([^\s"']+)[^"']*(?:"([^"]*)"|'([^']*)')""")
-_REFERENCE = re.compile(rb"&([^;&\s]+);")
-_LONGEST_ENTITY = 1000
-_LONGEST_DECLARATION = 100_000
+                self._piece, self._at = self._stream.read(_PIECE), 0
+            except (OSError, EOFError, UnicodeError) as error:
+                raise ParseError(f"the input cannot be read to its end: {error}", source=self._name) from error
+            self._guard.check(self._piece)
+        data = self._piece[self._at : self._at + size] if size >= 0 else self._piece[self._at :]
+        self.last = len(data)
+        self._at += self.last
+        self.taken += self.last
+        return data
 
 
 def _explain(error: SyntaxError) -> str:

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias
 import pyoxigraph as ox
 
 from worlds.errors import ParseError
-from worlds.graph.formats import Nesting
+from worlds.graph.bounds import TripleTerms
 from worlds.graph.terms import Term, is_prefix
 
 Code: TypeAlias = Literal["H", "TX", "TC", "TA", "PA", "PD", "A", "D"]
@@ -134,7 +134,7 @@ class _Patch:
 
     def _parsed(self, text: bytes, first: int) -> list[ox.Quad]:
         try:
-            Nesting().check(text)
+            TripleTerms().check(text)
             return list(ox.parse(text, ox.RdfFormat.N_QUADS))
         except SyntaxError as error:
             line, column = error.lineno or 1, error.offset or 1

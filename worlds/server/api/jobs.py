@@ -14,7 +14,7 @@ from typing import Any
 import pyoxigraph as ox
 
 from worlds.errors import ParseError
-from worlds.graph.formats import Nesting
+from worlds.graph.bounds import TripleTerms
 from worlds.graph.terms import to_oxigraph
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
@@ -200,7 +200,7 @@ def _read(texts: Sequence[str]) -> list[ox.Quad]:
     for text in texts:
         try:
             data = text.encode("utf-8", "surrogatepass")
-            Nesting().check(data)
+            TripleTerms().check(data)
             found += ox.parse(data, format=ox.RdfFormat.N_QUADS)
         except (SyntaxError, ValueError) as error:
             line, column = getattr(error, "lineno", None), getattr(error, "offset", None)
