@@ -21,7 +21,7 @@ from worlds.entities.names import Resolution
 from worlds.entities.resolving import Resolver
 from worlds.entities.schema import Schema, overview
 from worlds.entities.similar import SimilarEntities
-from worlds.errors import WorldsError
+from worlds.errors import ConflictError, WorldsError
 from worlds.file import check, opening
 from worlds.file.backup import backup
 from worlds.file.compaction import compact
@@ -173,6 +173,9 @@ class World:
             self._embeddings.require(embedder)
         if vector_index != "auto":
             self._embeddings.index.want(bool(vector_index))
+        elif not connection.read_only:
+            with contextlib.suppress(ConflictError):  # somebody is writing, or compacting, and will build it
+                self._embeddings.index.mend()
 
     # -- life -----------------------------------------------------------------------------------------------------
 

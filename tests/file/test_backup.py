@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
+import random
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal
 
@@ -146,6 +150,59 @@ def test_a_transaction_cannot_be_backed_up_by_half(world: World, tmp_path: Path)
         with pytest.raises(WorldsError, match="inside a transaction"):
             world.backup(tmp_path / "backup.db")
     assert names(tmp_path) == []
+
+
+def test_another_threads_transaction_is_waited_for(path: Path, tmp_path: Path) -> None:
+    with worlds.open(path, embedder=HashingEmbedder()) as world:
+        fill(world)
+        begun, ended = threading.Event(), threading.Event()
+
+        def write() -> None:
+            with world.transaction():
+                world.add([("urn:a", "urn:b", "urn:c")])
+                begun.set()
+                ended.wait(60)
+
+        with ThreadPoolExecutor() as threads:
+            writing = threads.submit(write)
+            assert begun.wait(60)
+            waiting = [threads.submit(world.backup, tmp_path / "backup.db"), threads.submit(world.compact)]
+            time.sleep(0.2)
+            assert not any(future.done() for future in waiting)
+            ended.set()
+            for future in [writing, *waiting]:
+                future.result()
+        with worlds.open(tmp_path / "backup.db", embedder=None) as copy:
+            assert copy.count("urn:a") == 1
+
+
+def test_what_killed_backups_left_is_cleared(path: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    with worlds.open(path, embedder=HashingEmbedder()) as world:
+        fill(world)
+        world.load("".join(f"<urn:{n}> <urn:p> <urn:o{n}> .\n" for n in range(20_000)).encode(), format="nt")
+    while not [name for name in names(folder) if name.endswith(".part")]:
+        for name in names(folder):
+            (folder / name).unlink()
+        child = subprocess.Popen(
+            [sys.executable, "-c", BACKUPS, str(path), str(folder)], stdout=subprocess.PIPE, text=True
+        )
+        assert child.stdout is not None
+        assert child.stdout.readline() == "begin\n"
+        time.sleep(random.random() / 10)
+        child.kill()
+        child.wait()
+        child.stdout.close()
+    draft = next(name for name in names(folder) if name.endswith(".part"))
+    (folder / draft).rename(tmp_path / draft)
+    (folder / ".0.db.01234567.backup.part").touch()
+    with (folder / ".1.db.01234567.backup.part").open("wb") as alive:
+        fcntl.flock(alive, fcntl.LOCK_EX)
+        with worlds.open(path, embedder=None) as world:
+            assert not (tmp_path / draft).exists()
+            world.backup(folder / "new.db")
+        assert [name for name in names(folder) if name.endswith(".part")] == [".1.db.01234567.backup.part"]
 
 
 WRITER = """

@@ -192,12 +192,27 @@ def test_a_world_without_a_native_index_gets_none(path: Path, embedder: HashingE
         assert len(world.search(text(12), limit=3)) == 3
 
 
-def test_a_missing_index_is_built_again(path: Path) -> None:
+def test_the_next_opening_for_writing_builds_a_missing_index(path: Path) -> None:
     with worlds.open(path, embedder=HashingEmbedder()) as world:
         world.add(quads(range(60)))
         tables.run(world, "DROP INDEX vectors_embedding")
+        tables.run(world, "DROP TABLE libsql_vector_meta_shadow")
         assert [problem.kind for problem in world.check().problems] == ["vector-index"]
+    with worlds.open(path, embedder=None, read_only=True) as world:
+        assert not world.stats().vector_index
+    with worlds.open(path, embedder=None) as world:
+        assert_sound(world)
+        assert world.stats().vector_index
+    with worlds.open(path, embedder=None, vector_index=False):
+        pass
+    with worlds.open(path, embedder=None) as world:
+        assert not world.stats().vector_index
+
+
+def test_a_missing_index_is_built_by_compact(path: Path) -> None:
     with worlds.open(path, embedder=HashingEmbedder()) as world:
+        world.add(quads(range(60)))
+        tables.run(world, "DROP INDEX vectors_embedding")
         world.compact()
         assert_sound(world)
 

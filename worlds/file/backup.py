@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import secrets
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from worlds.errors import OpenError, WorldsError
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 
+if sys.platform != "win32":
+    import fcntl
+
 _SQL = statements("maintenance.sql")
+_DRAFT = ".backup.part"
 _PAGES = 1000  # pages of the file read at a time
 _MOST_BYTES = 2**29  # of one value; SQLite allows 10^9
 _UNUSED_OFFSET = 2**30  # SQLite never uses the page that begins here
@@ -24,29 +31,63 @@ def backup(connection: Connection, path: str) -> None:
     The pages are copied as one read transaction sees them, so nobody waits, and all indexes are in the copy as they
     are here. Reading the file itself would not do: closing a file takes away the locks that this process has on it.
     """
-    if connection.in_transaction:
-        raise WorldsError("backup() cannot run inside a transaction")
     target = Path(path)
-    if os.path.lexists(target):
-        raise OpenError(f"{path} exists already; a backup is always a new file")
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    try:
+    with connection.lock:  # waits for another thread's transaction
+        if connection.in_transaction:
+            raise WorldsError("backup() cannot run inside a transaction")
+        if os.path.lexists(target):
+            raise OpenError(f"{path} exists already; a backup is always a new file")
         try:
-            with connection.snapshot():
-                if connection.encryption_key is None:
-                    _copy(connection, draft)
-                else:
-                    _copy_encrypted(connection, draft, connection.encryption_key)
-            with draft.open("rb+") as file:
-                os.fsync(file.fileno())
-            _put_in_place(draft, target)
-        finally:
-            for end in ("", "-wal", "-shm", "-journal"):
-                Path(f"{draft}{end}").unlink(missing_ok=True)
-    except FileExistsError as error:
-        raise OpenError(f"{path} exists already; a backup is always a new file") from error
-    except OSError as error:
-        raise OpenError(f"{path} cannot be written: {error.strerror or error}") from error
+            clear_drafts(target.parent)
+            with _draft(target) as draft:
+                with connection.snapshot():
+                    if connection.encryption_key is None:
+                        _copy(connection, draft)
+                    else:
+                        _copy_encrypted(connection, draft, connection.encryption_key)
+                with draft.open("rb+") as file:
+                    os.fsync(file.fileno())
+                _put_in_place(draft, target)
+        except FileExistsError as error:
+            raise OpenError(f"{path} exists already; a backup is always a new file") from error
+        except OSError as error:
+            raise OpenError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+@contextlib.contextmanager
+def _draft(target: Path) -> Iterator[Path]:
+    """An empty file beside `target` that is gone after the block; it is locked meanwhile, so a dead one is known."""
+    while True:
+        draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}{_DRAFT}")
+        with draft.open("xb") as file:
+            if not _lock(file) or not draft.exists():  # somebody took it for a dead one
+                continue
+            try:
+                yield draft
+            finally:
+                for end in ("", "-wal", "-shm", "-journal"):
+                    Path(f"{draft}{end}").unlink(missing_ok=True)
+            return
+
+
+def clear_drafts(folder: Path) -> None:
+    """Remove what killed backups have left in a folder."""
+    for draft in folder.glob(f".*{_DRAFT}"):
+        with contextlib.suppress(OSError), draft.open("rb") as file:
+            if _lock(file):
+                for end in ("", "-wal", "-shm", "-journal"):
+                    Path(f"{draft}{end}").unlink(missing_ok=True)
+
+
+def _lock(file: BinaryIO) -> bool:
+    """Lock a draft until it is closed; False if somebody has it locked."""
+    if sys.platform == "win32":  # a file that is open cannot be removed there
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _pages(connection: Connection) -> Iterator[tuple[int, bytes]]:
@@ -66,7 +107,7 @@ def _pages(connection: Connection) -> Iterator[tuple[int, bytes]]:
 
 
 def _copy(connection: Connection, draft: Path) -> None:
-    with draft.open("xb") as file:
+    with draft.open("wb") as file:
         for _, content in _pages(connection):
             file.write(content)
 

@@ -431,7 +431,7 @@ class _Check:
     def _vector_index(self, scan: VectorScan) -> None:
         if not self._embeddings.index.built:
             if self._embeddings.index.wanted:
-                message = "the native vector index is missing, as after a compact() that was interrupted"
+                message = "the native vector index is missing; the next opening for writing builds it"
                 self._problem("vector-index", message, 1, (), _COMPACT)
             return
         missing, surplus = self._ids("vectors_not_in_index"), self._ids("index_without_vectors")

@@ -15,13 +15,14 @@ def compact(connection: Connection, embeddings: Embeddings) -> None:
     """Give unused space back, and build the derived indexes anew; see `World.compact`.
 
     Every step is kept as soon as it is done, and a second call does what is left after a crash. Between the last two
-    steps the native vector index is missing, and stays so after a crash there, which `check` reports. Other processes
-    may read all the time; their writes wait while the file is rebuilt, and while the vector index is.
+    steps the native vector index is missing; after a crash there, the next opening for writing builds it. Other
+    processes may read all the time; their writes wait while the file is rebuilt, and while the vector index is.
     """
     if connection.read_only:
         raise ReadOnlyError(f"{connection.path} was opened read-only")
-    if connection.in_transaction:
-        raise WorldsError("compact() cannot run inside a transaction")
+    with connection.lock:  # waits for another thread's transaction
+        if connection.in_transaction:
+            raise WorldsError("compact() cannot run inside a transaction")
     with connection.transaction():
         connection.run(_SQL["forget_retired_texts"])
         connection.run(_SQL["forget_all_retired"])

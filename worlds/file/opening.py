@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from worlds.errors import OpenError, ReadOnlyError, SchemaError, WorldsError
+from worlds.file.backup import clear_drafts
 from worlds.sql import SCHEMA_VERSION, migrations, schema
 from worlds.sql.connection import Connection
 
@@ -34,6 +35,8 @@ def open_file(
         fixed = exists and not os.access(folder, os.W_OK)
         if fixed and not read_only:
             raise ReadOnlyError(f"{path} lies in a read-only folder, {folder}; open it with read_only=True")
+        if not read_only:
+            clear_drafts(folder)
         # What a log holds, only SQLite's ordinary way of reading sees.
         immutable = fixed and not _has_log(path)
     try:

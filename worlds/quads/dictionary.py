@@ -6,14 +6,14 @@ import json
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 from zlib import crc32
 
 import numpy as np
 import pyoxigraph as ox
 from numpy.typing import NDArray
 
-from worlds.errors import IntegrityError, ParseError
+from worlds.errors import IntegrityError, ParseError, WorldsError
 from worlds.graph.terms import Term
 from worlds.sql import statements
 from worlds.sql.connection import Connection, Row, as_text
@@ -113,7 +113,8 @@ class Dictionary:
         return found
 
     def terms(self, ids: Iterable[int]) -> dict[int, Any]:
-        """Id → term (or the default graph, for 0), for all `ids`; IntegrityError where one is not there.
+        """Id → term (or the default graph, for 0), for all `ids`; IntegrityError where one is not there, or a
+        WorldsError of the kind "forgotten" where compact() may have removed it.
 
         Ids below 0 are the predicate `PROFILE` and the texts of profiles.
         """
@@ -134,7 +135,7 @@ class Dictionary:
                 self.decode(self._connection.rows(_SQL["terms_by_id"], (ids_json,)), fresh)
             if len(fresh) < len(missing):
                 unknown = min(missing - fresh.keys())
-                raise IntegrityError(f"term {unknown} is referred to, but is not stored")
+                self._refuse(unknown)
             if len(cache) + len(fresh) > self._remembered:
                 cache.clear()
             cache.update(fresh)
@@ -142,6 +143,16 @@ class Dictionary:
         if profiles:
             found |= self._profiles(profiles)
         return found
+
+    def _refuse(self, unknown: int) -> NoReturn:
+        """Say that a term is not stored; compact() removes those that no quad, and no history that is kept, has."""
+        if unknown <= (self._connection.meta("last_term") or 0):
+            raise WorldsError(
+                f"term {unknown} is no longer stored: what refers to it was read before its quads were removed, their "
+                "history forgotten and the world compacted; read it again (`worlds check` tells whether all is well)",
+                kind="forgotten",
+            )
+        raise IntegrityError(f"term {unknown} is referred to, but is not stored")
 
     def _profiles(self, ids: Sequence[int]) -> dict[int, Term]:
         found: dict[int, Term] = {PROFILE_ID: PROFILE}

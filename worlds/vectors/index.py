@@ -40,9 +40,14 @@ class NativeIndex:
 
     def mend(self) -> None:
         """Build it if it is part of this world, there are vectors, and it is not there."""
-        with self._connection.transaction():
-            if self.wanted and not self.built and self._connection.meta("embedder") is not None:
-                self.create()
+        if self._missing:
+            with self._connection.transaction():
+                if self._missing:
+                    self.create()
+
+    @property
+    def _missing(self) -> bool:
+        return self.wanted and not self.built and self._connection.meta("embedder") is not None
 
     def create(self) -> None:
         """Build it over all vectors."""

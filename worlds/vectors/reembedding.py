@@ -70,7 +70,8 @@ class Reembedding:
     def swap(self, embedder: Embedder) -> None:
         """Put the new vectors in the place of the old, in one transaction; chunks that have none are pending then.
 
-        The native index, if it is part of the world, is built afterwards: the vectors are found without it.
+        The native index, if it is part of the world, is built afterwards, or by the next opening for writing. The
+        vectors are found without it.
         """
         whose = json.dumps(about(embedder))
         with self._connection.transaction():
