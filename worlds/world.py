@@ -27,11 +27,12 @@ from worlds.file.backup import backup
 from worlds.file.compaction import compact
 from worlds.file.stats import Stats, stats
 from worlds.graph.query.limits import Running, deadline_of
-from worlds.graph.query.query import Query
+from worlds.graph.query.query import UNION_GRAPH, Query
 from worlds.graph.query.results import Solutions, Triples
 from worlds.graph.search.vocabulary import NAMESPACE
 from worlds.graph.targets import file_name
 from worlds.graph.update.driver import run_update
+from worlds.quads.dataset import DefaultGraphSetting, default_graph, set_default_graph
 from worlds.quads.dictionary import DEFAULT_GRAPH, Dictionary
 from worlds.quads.export import export
 from worlds.quads.following import Followers
@@ -222,6 +223,18 @@ class World:
         ValueError for a prefix that SPARQL does not allow, and for what is no absolute IRI.
         """
         self._namespaces.bind(prefix, iri)
+
+    @property
+    def default_graph(self) -> DefaultGraphSetting:
+        """What a query sees that does not say: "strict", at first, the default graph alone, or "union", all graphs.
+
+        It is stored in the file. `query`, `explain` and `update` ask otherwise with `union`.
+        """
+        return default_graph(self._connection)
+
+    @default_graph.setter
+    def default_graph(self, setting: DefaultGraphSetting) -> None:
+        set_default_graph(self._connection, setting)
 
     @property
     def policy(self) -> TextPolicy:
@@ -506,7 +519,7 @@ class World:
         query: str,
         *,
         bindings: Mapping[str, object] | None = None,
-        union: bool = False,
+        union: bool | None = None,
         default_graphs: Iterable[object] | None = None,
         named_graphs: Iterable[object] | None = None,
         timeout: float | None = None,
@@ -517,8 +530,9 @@ class World:
     ) -> Solutions | Triples | bool:
         """Answer a SPARQL query: SELECT gives `Solutions`, ASK a bool, CONSTRUCT and DESCRIBE `Triples`.
 
-        The default graph is the default graph alone, or with `union=True` all graphs together. The world's prefixes
-        need no declaration. `bindings` gives variables their values. The first query opens or builds the index.
+        The default graph is the default graph alone, or with `union=True` all graphs together; None is what
+        `default_graph` says, where the query has no FROM. The world's prefixes need no declaration. `bindings` gives
+        variables their values. The first query opens or builds the index.
         `default_graphs`, merged to be the default graph, and `named_graphs`, those that GRAPH sees, are another
         dataset; if only one of the two is given, the other has none. They take the place of what FROM says.
 
@@ -570,7 +584,7 @@ class World:
         query: str,
         *,
         bindings: Mapping[str, object] | None = None,
-        union: bool = False,
+        union: bool | None = None,
         timeout: float | None = None,
         allow_network: bool | Collection[str] = False,
         progress: Progress | None = None,
@@ -587,7 +601,7 @@ class World:
         text: str,
         *,
         bindings: Mapping[str, object] | None = None,
-        union: bool = False,
+        union: bool | None = None,
         using_graphs: Iterable[object] | None = None,
         using_named_graphs: Iterable[object] | None = None,
         author: str | None = None,
@@ -599,8 +613,8 @@ class World:
     ) -> Change:
         """Run a SPARQL 1.1 Update request, several operations perhaps, as one revision: all of it or nothing.
 
-        The world's prefixes need no declaration. `bindings` gives variables their terms. `union=True` lets patterns
-        see all graphs as the default graph; `using_graphs` and `using_named_graphs` are what USING and USING NAMED
+        The world's prefixes need no declaration. `bindings` gives variables their terms. `union` is as for `query`,
+        for patterns; `using_graphs` and `using_named_graphs` are what USING and USING NAMED
         would say for each pattern, in a request that says neither, nor WITH (else QueryError). `timeout` is in seconds,
         for reading the request, and for each pattern. LOAD and SERVICE reach the network only if `allow_network` is
         True or names their hosts, LOAD reads `file:` IRIs only with `allow_files`.
@@ -651,8 +665,10 @@ class World:
             default, named = ([self._namespaces.graph(graph) for graph in given or ()] for given in graphs)
             if any(isinstance(graph, ox.DefaultGraph) for graph in named):
                 raise ValueError("the default graph is no named graph")
-            how |= {"default_graphs": default, "named_graphs": named}
-        return Query(text, self.prefixes, self._namespaces.bindings(bindings), **how)
+            every = UNION_GRAPH in default and graphs[1] is None
+            how |= {"default_graphs": default, "named_graphs": None if every else named}
+        query = Query(text, self.prefixes, self._namespaces.bindings(bindings), **how)
+        return query.settled(union=self.default_graph == "union")
 
     # -- search ---------------------------------------------------------------------------------------------------
 

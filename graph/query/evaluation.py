@@ -99,7 +99,7 @@ def run(store: ox.Store, query: Query, running: Running | None = None) -> Found:
             query.text,
             prefixes=dict(query.prefixes),
             substitutions={ox.Variable(name): term for name, term in query.bindings.items()} or None,
-            use_default_graph_as_union=query.union,
+            use_default_graph_as_union=bool(query.union),
             default_graph=None if query.default_graphs is None else list(query.default_graphs),
             named_graphs=None if query.named_graphs is None else list(query.named_graphs),
             custom_functions=dict(functions) if functions else None,

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+import pyoxigraph as ox
+
+from worlds.errors import QueryError
 from worlds.graph.query.bindings import written_in
 from worlds.graph.query.guard import Functions
 from worlds.graph.query.limits import Limits, deadline_of
 from worlds.graph.query.shape import Shape
 from worlds.graph.query.tokens import Edit, Token, scan, spliced, tokenize
+
+UNION_GRAPH = ox.NamedNode("urn:x-arq:UnionGraph")
+"""Jena's name for all graphs together."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +32,7 @@ class Query:
     text: str
     prefixes: Mapping[str, str] = field(default_factory=dict)  # those that it need not declare
     bindings: Mapping[str, Any] = field(default_factory=dict)  # values of variables, by their names without ?
-    union: bool = False
+    union: bool | None = None  # None: as the world has it, see `settled`
     default_graphs: Sequence[Any] | None = None
     named_graphs: Sequence[Any] | None = None
     timeout: float | None = None
@@ -52,6 +60,27 @@ class Query:
     def started(self) -> Query:
         """The query, whose time limit begins now; ValueError where that is none."""
         return self if self.timeout is None else self.replaced(deadline=deadline_of(self.timeout))
+
+    def settled(self, *, union: bool) -> Query:
+        """The query with its default graph decided: all graphs where it says so, or says nothing and `union` does.
+
+        `urn:x-arq:UnionGraph` among the default graphs, from outside or by FROM, stands for all graphs.
+        """
+        if self.default_graphs is not None:
+            if UNION_GRAPH in self.default_graphs:
+                return self.replaced(union=True, default_graphs=None)
+            return self.replaced(union=False)
+        named = self._default_graphs_in_text() if "from" in self.text.lower() else []
+        if UNION_GRAPH.value in named:
+            return self.replaced(union=True)
+        return self.replaced(union=union and not named if self.union is None else self.union)
+
+    def _default_graphs_in_text(self) -> list[str | None]:
+        """What FROM names."""
+        with contextlib.suppress(QueryError):  # which is told when it is asked
+            pairs = itertools.pairwise(self.tokens)
+            return [self.iri(name) for word, name in pairs if word.is_word("FROM") and not name.is_word("NAMED")]
+        return []
 
     @property
     def limits(self) -> Limits:

@@ -169,7 +169,7 @@ VERBS = {
     "graphs": [],
     "to_rdflib": [],
 }
-PROPERTIES = {"embedder", "path", "pattern_timeout", "policy", "prefixes", "retention"}
+PROPERTIES = {"default_graph", "embedder", "path", "pattern_timeout", "policy", "prefixes", "retention"}
 
 HEAVY = {
     "click",

@@ -50,8 +50,11 @@ def sparql(
         ),
     ] = None,
     union: Annotated[
-        bool, typer.Option("--union", help="Ask all graphs together, not the default graph alone.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--union/--strict", help="Ask all graphs together, or the default graph alone; else as the world."
+        ),
+    ] = None,
     bind: Bindings = None,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop the query after so long.")] = None,
     allow_network: Annotated[

@@ -172,7 +172,10 @@ def update(
         str | None, typer.Option("--file", "-f", metavar="FILE", help="Read the update from a file.")
     ] = None,
     bind: Bindings = None,
-    union: Annotated[bool, typer.Option("--union", help="Patterns see all graphs together.")] = False,
+    union: Annotated[
+        bool | None,
+        typer.Option("--union/--strict", help="Patterns see all graphs together, or the default graph alone."),
+    ] = None,
     no_embed: Annotated[bool, typer.Option("--no-embed", help="Leave the new texts to `worlds embed`.")] = False,
     embedder: EmbedderName = "auto",
     author: Author = None,

@@ -240,7 +240,7 @@ class Hints:
     def _occurs(self, iri: str, known: Vocabulary) -> bool:
         return iri in known.predicates or iri in known.classes or iri in known.graphs or self.mentions(iri)
 
-    def no_results(self, query: str, *, union: bool, quick: bool, joined: bool = False) -> list[str]:
+    def no_results(self, query: str, *, union: bool | None, quick: bool, joined: bool = False) -> list[str]:
         """Why a query has no results, as far as can be told cheaply.
 
         `quick` says that it may be asked again, `joined` that its patterns may have solutions together all the same.
@@ -264,7 +264,7 @@ class Hints:
             told += self._patterns(query, union=union, joined=joined, filtered="FILTER" in words)
         return told
 
-    def _patterns(self, query: str, *, union: bool, joined: bool, filtered: bool) -> list[str]:
+    def _patterns(self, query: str, *, union: bool | None, joined: bool, filtered: bool) -> list[str]:
         try:
             patterns = self._world.explain(query, union=union, timeout=PATIENCE).patterns
         except (WorldsError, ValueError):

@@ -41,8 +41,9 @@ def register(server: MCPServer[Any], service: Service) -> None:
         context: Context[Any, Any],
         limit: Annotated[int, Field(ge=1, le=1000, description="The most rows or triples that are shown.")] = 100,
         union: Annotated[
-            bool, Field(description="Let the default graph be all graphs together, instead of the default one alone.")
-        ] = False,
+            bool | None,
+            Field(description="Let the default graph be all graphs together (true), or the default one alone (false)."),
+        ] = None,
         format: Annotated[Literal["table", "json"], Field(description="How the text shows rows.")] = "table",
         timeout: Annotated[float, Field(gt=0, le=_LONGEST, description="Seconds.")] = _TIMEOUT,
         token_budget: Tokens = None,
@@ -105,7 +106,7 @@ def _refuse_updates(query: str, *, writes: bool) -> None:
 class _Answer:
     """Shows what one query gave."""
 
-    def __init__(self, service: Service, query: str, *, union: bool, quick: bool) -> None:
+    def __init__(self, service: Service, query: str, *, union: bool | None, quick: bool) -> None:
         self._service = service
         self._query = query
         self._union = union

@@ -16,6 +16,7 @@ from worlds.graph.query.query import Query
 from worlds.graph.query.results import Solutions, Triples
 from worlds.graph.search.rewriting import mentions_search, rewrite
 from worlds.graph.terms import to_object
+from worlds.quads.dataset import default_graph
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids
 from worlds.quads.export import export
 from worlds.quads.namespaces import Namespaces
@@ -113,7 +114,7 @@ class Past:
         query: str,
         *,
         bindings: Mapping[str, object] | None = None,
-        union: bool = False,
+        union: bool | None = None,
         timeout: float | None = None,
         max_results: int | None = None,
         max_memory: int | None = None,
@@ -130,7 +131,7 @@ class Past:
             timeout=timeout,
             max_results=max_results,
             max_memory=max_memory,
-        )
+        ).settled(union=default_graph(self._connection) == "union")
         if mentions_search(query):
             rewrite(asked, _NoSearch())  # raises where there is a search
         with self._connection.lock:

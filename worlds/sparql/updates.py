@@ -59,9 +59,8 @@ class WorldTarget:
         named_graphs: Sequence[NamedGraph] | None,
     ) -> tuple[list[str], Rows]:
         """The variables and the solutions of a SELECT."""
-        union = self._pattern.union and default_graphs is None
-        graphs = {"default_graphs": default_graphs, "named_graphs": named_graphs}
-        return self._rows(self._pattern.replaced(text=query, union=union, **graphs))
+        pattern = self._pattern.replaced(text=query, default_graphs=default_graphs, named_graphs=named_graphs)
+        return self._rows(pattern.settled(union=bool(self._pattern.union)))
 
     def load(self, iri: str, graph: NamedGraph | None) -> None:
         """Add what is found at an IRI to a graph, or to the default graph."""
