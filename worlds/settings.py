@@ -82,7 +82,7 @@ class Setting:
         return kind
 
     def parse(self, text: str) -> Any:
-        """The value that a text stands for, as environment variables hold it; ValueError if it is none."""
+        """The value that a text stands for, as environment variables hold it; ValueError if it stands for none."""
         value: Any = text
         try:
             if self.kind == "integer":
@@ -299,7 +299,7 @@ class Settings(Mapping[str, Any]):
 def load_settings(overrides: Mapping[str, object] | None = None) -> Settings:
     """Read the settings; `overrides` are the values that the command line gave, None for those that it did not give.
 
-    ValueError, naming the file and the key, for a setting that there is not, and for a value that it cannot have;
+    ValueError, naming the file and the key, for an unknown setting and for a value that it cannot have;
     OpenError for a file that cannot be read.
     """
     given: dict[str, tuple[Any, str]] = {}
@@ -341,7 +341,7 @@ def template() -> str:
 
 
 def unknown_variables() -> list[str]:
-    """Environment variables that look like settings and are none."""
+    """Environment variables that begin as settings do, but name none."""
     known = {CONFIG, "WORLDS_CACHE", "WORLDS_WITHOUT_NODE", *(setting.variable for setting in _ALL)}
     return sorted(name for name in os.environ if name.startswith("WORLDS_") and name not in known)
 
@@ -357,7 +357,7 @@ def user_file() -> Path:
 
 
 def _files() -> Iterator[Path]:
-    """The files that there are, the stronger first."""
+    """The files that exist, the stronger first."""
     if named := os.environ.get(CONFIG):
         if not Path(named).exists():
             raise OpenError(f"{CONFIG} names {named}, which is not there")

@@ -220,7 +220,7 @@ class World:
     def bind(self, prefix: str, iri: str) -> None:
         """Set a prefix, for queries, filters and exports; it is stored in the file.
 
-        ValueError for a prefix that SPARQL does not allow, and for what is no absolute IRI.
+        ValueError for a prefix that SPARQL does not allow, and for an IRI that is not absolute.
         """
         self._namespaces.bind(prefix, iri)
 
@@ -446,8 +446,8 @@ class World:
     def diff(self, a: int, b: int | None = None) -> Diff:
         """What is different after revision `b` from how it was after revision `a`: the quads added and removed.
 
-        `a` may be 0, the empty world; `b` None is now. With `a` after `b`, it is what leads back. ValueError for a
-        revision that there is not, WorldsError for one before those that `prune` left.
+        `a` may be 0, the empty world; `b` None is now. With `a` after `b`, it is what leads back. ValueError for an
+        unknown revision, WorldsError for one before those that `prune` left.
         """
         return self._history.diff(a, b)
 
@@ -816,7 +816,7 @@ class World:
         `format` is taken from the target's name if None (.gz, .bz2 and .zst compress), else it is N-Quads. `graph`
         exports one graph alone ("default" is the default graph), as triples; a format without graphs refuses a world
         with named graphs otherwise. A file is put in place only when it is complete. ValueError for what the format
-        cannot hold, and for a graph that there is not.
+        cannot hold, and for an unknown graph.
         """
         name = None if graph is None else self._namespaces.graph(graph)
         return export(self._connection, self._dictionary, target, format, name, self._namespaces.declared)

@@ -52,7 +52,7 @@ NO_LIMITS = Limits()
 
 
 def deadline_of(timeout: float | None) -> float | None:
-    """When a time limit, in seconds, that begins now ends, by `time.monotonic`; ValueError for what is no limit."""
+    """When a time limit that begins now ends, by `time.monotonic`; ValueError unless it is above 0."""
     if timeout is None:
         return None
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:

@@ -656,7 +656,7 @@ def test_an_error_says_what_to_do(reading: Connect, tool: str, arguments: dict[s
          ["s:Mission has no instances of its own, but its subclasses have (s:Orbiter, s:CrewedMission, s:Lander, …): "
           "`search` takes subclasses=true, SPARQL is ?x a/rdfs:subClassOf* s:Mission."]),
         ("search", {"query": "qqqq", "types": "s:Mission", "subclasses": True},
-         ["Nothing matches these words: use others, fewer, or prefix*; `schema` shows what there is."]),
+         ["Nothing matches these words: use others, fewer, or prefix*; `schema` shows the classes and predicates."]),
         ("sparql", {"query": "ASK { ?s a s:Landr }"},
          ["s:Landr does not occur in this world: did you mean s:Lander or s:landed?"]),
         ("search", {"query": "water", "types": ["s:Landr"]},
@@ -671,7 +671,7 @@ def test_an_error_says_what_to_do(reading: Connect, tool: str, arguments: dict[s
          ["No text passes the filters: leave one out.",
           "The languages of this world's texts: en, de, ru, zh, ja, hi, ar, fr, it, kk, pl."]),
         ("search", {"query": "qqqq"},
-         ["Nothing matches these words: use others, fewer, or prefix*; `schema` shows what there is."]),
+         ["Nothing matches these words: use others, fewer, or prefix*; `schema` shows the classes and predicates."]),
         ("similar", {"iri": "ex:Nobody"}, ["ex:Nobody is no entity of this world."]),
     ],
 )  # fmt: skip

@@ -111,8 +111,8 @@ class WorldsRetriever(BaseRetriever, extra="forbid"):
     `k` is how many passages there are at most; what `World.search` calls `k`, the constant of rrf, is `rrf_k` here.
     A document's content is the passage, or with `content="snippet"` the part of it that matches. Its id identifies
     the passage; its metadata are those of `Hit.to_dict`: subject, label, types, predicate, graph, language, score,
-    start, end, `quads` (what to cite) and, if asked for, `explain` and `steps`. Errors as of `World.search`; a field
-    that there is not is a ValidationError.
+    start, end, `quads` (what to cite) and, if asked for, `explain` and `steps`. Errors as of `World.search`; an
+    unknown field is a ValidationError.
     """
 
     world: Any

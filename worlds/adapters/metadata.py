@@ -64,7 +64,7 @@ def to_iri(space: str, name: str) -> ox.NamedNode:
 
 
 def _quoted(what: str, name: object) -> str:
-    """A name for an IRI; TypeError for what is no str, ValueError for lone surrogates, both naming it."""
+    """A name for an IRI; TypeError unless it is a str, ValueError for lone surrogates, both naming it."""
     if not isinstance(name, str):
         raise TypeError(f"{what} is a str, not {name!r:.80}")
     try:
@@ -87,7 +87,7 @@ def to_text(what: str, text: str) -> ox.Literal:
 
 
 def to_literal(key: str, value: object) -> ox.Literal:
-    """A value as a literal; TypeError, naming the key, for what is none of the types above."""
+    """A value as a literal; TypeError, naming the key, for a value of another type."""
     if isinstance(value, str):
         return to_text(f"the metadata {key!r}", value)
     if isinstance(value, bool | int | float | datetime.date):
@@ -114,7 +114,7 @@ def to_value(term: Any) -> Any:
 
 
 def pattern(conditions: Mapping[str, Any], base: str) -> str:
-    """A SPARQL group pattern for a filter over metadata; `base` binds ?subject to what there is to filter.
+    """A SPARQL group pattern for a filter over metadata; `base` binds ?subject to the subjects that are filtered.
 
     Keys map to values they equal, or to operators: `$eq $ne $gt $gte $lt $lte $in $nin $exists`. `$and` and `$or` take
     lists of filters, `$not` one. All conditions of a mapping must hold. ValueError for an unknown operator.

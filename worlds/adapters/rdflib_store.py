@@ -168,7 +168,7 @@ class WorldsStore(Store):
     # -- triples --------------------------------------------------------------------------------------------------
 
     def add(self, triple: Triple, context: Context, quoted: bool = False) -> None:
-        """Add a triple to a graph; ValueError or TypeError for what RDF doesn't have, as a literal for a subject."""
+        """Add a triple to a graph; ValueError or TypeError for a term in a place where RDF allows none of its kind."""
         if quoted:
             raise ValueError("a world holds no quoted statements of N3")
         self._write([_quad(triple, context)])
@@ -408,7 +408,7 @@ def _term(term: Any) -> Any:
 
 
 def _given(term: Any) -> Any:
-    """rdflib's term as it was given; ValueError for what rdflib lacks."""
+    """rdflib's term as it was given; ValueError for a term that rdflib has no class for."""
     if isinstance(term, Literal):
         return term
     if isinstance(term, URIRef):

@@ -24,7 +24,7 @@ _NUMBERS = {f"{_XSD}{name}" for name in ("integer", "decimal", "double", "float"
 
 
 class ResultFormat:
-    """A result format by its name, None for what suits the query; ValueError for one that there is not."""
+    """A result format by its name, None for what suits the query; ValueError for an unknown name."""
 
     def __init__(self, name: str | None) -> None:
         self.name = None if name is None else name.strip().lower()

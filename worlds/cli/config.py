@@ -37,7 +37,7 @@ def config(
     settings = load_settings()
     shown = [one for one in SETTINGS.values() if name in (None, one.name, one.name.partition(".")[0])]
     if name is not None and not shown:
-        settings.source(name)  # says that there is none, and which one may be meant
+        settings.source(name)  # the error names the nearest
     if json:
         told = [_document(one, settings[one.name], settings.source(one.name)) for one in shown]
         if name in SETTINGS:

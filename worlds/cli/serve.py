@@ -65,7 +65,7 @@ def serve(
 
 
 def _check_target(target: Path) -> None:
-    """OpenError, SchemaError for what is no world and no folder."""
+    """OpenError or SchemaError unless it is a world or a folder."""
     if target.is_dir():
         return
     if not target.exists():

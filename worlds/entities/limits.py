@@ -6,6 +6,6 @@ from numbers import Integral
 
 
 def check_limit(limit: object) -> None:
-    """ValueError for what is no whole number from 1 on."""
+    """ValueError unless it is a whole number from 1 on."""
     if isinstance(limit, bool) or not isinstance(limit, Integral) or int(limit) < 1:
         raise ValueError(f"limit is a whole number from 1 on, not {limit!r}")

@@ -1,4 +1,4 @@
-"""The tools that tell what there is: schema, describe, history."""
+"""The tools that describe the world: schema, describe, history."""
 
 from __future__ import annotations
 

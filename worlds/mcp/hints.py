@@ -337,7 +337,7 @@ def _literals(pattern: str) -> Iterator[tuple[str, str, str]]:
 
 
 def expand(name: str, prefixes: Mapping[str, str]) -> str | None:
-    """The IRI of `<IRI>`, a prefixed name or an IRI; None for what is none of these. "default" stays."""
+    """The IRI of `<IRI>`, a prefixed name or an IRI; None for any other text. "default" stays."""
     if name == "default" or (name.startswith("<") and name.endswith(">")):
         return name.strip("<>")
     prefix, colon, local = name.partition(":")

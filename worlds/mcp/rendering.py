@@ -62,7 +62,7 @@ class Terms:
         self.prefixes = prefixes
 
     def show(self, term: object, most: int = 200) -> str:
-        """A term as in Turtle; a literal's text in one line, cut after `most` characters. "" for what is unbound."""
+        """A term as in Turtle; a literal's text in one line, cut after `most` characters. "" where unbound."""
         if term is None:
             return ""
         text = format_term(to_oxigraph(term), self.prefixes)

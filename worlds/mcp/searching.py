@@ -244,7 +244,7 @@ def _found(
 
 
 def _sent(cursor: str | None) -> tuple[int, str | None]:
-    """How many results a cursor follows, and the world's cursor in it; ValueError for what is none."""
+    """How many results a cursor follows, and the world's cursor in it; ValueError for any other text."""
     if not cursor:
         return 0, None
     match = _CURSOR.fullmatch(cursor)
@@ -326,7 +326,9 @@ def _unknown_in_ranking(
 def _why_nothing(service: Service, hits: SearchResults, languages: str | list[str] | None) -> list[str]:
     """Why a search that names nothing unknown has found nothing."""
     if hits.explain.eligible != 0:
-        return ["Nothing matches these words: use others, fewer, or prefix*; `schema` shows what there is."]
+        return [
+            "Nothing matches these words: use others, fewer, or prefix*; `schema` shows the classes and predicates."
+        ]
     told = ["No text passes the filters: leave one out."]
     if languages:
         found = ", ".join(language or "''" for language in service.world.schema(limit=1).languages)

@@ -58,7 +58,7 @@ class WorldServer(MCPServer[Any]):
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
     ) -> GetPromptResult | InputRequiredResult:
-        """A prompt, filled in; MCPError for one that there is not, or that lacks an argument."""
+        """A prompt, filled in; MCPError for an unknown one, or a missing argument."""
         try:
             return await super().get_prompt(name, arguments, context)
         except ValueError as error:

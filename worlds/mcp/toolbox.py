@@ -28,7 +28,7 @@ MEMORY = 1 << 30  # bytes that a query may take
 PATTERN_SECONDS = 30.0  # that a pattern of a search may take
 MOST_ROWS = 10_000  # that a query may have before it is refused
 EXPECTED = (WorldsError, ValueError, TypeError, OverflowError, RecursionError)
-"""What a call raises for what it was given; anything else is a mistake in worlds."""
+"""Errors of a call that its arguments explain; any other is a mistake in worlds."""
 
 
 class Service:

@@ -36,7 +36,7 @@ class Namespaces:
         return {**WELL_KNOWN_PREFIXES, **self.declared}
 
     def bind(self, prefix: str, iri: str) -> None:
-        """Store a prefix. ValueError for one that SPARQL does not allow, and for what is no absolute IRI."""
+        """Store a prefix. ValueError for one that SPARQL does not allow, and for an IRI that is not absolute."""
         row = _declaration(prefix, iri)
         with self._connection.transaction():
             self._connection.run(_SQL["set_prefix"], row)

@@ -345,7 +345,7 @@ class Cursor:
 
 
 def sent_cursor(text: object, digest: str) -> Cursor:
-    """The cursor that `text` is; ValueError for what is none, or one of another search."""
+    """The cursor that `text` is; ArgumentError for any other text, and for a cursor of another search."""
     wrong = "cursor is not one that a search gave"
     if not isinstance(text, str):
         raise ArgumentError(f"{wrong}: {text!r}", kind="cursor")

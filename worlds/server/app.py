@@ -91,7 +91,7 @@ def create_app(target: Path, settings: ServerSettings) -> Starlette:
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
-    raise NotFound(f"there is nothing at {request.url.path}; /openapi.json tells what there is")
+    raise NotFound(f"there is nothing at {request.url.path}; /openapi.json lists the addresses")
 
 
 async def _not_allowed(request: Request, error: Exception) -> Response:

@@ -80,7 +80,7 @@ def _licenses(modules: Path) -> Iterator[str]:
 
 
 def main() -> None:
-    """Fetch the editor and say what there is."""
+    """Fetch the editor and list its files."""
     try:
         vendor = bundle()
     except BundleError as error:

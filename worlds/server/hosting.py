@@ -70,7 +70,7 @@ class Hosting:
                 for suffix in SUFFIXES:
                     if self._holds(path := self.path(name, suffix)):
                         return path
-        raise NotFound(f"there is no world {name!r} here; /worlds lists those that there are")
+        raise NotFound(f"there is no world {name!r} here; /worlds lists the worlds")
 
     def list(self) -> list[Listed]:
         """The worlds, by name."""

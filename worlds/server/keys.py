@@ -78,11 +78,11 @@ class KeyStore:
         self._keys: dict[str, Key] = {}
 
     def all(self) -> list[Key]:
-        """All of them, oldest first; OpenError for a file that cannot be read, or is none of keys."""
+        """All of them, oldest first; OpenError for a file that cannot be read, or holds something else."""
         return list(self._current().values())
 
     def find(self, text: str) -> Key | None:
-        """The key that a client sent, whatever its state; None where there is none like it."""
+        """The key that a client sent, whatever its state; None for an unknown one."""
         match = _KEY.fullmatch(text)
         if match is None:
             return None
@@ -94,7 +94,7 @@ class KeyStore:
         return key if hmac.compare_digest(given, key.hash) else None
 
     def add(self, name: str, scopes: Mapping[str, str], *, expires: datetime | None = None) -> tuple[Key, str]:
-        """Make a key; gives it, and its text, which nobody can tell again. ValueError for what cannot be one."""
+        """Make a key; gives it and its text, which is not stored. ValueError for an impossible name, scope or time."""
         if not _NAME.fullmatch(name):
             raise ValueError(f"a key's name is 1 to 100 characters, without line ends, not {name!r}")
         if not scopes:

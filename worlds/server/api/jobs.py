@@ -29,7 +29,7 @@ _LARGE = 20_000  # quads of a revision; of larger ones it is not looked at which
 
 
 def encoded(document: object) -> bytes:
-    """A JSON document; a lone surrogate, which no encoding has, becomes a question mark. Problem for what is none."""
+    """A JSON document; a lone surrogate becomes a question mark. Problem for infinite numbers."""
     try:
         text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except ValueError as error:
@@ -55,14 +55,14 @@ def search(world: World, *, q: str, facets: bool = False, **options: Any) -> byt
 
 @job("entity")
 def entity(world: World, *, iri: str, limit: int = 20) -> bytes | None:
-    """`World.describe`; None for what the world does not know."""
+    """`World.describe`; None for an unknown entity."""
     found = world.describe(iri, limit=limit)
     return encoded(found.to_dict()) if found else None
 
 
 @job("similar")
 def similar(world: World, *, iri: str, limit: int = 10, **options: Any) -> bytes | None:
-    """`World.similar`; None for what the world does not know."""
+    """`World.similar`; None for an unknown entity."""
     if not world.describe(iri, limit=1):
         return None
     return encoded(_told(world.similar(iri, limit=limit, **options), options))
@@ -127,7 +127,7 @@ def _touching(world: World, entries: Iterator[Entry], subject: Any) -> Iterator[
 
 @job("revision")
 def revision(world: World, *, revision: int, limit: int = 1000) -> bytes | None:
-    """A revision and its diff, of each list the first `limit`; None for one that there is not."""
+    """A revision and its diff, of each list the first `limit`; None for an unknown one."""
     entry = _find(world, revision)
     if entry is None:
         return None
@@ -149,7 +149,7 @@ def _last(world: World) -> int:
 
 
 def _find(world: World, revision: int) -> Entry | None:
-    """The revision of this number, None if there is none, or it was forgotten."""
+    """The revision of this number, None if it is unknown or was forgotten."""
     newer = _last(world) - revision
     found = world.history(newer + 1)[newer:] if newer >= 0 else []
     return next((entry for entry in found if entry.revision == revision), None)
@@ -172,7 +172,7 @@ def _quad(quad: ox.Quad) -> list[str | None]:
 def undo(
     world: World, *, author: str | None, revision: int, force: bool = False, message: str | None = None
 ) -> dict[str, Any] | None:
-    """`World.undo`; None for a revision that there is not."""
+    """`World.undo`; None for an unknown revision."""
     if _find(world, revision) is None:
         return None
     return _change(world.undo(revision, force=force, author=author, message=message))
@@ -182,7 +182,7 @@ def undo(
 def quads(
     world: World, *, author: str | None, add: Sequence[str] = (), remove: Sequence[str] = (), message: str | None = None
 ) -> dict[str, Any]:
-    """`World.remove` and `World.add` of N-Quads, as one revision. ParseError for what is no N-Quads."""
+    """`World.remove` and `World.add` of N-Quads, as one revision. ParseError for anything else."""
     removed, added = _read(remove), _read(add)
     with world.transaction(author=author, message=message):
         gone = world.remove(removed)

@@ -138,7 +138,7 @@ def _graph_operations(path: str, suffix: str, parameters: tuple[Parameter, ...])
             answers={200: Answer("The graph is there."), 304: not_modified},
             **read,
         ),
-        Operation(f"put_graph{suffix}", "PUT", path, "Put a graph in the place of what there is.", **sent),
+        Operation(f"put_graph{suffix}", "PUT", path, "Replace a graph.", **sent),
         Operation(
             f"post_graph{suffix}",
             "POST",

@@ -47,7 +47,7 @@ def require_keys(host: str, keys: KeyStore) -> None:
 
 
 def identify(given: Sequence[str], keys: KeyStore) -> Principal:
-    """Who sends these Authorization headers; Unauthorized for a key that is none, has expired or was revoked.
+    """Who sends these Authorization headers; Unauthorized for a key that is unknown, expired or revoked.
 
     A key is sent as a bearer token, or as the password of Basic authentication, whose user name says nothing.
     OpenError if keys cannot be read.
@@ -83,7 +83,7 @@ class Access:
         self._reads = self._loopback if settings.public_reads is None else settings.public_reads
 
     def principal(self, request: Request) -> Principal:
-        """Who asks; Unauthorized for a key that is none, has expired or was revoked; Busy if keys cannot be read."""
+        """Who asks; Unauthorized for a key that is unknown, expired or revoked; Busy if keys cannot be read."""
         known: Principal | Unauthorized | None = getattr(request.state, "principal", None)
         if known is None:
             try:
@@ -160,7 +160,7 @@ class HostCheck:
             raise Problem("a request has one Host header")
         try:
             parts = urlsplit(f"//{given[0].decode('ascii')}")
-            host, _ = (parts.hostname or "").rstrip("."), parts.port  # a port that is none raises
+            host, _ = (parts.hostname or "").rstrip("."), parts.port  # anything but a number for a port raises
             strange = parts.netloc != given[0].decode() or "@" in parts.netloc or not host
         except ValueError:
             strange, host = True, ""

@@ -77,7 +77,7 @@ def accepts_any(accept: str | None, *families: Sequence[tuple[str, str]]) -> Non
 
 
 def _ranges(accept: str) -> list[_Range]:
-    """Its media ranges; those that are none are left out, and other parameters than the quality are not looked at."""
+    """Its media ranges, without malformed ones; of their parameters only the quality counts."""
     found = []
     for part in accept.split(",", _MOST_RANGES)[:_MOST_RANGES]:
         media_range, *parameters = (piece.strip().lower() for piece in part.split(";"))

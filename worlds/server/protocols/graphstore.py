@@ -72,7 +72,7 @@ async def read(request: Request) -> Response:
 
 
 async def put(request: Request) -> Response:
-    """Put a graph in the place of what there is."""
+    """Replace a graph."""
     world = _writable(request)
     made = await _write(request, world, _named(request, world), replace=True)
     return Response(status_code=201 if made else 204)

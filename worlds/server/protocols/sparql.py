@@ -97,7 +97,7 @@ def accepted(request: Request) -> str | None:
 
 
 async def operation_of(request: Request) -> Operation | None:
-    """The operation of a request, None where it names none; Problem for what the protocol does not allow."""
+    """The operation of a request, None where it names none; Problem where the protocol forbids it."""
     parameters = in_address(request)
     if request.method != "POST":
         if any(name == "update" for name, _ in parameters):

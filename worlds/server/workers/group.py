@@ -137,7 +137,7 @@ class Group:
             future = self._waiting.popleft()
             if not future.done():
                 worker.since = asyncio.get_running_loop().time()
-                self._busy.add(worker)  # at once, or `tend` would think that there is one less
+                self._busy.add(worker)  # at once, or `tend` would count one less
                 future.set_result(worker)
                 return
         worker.since = asyncio.get_running_loop().time()
