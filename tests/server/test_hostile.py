@@ -27,6 +27,9 @@ SECRET = "the text of a file that nobody may read"
 FIND = "SELECT ?o { GRAPH ?g { ?s ?p ?o } }"
 
 
+JSON_TYPE = {"Content-Type": "application/json"}
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("hostile")
@@ -293,6 +296,48 @@ def test_strange_bodies(client: httpx.Client, server: Served, path: str, body: b
     assert response.status_code == 200 or response.json()["status"] == response.status_code
 
 
+def killed(client: httpx.Client) -> float:
+    """How many worker processes have ended before their time."""
+    (line,) = [
+        one for one in client.get("/metrics").text.splitlines() if one.startswith("worlds_workers_killed_total ")
+    ]
+    return float(line.split()[1])
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"), [("[", "]"), ('{"a":', "}"), ('{"exclude":', "}"), ('[{"where":', "}]")], ids=str
+)
+@pytest.mark.parametrize("depth", [10, 31, 200, 320, 400, 480, 960, 2000, 12_000])
+def test_what_is_nested_deeply_ends_no_process(client: httpx.Client, opening: str, closing: str, depth: int) -> None:
+    before = killed(client)
+    value = f"{opening * depth}1{closing * depth}"
+    for name in ("exclude", "boost", "decay", "weights", "types", "vector"):
+        bodies = [client.post("/search", content=f'{{"q":"a","{name}":{value}}}', headers=JSON_TYPE)]
+        if depth < 2000:
+            bodies.append(client.get("/search", params={"q": "a", name: value}))
+        for response in bodies:
+            assert response.status_code == 400 or (depth < 32 and name == "types"), response.text
+    for path, name in (("/resolve", "names"), ("/quads", "add")):
+        assert client.post(path, content=f'{{"{name}":{value}}}', headers=JSON_TYPE).status_code == 400
+    assert killed(client) == before
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"weights": {"text": %s}}',
+        '{"boost": {"where": "?subject ?p ?o", "factor": %s}}',
+        '{"decay": {"predicate": "a:a", "half_life": %s}}',
+        '{"vector": [%s]}',
+        '{"exclude": {"types": [%s]}}',
+    ],
+)
+def test_numbers_that_nobody_can_hold_are_refused(client: httpx.Client, body: str) -> None:
+    for number in ("9" * 101, "-" + "9" * 400, "1" + "0" * 4500, "1e400", "-1e999"):
+        sent = '{"q": "a", ' + body[1:] % number
+        assert client.post("/search", content=sent, headers=JSON_TYPE).status_code == 400, sent
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -344,6 +389,31 @@ def test_large_bodies_are_refused_wherever_they_go(client: httpx.Client, server:
         assert response.status_code == 413, (path, kind, response.text)
         response = client.request(method, path, content=b"#" * 300_000, headers={"Content-Type": kind})
         assert response.status_code == 413, (path, kind, response.text)
+
+
+def test_large_documents_do_not_hold_the_others_up(tmp_path: Path) -> None:
+    body = b'{"q":"a","exclude":{"types":[' + b"{}," * 349_000 + b"{}]}}"
+    over = threading.Event()
+
+    def send(url: str) -> None:
+        with httpx.Client(base_url=url, timeout=60) as client:
+            while not over.is_set():
+                assert client.post("/search", content=body, headers=JSON_TYPE).status_code == 400
+
+    with served(make_world(tmp_path / "kb.db"), "--readers", "2") as server, server.client() as client:
+        assert client.post("/search", content=b" " * (1 << 20) + b"{}", headers=JSON_TYPE).status_code == 413
+        hostile = [threading.Thread(target=send, args=(server.url,)) for _ in range(16)]
+        for thread in hostile:
+            thread.start()
+        took = []
+        for _ in range(20):
+            began = time.monotonic()
+            assert client.get("/search", params={"q": "text"}).status_code == 200
+            took.append(time.monotonic() - began)
+        over.set()
+        for thread in hostile:
+            thread.join()
+    assert sorted(took)[10] < 1, took  # the first waits longer: all of the sixteen arrive at once
 
 
 def test_slow_bodies_do_not_hold_the_others_up(server: Served, key: str) -> None:

@@ -18,8 +18,9 @@ pytest.importorskip("starlette", reason="the server is an extra")
 
 import worlds
 from tests.support.embedder import HashingEmbedder
+from tests.support.server_jobs import nested
 from worlds import EmbedderError, OpenError, QueryError, QueryTimeout
-from worlds.server.errors import Busy
+from worlds.server.errors import Busy, Problem
 from worlds.server.workers.pool import JobError, Pool
 
 EMBEDDER = "tests.support.embedder:HashingEmbedder"
@@ -93,6 +94,20 @@ def test_errors_come_back_as_they_were_raised(file: Path, caplog: pytest.LogCapt
     run(work)
     assert "KeyError: 'secret'" in caplog.text
     assert not file.with_name("none.db").exists()
+
+
+def test_arguments_and_answers_that_cannot_be_pickled_end_no_process(file: Path) -> None:
+    async def work(pool: Pool) -> None:
+        before = pool.pids
+        with pytest.raises(Problem, match="nested too deeply"):
+            await ask(pool, file, "nest", value=nested(10_000))
+        with pytest.raises(Problem, match="nested too deeply"):
+            await ask(pool, file, "nest", depth=10_000)
+        with pytest.raises(JobError):
+            await ask(pool, file, "fail", how="panic")
+        assert pool.pids == before
+
+    run(work)
 
 
 def test_a_job_past_its_time_limit_is_stopped(file: Path) -> None:

@@ -50,9 +50,23 @@ def fail(world: World, *, how: str) -> None:
         raise worlds.EmbedderError("the key is wrong", kind="auth")
     if how == "value":
         raise ValueError("limit is a whole number")
+    if how == "panic":
+        raise type("PanicException", (BaseException,), {})("in an extension module")
     if how == "bug":
         raise KeyError("secret")
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def nested(depth: int) -> list[Any]:
+    found: list[Any] = []
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
+@job("nest")
+def nest(world: World, *, value: object = None, depth: int = 0) -> list[Any]:
+    return nested(depth)
 
 
 @job("lines", streams=True)

@@ -15,7 +15,7 @@ from worlds.errors import OpenError, WorldsError
 from worlds.server import page
 from worlds.server.api.jobs import encoded
 from worlds.server.api.operations import JSON, Operation
-from worlds.server.api.parameters import read_json, read_query
+from worlds.server.api.parameters import MOST_JSON, MOST_WITHOUT_KEY, read_json, read_query
 from worlds.server.errors import Busy, NotFound, Problem
 from worlds.server.hosting import Listed, is_name
 from worlds.server.http.base import server_of
@@ -38,14 +38,15 @@ async def run(operation: Operation, handler: Handler, request: Request) -> Respo
     name = request.path_params.get("world")
     if operation.of_world and operation.scope is not None:
         name = server.world(request).name
-    if operation.scope is not None:
-        server.require(request, operation.scope, name)
+    most = MOST_JSON
+    if operation.scope is not None and server.require(request, operation.scope, name).key is None:
+        most = MOST_WITHOUT_KEY
     given = read_query(request, operation.parameters)
     for parameter in operation.parameters:
         if parameter.where == "path":
             given[parameter.name] = parameter.parse([request.path_params[parameter.name]])
     if operation.fields is not None:
-        given |= await read_json(request, operation.fields, optional=operation.body_optional)
+        given |= await read_json(request, operation.fields, optional=operation.body_optional, most=most)
     return await handler(request, given)
 
 

@@ -5,9 +5,11 @@ The parameters of a search come from the table of its options, so that there are
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import json
 import math
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -18,9 +20,14 @@ from starlette.requests import Request
 
 from worlds.search.options import OPTIONS, Kind, Option
 from worlds.server.errors import Problem, TooLarge, UnsupportedType
+from worlds.server.http.base import server_of
 
-_MOST_JSON = 16 * 2**20  # bytes of a JSON body: it is parsed whole, while nothing else runs
+# Bytes of a JSON body: it is parsed whole, while nothing else runs. Without a key one asks, and needs less.
+MOST_JSON, MOST_WITHOUT_KEY = 16 * 2**20, 2**20
+_QUICK = 2**16  # bytes that are parsed in no time worth sharing
 _MOST_FIELDS = 10_000  # parameters of an address
+_DIGITS = 100  # of a whole number
+_DEEPEST = 32  # objects and lists within each other; what is much deeper cannot be handed to a worker
 MOST_VALUES = 1000
 """Texts of one list, such as `types`."""
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
@@ -129,17 +136,19 @@ def read_query(request: Request, parameters: Iterable[Parameter]) -> dict[str, A
     return values
 
 
-async def read_json(request: Request, parameters: Iterable[Parameter], *, optional: bool = False) -> dict[str, Any]:
-    """What the JSON body says; errors as `read_query`, UnsupportedType for another body, TooLarge."""
+async def read_json(
+    request: Request, parameters: Iterable[Parameter], *, optional: bool = False, most: int = MOST_JSON
+) -> dict[str, Any]:
+    """What the JSON body says; errors as `read_query`, UnsupportedType for another body, TooLarge for more bytes."""
     known = {parameter.name: parameter for parameter in parameters}
-    body = await _body(request)
+    body = await _body(request, most)
     if not body and optional:
         return {}
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json" and not media_type.endswith("+json"):
         raise UnsupportedType(f"the body is JSON, with the Content-Type application/json, not {media_type or 'none'!r}")
     try:
-        document = _loads(body.decode("utf-8"))
+        document = await _parsed(body, server_of(request).limits.parsing)
     except UnicodeDecodeError as error:
         raise Problem(f"the body is not UTF-8: {error.reason} at byte {error.start}") from error
     except json.JSONDecodeError as error:
@@ -157,13 +166,26 @@ async def read_json(request: Request, parameters: Iterable[Parameter], *, option
     return values
 
 
-async def _body(request: Request) -> bytes:
+async def _parsed(body: bytes, turn: asyncio.Lock) -> Any:
+    """The document; of large ones one is parsed at a time, and then others run for as long as that took."""
+    if len(body) < _QUICK:
+        return _loads(body.decode("utf-8"))
+    async with turn:
+        began = time.monotonic()
+        try:
+            return _loads(body.decode("utf-8"))
+        finally:
+            await asyncio.sleep(time.monotonic() - began)
+
+
+async def _body(request: Request, most: int) -> bytes:
     pieces, size = [], 0
     async for piece in request.stream():
         pieces.append(piece)
         size += len(piece)
-        if size > _MOST_JSON:
-            raise TooLarge(f"a JSON body may have {_MOST_JSON:,} bytes; graphs take more", headers=_CLOSE)
+        if size > most:
+            larger = "with a key it may be larger" if most < MOST_JSON else "graphs take more"
+            raise TooLarge(f"a JSON body may have {most:,} bytes; {larger}", headers=_CLOSE)
     return b"".join(pieces)
 
 
@@ -174,7 +196,26 @@ def _loads(text: str) -> Any:
     def refuse(name: str) -> Any:
         raise ValueError(f"{name} is not a number in JSON")
 
-    return json.loads(text, parse_constant=refuse)
+    def whole(digits: str) -> int:
+        if len(digits) > _DIGITS:
+            raise ValueError(f"a number of more than {_DIGITS} digits")
+        return int(digits)
+
+    document = json.loads(text, parse_constant=refuse, parse_int=whole)
+    if text.count("[") + text.count("{") > _DEEPEST:
+        _check_depth(document)
+    return document
+
+
+def _check_depth(document: object) -> None:
+    """RecursionError for a document that is nested more deeply than any request needs."""
+    level = [document]
+    for _ in range(_DEEPEST):
+        inner = [item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list)]
+        if not inner:
+            return
+        level = [item for items in inner for item in items]
+    raise RecursionError(f"nested more than {_DEEPEST} deep")
 
 
 def _refuse_unknown(given: Iterable[str], known: Mapping[str, Parameter]) -> None:
@@ -208,6 +249,7 @@ _ELSEWISE: Mapping[str, Mapping[str, Any]] = {
     "boost": {"schema": _BOOST},  # a text, an object, or a list of these
     # A model's name or path would let a client load files of the server.
     "rerank": {"kind": "boolean", "help": "Whether a cross-encoder reads the first again."},
+    "rerank_timeout": {"most": 3600},
     "cursor": {"most": 65_536},  # characters; a cursor is compressed, so a long one could be very large
 }
 

@@ -32,6 +32,7 @@ class Limits:
         self._burst = max(1.0, settings.rate)
         self._running = 0
         self._metrics = metrics
+        self.parsing = asyncio.Lock()  # for large documents, which are parsed while nothing else runs
         self._clients: OrderedDict[str, tuple[float, float]] = OrderedDict()  # tokens, as of when
 
     @contextlib.asynccontextmanager

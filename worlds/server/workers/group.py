@@ -7,9 +7,9 @@ import logging
 from collections import deque
 from typing import Any
 
-from worlds.server.errors import Busy
+from worlds.server.errors import Busy, Problem
 from worlds.server.workers.process import WorkerDied, WorkerGone, WorkerProcess
-from worlds.server.workers.worker import Duties, Request
+from worlds.server.workers.worker import Duties, Request, packed
 
 STUCK = 1.0  # seconds after which a job no longer counts as one that will soon be done
 SPARE = 30.0  # seconds after which a process that is not needed ends
@@ -65,12 +65,19 @@ class Group:
                 raise JobError("a worker process could not be started") from worker
 
     async def begin(self, request: Request, deadline: float) -> WorkerProcess:
-        """A worker that has begun with the request; Busy if there is none until the deadline."""
+        """A worker that has begun with the request; Busy if there is none until the deadline.
+
+        Problem, before any worker is touched, for arguments that are nested too deeply to be handed over.
+        """
+        try:
+            message = packed(request)
+        except RecursionError as error:
+            raise Problem("the request is nested too deeply") from error
         while True:
             worker = await self._acquire(request.world, deadline)
             try:
                 async with asyncio.timeout_at(deadline):
-                    await worker.ask(request)
+                    await worker.ask(request, message)
             except WorkerGone:  # killed while it was idle: the job goes to another one
                 await self.release(worker)
             except TimeoutError:  # a writer that embeds texts takes nothing until a batch of them is done
@@ -225,7 +232,8 @@ class Group:
         worker.stale.discard(world)
         try:
             async with asyncio.timeout(_CLOSING):
-                await worker.ask(Request(None, world, {}, 4 * _CLOSING))
+                closing = Request(None, world, {}, 4 * _CLOSING)
+                await worker.ask(closing, packed(closing))
                 await worker.read()
         except (TimeoutError, WorkerGone, WorkerDied):
             worker.kill()

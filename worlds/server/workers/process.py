@@ -78,8 +78,8 @@ class WorkerProcess:
         """Whether it has not ended, as far as is known."""
         return not self.killed.is_set() and self._process.returncode is None and not self._output.at_eof()
 
-    async def ask(self, request: Request) -> None:
-        """Send a request, and wait until it is taken; WorkerGone if it is not.
+    async def ask(self, request: Request, message: bytes) -> None:
+        """Send a request, packed as `message`, and wait until it is taken; WorkerGone if it is not.
 
         If this is cancelled, the process is to be killed: it may have a part of the request.
         """
@@ -88,7 +88,7 @@ class WorkerProcess:
         else:
             self.worlds.add(request.world)
         try:
-            await self.write(packed(request))
+            await self.write(message)
             kind, _ = await self.read()
         except (OSError, WorkerDied) as error:
             raise WorkerGone from error

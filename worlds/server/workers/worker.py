@@ -27,7 +27,7 @@ from typing import Any, Literal
 
 import worlds
 from worlds.errors import ArgumentError, EmbedderError, WorldsError
-from worlds.server.errors import Busy
+from worlds.server.errors import Busy, Problem
 from worlds.server.workers.jobs import Job, load_jobs
 
 try:
@@ -197,6 +197,11 @@ class Worker:
             if type(error) is ValueError or isinstance(error, ArgumentError):  # an option that the verb does not take
                 self._send(FAILED, _pickled(error))
                 return
+            if isinstance(error, RecursionError):
+                self._send(FAILED, pickle.dumps(Problem("the request is nested too deeply")))
+                return
+            self._send(BROKEN, traceback.format_exc().encode("utf-8", "replace"))
+        except BaseException:  # a panic of an extension module
             self._send(BROKEN, traceback.format_exc().encode("utf-8", "replace"))
         finally:
             _end_after(0)
