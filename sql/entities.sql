@@ -115,3 +115,26 @@ FROM (
     FROM (SELECT DISTINCT predicate, subject FROM quads INDEXED BY quads_o WHERE object = :entity)
 )
 WHERE place <= :limit ORDER BY predicate, subject;
+
+-- name: quads_around
+-- Gives, of each entity, ids of quads that it is the subject of, and of quads that it is the object of: at most :most.
+SELECT (SELECT group_concat(id) FROM (
+            SELECT id FROM quads INDEXED BY quads_spog WHERE subject = sought.value LIMIT :most)),
+       (SELECT group_concat(id) FROM (SELECT id FROM quads INDEXED BY quads_o WHERE object = sought.value LIMIT :most))
+FROM json_each(:ids_json) AS sought;
+
+-- name: quads_by_id
+-- Gives columns: ids, subjects, predicates, objects, graphs, and the revisions that added them.
+SELECT group_concat(quads.id), group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.object),
+       group_concat(quads.graph), group_concat(quads.revision)
+FROM json_each(:ids_json) AS sought CROSS JOIN quads ON quads.id = sought.value WHERE quads.subject > 0;
+
+-- name: entities_called
+-- Gives (position, subject, predicate): who has a literal that is written exactly so, whatever its language.
+-- :spellings_json is of (hash, spelling).
+SELECT DISTINCT sought.key, quads.subject, quads.predicate
+FROM json_each(:spellings_json) AS sought
+CROSS JOIN terms INDEXED BY terms_hash ON terms.hash = sought.value ->> 0 AND terms.value = sought.value ->> 1
+CROSS JOIN quads INDEXED BY quads_o ON quads.object = terms.id
+WHERE terms.kind = 3 AND quads.subject > 0
+LIMIT :most;

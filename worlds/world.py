@@ -16,8 +16,10 @@ import pyoxigraph as ox
 from worlds.documents.ledger import Ledger
 from worlds.documents.reading import DOCUMENT, TEXT, document_quads, read_document
 from worlds.embedders import Embedder, resolve_embedder
+from worlds.entities.context import Context, Contexts
 from worlds.entities.describing import Describer, Description
 from worlds.entities.names import Resolution
+from worlds.entities.neighbours import Neighbourhood, Neighbours, Path
 from worlds.entities.resolving import Resolver
 from worlds.entities.schema import Schema, overview
 from worlds.entities.similar import SimilarEntities
@@ -160,6 +162,17 @@ class World:
         self._resolver = Resolver(connection, self._dictionary, self._chunks, self._searches)
         self._similar = SimilarEntities(connection, self._dictionary, self._searches)
         self._describer = Describer(connection, self._dictionary, self._chunks)
+        self._neighbours = Neighbours(connection, self._dictionary, self._chunks)
+        self._contexts = Contexts(
+            connection,
+            self._dictionary,
+            self._chunks,
+            self._searches,
+            self._neighbours,
+            self._embeddings,
+            self._embedder.required,
+            self._namespaces.term,
+        )
         self._queries = Queries(
             connection,
             self._dictionary,
@@ -795,6 +808,41 @@ class World:
         by nothing: such a description is false.
         """
         return self._describer.describe(self._namespaces.entity(iri), limit=limit)
+
+    def context(
+        self,
+        question: str,
+        *,
+        budget: int = 2000,
+        hops: int = 2,
+        types: object = None,
+        language: str | None = None,
+    ) -> Context:
+        """What bears on a question, for a language model: facts and passages in words, with numbers that cite quads.
+
+        The entities are those that the question names, by a label, an alias or another short literal, and those that
+        search finds; `types` narrows both. Of the facts up to `hops` (0, 1 or 2) from them, those are told that bear
+        on the question most, by the words and the meaning of their predicates; the rest of the budget goes to
+        passages. `.text` has at most `budget` tokens, at 3.5 bytes each. Labels in `language` come first. Of an entity
+        with many quads some hundreds are looked at.
+        """
+        return self._contexts.compose(question, budget=budget, hops=hops, types=types, language=language)
+
+    def neighbourhood(self, iri: object, *, hops: int = 2, limit: int = 100) -> Neighbourhood:
+        """The quads around an entity, those that point to it too, and the entities in them with their labels.
+
+        The nearest come first; where there are more than `limit` quads, each predicate has its turn. A hop never goes
+        through a class to all its instances. What the world does not know has an empty neighbourhood, which is false.
+        """
+        return self._neighbours.neighbourhood(self._namespaces.entity(iri), hops=hops, limit=limit)
+
+    def paths(self, start: object, end: object, *, hops: int = 4, limit: int = 10) -> list[Path]:
+        """The shortest ways between two entities, of `hops` steps at most, over quads in either direction.
+
+        All have the same length; at most `limit` are given. A way never goes through rdf:type.
+        """
+        namespaces = self._namespaces
+        return self._neighbours.paths(namespaces.entity(start), namespaces.entity(end), hops=hops, limit=limit)
 
     def schema(self, *, limit: int = 50, graphs: object = None) -> Schema:
         """What the data look like: classes, predicates, named graphs, languages, and the prefixes of these.

@@ -1,0 +1,340 @@
+"""What stands around entities: the quads that they are subjects and objects of, hop by hop, and paths between two."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.entities.limits import check_limit
+from worlds.graph.terms import RDF, to_oxigraph, to_rdflib
+from worlds.quads.dictionary import Dictionary, json_ids
+from worlds.sql import statements
+from worlds.sql.connection import Connection, integers
+from worlds.texts.chunks import ChunkStore
+from worlds.texts.facts import Facts
+from worlds.texts.profiles import words_of
+
+_SQL = statements("entities.sql")
+_QUERIES = statements("queries.sql")
+_MOST_QUADS = 2000  # of an entity in either direction: of a hub, these are some of many
+_MOST_VISITED = 20_000  # entities that the search for paths looks at
+_LONGEST_PATH = 6
+
+Rows: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
+"""int64 [n, 6]: quad id, subject, predicate, object, graph, the revision that added it."""
+
+
+class CitedQuad(NamedTuple):
+    """A quad, and the revision that added it; `graph` is None for the default graph."""
+
+    subject: Any
+    predicate: Any
+    object: Any
+    graph: Any
+    revision: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The terms as in N-Triples."""
+        terms = {name: str(to_oxigraph(getattr(self, name))) for name in ("subject", "predicate", "object")}
+        return {
+            **terms,
+            "graph": None if self.graph is None else str(to_oxigraph(self.graph)),
+            "revision": self.revision,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """An entity, how many hops away it is, and what it is called; `label` falls back to the words of its IRI."""
+
+    iri: Any
+    label: str
+    types: tuple[Any, ...]
+    hops: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entity as JSON-ready values."""
+        return {
+            "iri": str(self.iri),
+            "label": self.label,
+            "types": [str(kind) for kind in self.types],
+            "hops": self.hops,
+        }
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """What stands around an entity: `entities`, the nearest first and the entity itself before them, and the quads.
+
+    `labels` has a label for every term of the quads but literals. `whole` says whether nothing was left out.
+    """
+
+    entities: tuple[Neighbour, ...]
+    quads: tuple[CitedQuad, ...]
+    labels: Mapping[Any, str]
+    whole: bool
+
+    def __bool__(self) -> bool:
+        return bool(self.quads)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The neighbourhood as JSON-ready values."""
+        return {
+            "entities": [entity.to_dict() for entity in self.entities],
+            "quads": [quad.to_dict() for quad in self.quads],
+            "labels": {str(to_oxigraph(term)): label for term, label in self.labels.items()},
+            "whole": self.whole,
+        }
+
+
+@dataclass(frozen=True)
+class Path:
+    """A way from one entity to another: the entities on it, and the quad of each step, whichever way that points."""
+
+    entities: tuple[Neighbour, ...]
+    quads: tuple[CitedQuad, ...]
+    predicates: tuple[str, ...]  # their labels, "← " before one that is walked against its direction
+
+    def __len__(self) -> int:
+        """The number of steps."""
+        return len(self.quads)
+
+    def __str__(self) -> str:
+        shown = self.entities[0].label
+        for name, entity in zip(self.predicates, self.entities[1:], strict=True):
+            shown += f" — {name} — {entity.label}"
+        return shown
+
+    def to_dict(self) -> dict[str, Any]:
+        """The path as JSON-ready values."""
+        return {
+            "text": str(self),
+            "entities": [entity.to_dict() for entity in self.entities],
+            "quads": [quad.to_dict() for quad in self.quads],
+            "predicates": list(self.predicates),
+        }
+
+
+class Neighbours:
+    """Reads what stands around the entities of one world."""
+
+    def __init__(self, connection: Connection, dictionary: Dictionary, chunks: ChunkStore) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._chunks = chunks
+        self.facts = Facts(connection, dictionary)
+
+    # -- as ids -----------------------------------------------------------------------------------------------------
+
+    @property
+    def rdf_type(self) -> int:
+        """The id of rdf:type; 0 where the world has none."""
+        return self._dictionary.find([ox.NamedNode(RDF + "type")])[0] or 0
+
+    def around(self, ids: Sequence[int], most: int = _MOST_QUADS) -> tuple[Rows, Rows]:
+        """The quads that entities are subjects of, and those that point to them; at most so many of each entity."""
+        statement = _SQL["quads_around"]
+        rows = self._connection.rows(statement, statement.bind(ids_json=json_ids(ids), most=most))
+        own, incoming = (
+            np.concatenate([np.empty(0, np.int64), *map(integers, column)]) for column in zip(*rows, strict=True)
+        )
+        statement = _SQL["quads_by_id"]
+        table = self._connection.table(statement, (json_ids(np.unique(np.concatenate([own, incoming]))),))
+        return table[np.isin(table[:, 0], own)], table[np.isin(table[:, 0], incoming)]
+
+    def cited(self, rows: Rows, terms: Mapping[int, Any]) -> tuple[CitedQuad, ...]:
+        """Rows as quads; `terms` are rdflib's."""
+        return tuple(
+            CitedQuad(terms[s], terms[p], terms[o], terms[g] if g else None, r) for _, s, p, o, g, r in rows.tolist()
+        )
+
+    def stored(self, quads: Iterable[Sequence[Any]]) -> list[tuple[int, ...]]:
+        """The rows of quads of rdflib terms, for those that the world still has."""
+        given = list(quads)
+        terms = [None if term is None else to_oxigraph(term) for quad in given for term in quad]
+        found = iter(self._dictionary.find([term for term in terms if term is not None]))
+        numbers = [0 if term is None else next(found) for term in terms]
+        rows = [numbers[at : at + 4] for at in range(0, len(numbers), 4)]
+        known = [[number for number in row if number is not None] for row in rows if None not in row]
+        stored = self._connection.rows(_QUERIES["find_quads"], (json.dumps(known),))
+        return [(number, *known[int(place)], revision) for place, number, revision in stored]
+
+    def names(self, ids: Iterable[int], terms: Mapping[int, Any], language: str | None = None) -> dict[int, str]:
+        """What entities are called: their labels, else the words of their IRIs. Literals are left out."""
+        entities = [number for number in ids if number and not isinstance(terms[number], ox.Literal)]
+        labels = self.facts.labels(self._chunks.policy, entities, language=language)
+        return {
+            number: labels[number].label
+            if number in labels
+            else words_of(terms[number].value)
+            if isinstance(terms[number], ox.NamedNode)
+            else str(terms[number])
+            for number in entities
+        }
+
+    def shown(self, hops: Mapping[int, int], terms: Mapping[int, Any], names: Mapping[int, str]) -> list[Neighbour]:
+        """Entities with how many hops away they are."""
+        _, types = self.facts.labels_and_types(self._chunks.policy, hops)
+        kinds = self._dictionary.terms({kind for group in types.values() for kind in group})
+        return [
+            Neighbour(
+                to_rdflib(terms[number]),
+                names[number],
+                tuple(to_rdflib(kinds[kind]) for kind in types.get(number, ())),
+                distance,
+            )
+            for number, distance in hops.items()
+        ]
+
+    # -- verbs ------------------------------------------------------------------------------------------------------
+
+    def neighbourhood(self, iri: Any, *, hops: int, limit: int) -> Neighbourhood:
+        """See `World.neighbourhood`."""
+        check_limit(limit)
+        check_hops(hops)
+        with self._connection.snapshot():
+            start = self._dictionary.find([iri])[0]
+            if start is None:
+                return Neighbourhood((), (), {}, True)
+            rdf_type = self.rdf_type
+            distance, frontier = {start: 0}, [start]
+            found: list[Rows] = []
+            seen: set[int] = set()
+            whole = True
+            for hop in range(1, hops + 1):
+                fresh = self._fresh(np.concatenate(self.around(frontier)), seen)
+                if len(fresh) > limit - len(seen):
+                    fresh, whole = _in_turn(fresh, limit - len(seen)), False
+                seen.update(fresh[:, 0].tolist())
+                found.append(fresh)
+                beyond = [*fresh[:, 1].tolist(), *fresh[fresh[:, 2] != rdf_type, 3].tolist()]
+                frontier = [number for number in dict.fromkeys(beyond) if number not in distance]
+                terms = self._dictionary.terms(frontier)
+                frontier = [number for number in frontier if isinstance(terms[number], ox.NamedNode | ox.BlankNode)]
+                distance |= dict.fromkeys(frontier, hop)
+                if not frontier or not whole:
+                    break
+            rows = np.concatenate(found)
+            terms = self._dictionary.terms({*rows[:, 1:5].ravel().tolist(), *distance})
+            names = self.names(terms, terms)
+            shown = {number: to_rdflib(term) if number else None for number, term in terms.items()}
+            labels = {shown[number]: name for number, name in names.items()}
+            return Neighbourhood(tuple(self.shown(distance, terms, names)), self.cited(rows, shown), labels, whole)
+
+    @staticmethod
+    def _fresh(rows: Rows, seen: set[int]) -> Rows:
+        _, first = np.unique(rows[:, 0], return_index=True)
+        rows = rows[np.sort(first)]
+        return rows[~np.isin(rows[:, 0], np.array(sorted(seen), dtype=np.int64))] if seen else rows
+
+    def paths(self, start: Any, end: Any, *, hops: int, limit: int) -> list[Path]:
+        """See `World.paths`."""
+        check_limit(limit)
+        check_hops(hops)
+        with self._connection.snapshot():
+            first, last = self._dictionary.find([start, end])
+            if first is None or last is None or first == last:
+                return []
+            ways = self._ways(first, last, hops, limit)
+            needed = {number for way in ways for row in way for number in row[1:5]}
+            terms = self._dictionary.terms(needed)
+            names = self.names(needed, terms)
+            shown = {number: to_rdflib(term) if number else None for number, term in terms.items()}
+            return [self._path(first, way, terms, names, shown) for way in ways]
+
+    def _path(
+        self,
+        first: int,
+        way: Sequence[tuple[int, ...]],
+        terms: Mapping[int, Any],
+        names: Mapping[int, str],
+        shown: Mapping[int, Any],
+    ) -> Path:
+        at, stops, predicates = first, [first], []
+        for row in way:
+            predicates.append(names[row[2]] if row[1] == at else f"← {names[row[2]]}")
+            at = row[3] if row[1] == at else row[1]
+            stops.append(at)
+        known = dict(zip(stops, self.shown(dict.fromkeys(stops, 0), terms, names), strict=True))
+        entities = tuple(
+            Neighbour(known[stop].iri, known[stop].label, known[stop].types, place) for place, stop in enumerate(stops)
+        )
+        return Path(entities, self.cited(np.array(way, dtype=np.int64), shown), tuple(predicates))
+
+    def _ways(self, first: int, last: int, hops: int, limit: int) -> list[list[tuple[int, ...]]]:
+        """The shortest ways, as rows of quads; from both ends at once, the smaller frontier first."""
+        rdf_type = self.rdf_type
+        reached: tuple[dict[int, list[tuple[int, ...]]], ...] = (
+            {first: []},
+            {last: []},
+        )  # entity → quads towards an end
+        depth: tuple[dict[int, int], ...] = ({first: 0}, {last: 0})
+        frontiers = [[first], [last]]
+        meeting: set[int] = set()
+        for _ in range(hops):
+            side = 0 if len(frontiers[0]) <= len(frontiers[1]) else 1
+            here, level = reached[side], depth[side]
+            ahead = level[frontiers[side][0]] + 1
+            rows = np.concatenate(self.around(frontiers[side]))
+            rows = rows[rows[:, 2] != rdf_type]
+            standing = set(frontiers[side])
+            terms = self._dictionary.terms({*rows[:, 1].tolist(), *rows[:, 3].tolist()})
+            for row in dict.fromkeys(map(tuple, rows.tolist())):
+                for at, other in ((row[1], row[3]), (row[3], row[1])):
+                    if at not in standing or at == other or isinstance(terms[other], ox.Literal):
+                        continue
+                    if level.setdefault(other, ahead) == ahead:
+                        here.setdefault(other, []).append(row)
+            frontiers[side] = [number for number, distance in level.items() if distance == ahead]
+            meeting = depth[0].keys() & depth[1].keys()
+            if meeting or not frontiers[side] or len(depth[0]) + len(depth[1]) > _MOST_VISITED:
+                break
+        if not meeting:
+            return []
+        ways: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+        for middle in sorted(meeting):
+            heads = _walks(middle, reached[0], depth[0], limit)
+            tails = _walks(middle, reached[1], depth[1], limit)
+            for head in heads:
+                for tail in tails:
+                    way = [*reversed(head), *tail]
+                    ways.setdefault(tuple(row[0] for row in way), way)
+        shortest = min(map(len, ways), default=0)
+        return sorted((way for way in ways.values() if len(way) == shortest), key=str)[:limit]
+
+
+def _walks(
+    middle: int, reached: Mapping[int, Sequence[tuple[int, ...]]], depth: Mapping[int, int], limit: int
+) -> list[list[tuple[int, ...]]]:
+    """The ways from the middle to an end, as quads."""
+    found: list[tuple[int, list[tuple[int, ...]]]] = [(middle, [])]
+    for _ in range(depth[middle]):
+        further: list[tuple[int, list[tuple[int, ...]]]] = []
+        for at, way in found:
+            for row in reached[at]:
+                other = row[1] if row[3] == at else row[3]
+                if depth.get(other) == depth[at] - 1:
+                    further.append((other, [*way, row]))
+        found = further[: 10 * limit]
+    return [way for _, way in found]
+
+
+def _in_turn(rows: Rows, most: int) -> Rows:
+    """The first of the rows, each predicate having its turn, so that none crowds out the others."""
+    _, group = np.unique(rows[:, 2], return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    starts = np.searchsorted(group[order], np.arange(group.max(initial=-1) + 1))
+    turn = np.empty(len(rows), dtype=np.int64)
+    turn[order] = np.arange(len(rows)) - starts[group[order]]
+    return rows[np.sort(np.argsort(turn, kind="stable")[: max(most, 0)])]
+
+
+def check_hops(hops: object) -> None:
+    """ValueError unless it is a whole number from 1 to 6."""
+    if isinstance(hops, bool) or not isinstance(hops, int) or not 1 <= hops <= _LONGEST_PATH:
+        raise ValueError(f"hops is a whole number from 1 to {_LONGEST_PATH}, not {hops!r}")
