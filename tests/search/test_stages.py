@@ -1,4 +1,4 @@
-"""The stages after fusion, each and all together beside a slow reference, and what must hold of them."""
+"""Boosts, decay, reranking, diversity and groups after fusion, against a slow reference."""
 
 from __future__ import annotations
 
@@ -6,10 +6,6 @@ import json
 import math
 import pickle
 import random
-import threading
-import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,102 +13,12 @@ import pyoxigraph as ox
 import pytest
 
 import worlds
-from tests.support import tables
 from tests.support.embedder import HashingEmbedder
-from worlds import Hit, SearchResults, World
+from tests.support.stages import DATES, EX, NUMBERS, WORDS, Answering, Counting, Known
+from worlds import Hit, World
 from worlds.search.stages import read_date, words
 
-EX = "http://example.org/"
-XSD = "http://www.w3.org/2001/XMLSchema#"
-WORDS = ["kite", "heron", "lake", "pine", "river", "osprey", "marsh", "cliff", "storm", "nest", "wing", "dawn"]
 NOW = 20_000.0  # 2024-10-04
-DATES = {  # lexical form → days since 1970
-    "2024-10-04": 20_000,
-    "2023-10-05": 19_635,
-    "2020-01-01T12:00:00Z": 18_262.5,
-    "2020-01-01T14:00:00+02:00": 18_262.5,
-    "1999": 10_592,
-    "2010-06": 14_761,
-    "2031-01-01": 22_280,
-    "someday": None,
-    "2023-02-29": None,
-    "": None,
-}
-NUMBERS: dict[str, float | None] = {"0": 0, "7": 7, "-3": -3, "1e3": 1000, "many": None, "NaN": None, "2.5": 2.5}
-
-
-def iri(name: str) -> ox.NamedNode:
-    return ox.NamedNode(EX + name)
-
-
-class Known:
-    """A world of some 60 chunks, and what its subjects are, told apart from it."""
-
-    def __init__(self, seed: int) -> None:
-        chance = random.Random(seed)
-        self.embedder = HashingEmbedder()
-        self.world = worlds.open(embedder=self.embedder)
-        self.world.bind("ex", EX)
-        self.dates: dict[str, list[str]] = {}
-        self.numbers: dict[str, list[str]] = {}
-        self.types: dict[str, set[str]] = {}
-        self.flags: dict[str, str] = {}
-        self.world.policy = worlds.TextPolicy(
-            exclude=frozenset(EX + p for p in ("date", "size", "flag")), roles={EX + "label": "alias"}
-        )
-        early: list[Any] = []
-        late: list[Any] = []
-        shared = [" ".join(chance.sample(WORDS, 4)) for _ in range(8)]
-        for number in range(30):
-            name = EX + f"s{number}"
-            texts = [" ".join(chance.sample(WORDS, chance.randint(1, 6))) for _ in range(chance.randint(1, 2))]
-            texts += chance.sample(shared, chance.randint(0, 2))
-            self.dates[name] = chance.sample(list(DATES), chance.choice([0, 1, 1, 2]))
-            self.numbers[name] = chance.sample(list(NUMBERS), chance.choice([0, 1, 2]))
-            self.types[name] = set(chance.sample("ABC", chance.randint(0, 2)))
-            self.flags[name] = chance.choice(["true", "false", "1", "maybe"])
-            quads: list[Any] = [(name, EX + chance.choice(["label", "note"]), ox.Literal(text)) for text in texts]
-            quads += [(name, EX + "date", ox.Literal(date)) for date in self.dates[name]]
-            quads += [(name, EX + "size", ox.Literal(size)) for size in self.numbers[name]]
-            quads += [(name, "rdf:type", EX + kind) for kind in self.types[name]]
-            quads.append((name, EX + "flag", ox.Literal(self.flags[name])))
-            (early if number % 5 else late).extend(quads)
-        self.world.add(early)
-        self.world.add(late, embed=False)
-        rows = tables.rows(
-            self.world, "SELECT chunks.id, embedding FROM chunks JOIN vectors ON vectors.id = chunks.vector"
-        )
-        self.vectors = {chunk: np.frombuffer(blob, "<f4").astype(float) for chunk, blob in rows}
-        assert 20 < len(self.vectors) < self.world.stats().chunks - 5
-
-    def everything(self, question: str, **options: Any) -> SearchResults:
-        return self.world.search(question, limit=1000, **options)
-
-
-@pytest.fixture(scope="module")
-def known() -> Iterator[Known]:
-    built = Known(5)
-    yield built
-    built.world.close()
-
-
-class Counting:
-    """A reranker: the share of the question's letters in a text, and its length."""
-
-    def __init__(self, scale: float = 1.0) -> None:
-        self.scale = scale
-        self.asked: list[int] = []
-
-    def score(self, question: str, text: str) -> float:
-        return self.scale * (len(set(question) & set(text)) - len(text) / 100)
-
-    def predict(self, pairs: list[tuple[str, str]]) -> list[float]:
-        self.asked.append(len(pairs))
-        return [self.score(*pair) for pair in pairs]
-
-
-# -- the reference ----------------------------------------------------------------------------------------------------
-
 Row = dict[str, Any]
 
 
@@ -257,6 +163,9 @@ def random_options(chance: random.Random) -> dict[str, Any]:
     return chosen
 
 
+# --- the reference ----------------------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_stages_do_what_the_reference_does(known: Known, seed: int) -> None:
     chance = random.Random(seed)
@@ -320,7 +229,7 @@ def test_a_search_that_finds_nothing_has_nothing_to_rank() -> None:
         assert found.cursor is None
 
 
-# -- dates and numbers ------------------------------------------------------------------------------------------------
+# --- dates and numbers ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("text", "days"), DATES.items())
@@ -368,145 +277,7 @@ def test_a_pattern_reads_the_graphs_that_the_filter_names(known: Known) -> None:
             world.search("kite", boost="2 ?subject ex:year")
 
 
-# -- reranking --------------------------------------------------------------------------------------------------------
-
-
-def failing(error: BaseException) -> Any:
-    class Failing:
-        def predict(self, pairs: list[tuple[str, str]]) -> list[float]:
-            raise error
-
-    return Failing()
-
-
-class Answering:
-    def __init__(self, answer: Any) -> None:
-        self.answer = answer
-
-    def predict(self, pairs: list[tuple[str, str]]) -> Any:
-        return self.answer
-
-
-@pytest.mark.parametrize(
-    ("model", "said"),
-    [
-        (failing(RuntimeError("out of\nmemory")), "RuntimeError: out of"),
-        (failing(MemoryError()), "MemoryError"),
-        (Answering([1.0]), "shape (1,)"),
-        (Answering(None), "shape ()"),
-        (Answering([float("nan")] * 16), "not finite"),
-        ("no/such-model", "no/such-model"),
-        ("/no such folder", "no such folder"),
-    ],
-    ids=["raises", "memory", "too few", "nothing", "nan", "name", "path"],
-)
-@pytest.mark.parametrize("timeout", [None, 60.0])
-def test_a_reranker_that_fails_leaves_the_fused_order(
-    known: Known, model: Any, said: str, timeout: float | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True, raising=False)
-    plain = known.world.search("kite river", boost="2 ex:size")
-    found = known.world.search("kite river", boost="2 ex:size", rerank=model, rerank_top=16, rerank_timeout=timeout)
-    assert [(hit.chunk, hit.score) for hit in found] == [(hit.chunk, hit.score) for hit in plain]
-    assert found.explain.stages == ("boost",)
-    (note,) = [note for note in found.notes if note.startswith("not reranked: ")]
-    assert said in note
-
-
-def test_a_reranker_that_is_too_slow_leaves_the_fused_order(known: Known) -> None:
-    going = threading.Event()
-    batches: list[int] = []
-
-    class Slow:
-        def predict(self, pairs: list[tuple[str, str]]) -> list[float]:
-            batches.append(len(pairs))
-            going.wait(10)
-            return [1.0] * len(pairs)
-
-    began = time.monotonic()
-    found = known.world.search("kite river", rerank=Slow(), rerank_timeout=0.1)
-    assert time.monotonic() - began < 5
-    assert [hit.chunk for hit in found] == [hit.chunk for hit in known.world.search("kite river")]
-    assert found.notes == ("not reranked: the model did not answer within 0.1 s",)
-    going.set()
-    time.sleep(0.05)
-    assert len(batches) == 1, "it is not asked on"
-
-
-def test_others_search_while_a_model_thinks(known: Known) -> None:
-    class Asking:
-        def predict(self, pairs: list[tuple[str, str]]) -> list[float]:
-            other = threading.Thread(target=known.world.search, args=("heron",))
-            other.start()
-            other.join(10)
-            assert not other.is_alive(), "the world waits for the model"
-            return [0.5] * len(pairs)
-
-    assert known.world.search("kite", rerank=Asking()).notes == ()
-
-
-def test_a_model_is_asked_in_batches_about_the_first_only(known: Known) -> None:
-    model = Counting()
-    known.world.search("kite river", rerank=model, rerank_top=20)
-    assert model.asked == [16, 4]
-    (note,) = known.world.search(" ", vector=HashingEmbedder().embed_query("kite"), rerank=model).notes
-    assert note == "not reranked: the query is blank"
-
-
-@pytest.fixture(scope="module")
-def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cross-encoder of random weights, some kilobytes."""
-    pytest.importorskip("sentence_transformers", reason="the cross-encoder is one of sentence-transformers")
-    import torch
-    import transformers
-
-    library: Any = transformers
-    folder = tmp_path_factory.mktemp("model")
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
-    (folder / "vocab.txt").write_text("\n".join(vocabulary), "utf-8")
-    torch.manual_seed(1)
-    config = library.BertConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        num_labels=1,
-    )
-    library.BertForSequenceClassification(config).save_pretrained(folder)
-    library.BertTokenizerFast(vocab_file=str(folder / "vocab.txt"), model_max_length=64).save_pretrained(folder)
-    return folder
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("default")
-def test_a_reranker_may_have_more_time_than_threads_can_wait_for(known: Known) -> None:
-    found = known.world.search("kite", mode="text", rerank=Counting(), rerank_timeout=1e10)
-    assert not any("not reranked" in note for note in found.notes)
-
-
-def test_a_cross_encoder_reranks(known: Known, cross_encoder: Path) -> None:
-    from sentence_transformers import CrossEncoder
-
-    found = known.world.search("kite river", rerank=str(cross_encoder), rerank_top=12, limit=20, explain=True)
-    assert found.notes == ()
-    plain = known.world.search("kite river", limit=20)
-    assert {hit.chunk for hit in found[:12]} == {hit.chunk for hit in plain[:12]}
-    assert [hit.chunk for hit in found[12:]] == [hit.chunk for hit in plain[12:]]
-    texts = [hit.text for hit in found[:12]]
-    model = CrossEncoder(str(cross_encoder))
-    scores = model.predict([("kite river", text) for text in texts])
-    if scores.min() < 0 or scores.max() > 1:
-        scores = 1 / (1 + np.exp(-scores))
-    assert [hit.score for hit in found[:12]] == pytest.approx(scores.tolist(), abs=1e-4)
-    assert found[0].steps is not None
-    assert found[0].steps[0].detail["model"] == str(cross_encoder)
-    own = known.world.search("kite river", rerank=model, rerank_top=12, limit=20)
-    assert own.notes == ()
-
-
-# -- diversity and groups ---------------------------------------------------------------------------------------------
+# --- diversity and groups ---------------------------------------------------------------------------------------------
 
 
 def test_words_of_any_script() -> None:
@@ -547,100 +318,7 @@ def test_groups_are_looked_for_beyond_the_candidates(world: World) -> None:
     assert len(world.search("kite", group_by="subject", limit=50)) == 10
 
 
-# -- pages ------------------------------------------------------------------------------------------------------------
-
-PAGED: list[dict[str, Any]] = [
-    {},
-    {"mode": "text"},
-    {"fusion": "relative"},
-    {"diversity": 0.4},
-    {"group_by": "subject"},
-    {"group_by": "subject", "per_subject": 2, "boost": "2 ?subject a ex:A"},
-    {"decay": {"predicate": "ex:date", "half_life": 900}},
-]
-
-
-def pages(world: World, question: str, limit: int, **options: Any) -> Iterator[SearchResults]:
-    cursor: str | None = None
-    while True:
-        found = world.search(question, limit=limit, cursor=cursor, **options)
-        yield found
-        if found.cursor is None:
-            return
-        cursor = found.cursor
-
-
-@pytest.mark.parametrize("options", PAGED, ids=str)
-def test_pages_put_together_are_one_search(known: Known, options: dict[str, Any]) -> None:
-    whole = known.world.search("kite river", limit=100, **options)
-    found = [hit for page in pages(known.world, "kite river", 7, **options) for hit in page]
-    assert [(hit.chunk, hit.subject) for hit in found] == [(hit.chunk, hit.subject) for hit in whole]
-    assert [hit.score for hit in found] == pytest.approx([hit.score for hit in whole])
-
-
-def test_pages_with_a_reranker(known: Known) -> None:
-    whole = known.world.search("kite river", limit=40, rerank=Counting(), rerank_top=20)
-    found = [hit for page in pages(known.world, "kite river", 9, rerank=Counting(), rerank_top=20) for hit in page]
-    assert [hit.chunk for hit in found][:40] == [hit.chunk for hit in whole]
-
-
-@pytest.mark.parametrize("options", PAGED[:6], ids=str)
-@pytest.mark.parametrize("seed", range(1))
-def test_while_the_world_changes_no_hit_is_given_twice_and_none_that_stays_is_missed(
-    options: dict[str, Any], seed: int
-) -> None:
-    known = Known(100 + seed)
-    chance = random.Random(seed)
-    with known.world as world:
-        staying = {hit.chunk for hit in world.search("kite river", limit=200, mode=options.get("mode", "hybrid"))}
-        subjects = {str(hit.subject) for hit in world.search("kite river", limit=200, group_by="subject")}
-        found: list[tuple[int, str]] = []
-        for number, page in enumerate(pages(world, "kite river", 4, **options)):
-            found += [(hit.chunk, str(hit.subject)) for hit in page]
-            for new in range(3):  # better than all that were there
-                text = f"kite river kite river {number} {new}" if number < 6 else f"other {number} {new}"
-                world.add([(f"{EX}new{number}-{new}", EX + "label", ox.Literal(text))])
-            if number < 4:
-                gone = f"{EX}s{chance.randrange(30)}"
-                removed = [quad for quad in world.quads(gone) if str(quad[1]) in (EX + "label", EX + "note")]
-                world.remove(removed)
-                subjects.discard(gone)
-                staying &= {hit.chunk for hit in world.search("kite river", limit=200)}
-            assert number < 100
-        assert len(set(found)) == len(found), "a hit was given twice"
-        if "group_by" in options:
-            per = options.get("per_subject", 1)
-            given = [subject for _, subject in found]
-            assert max(map(given.count, given)) <= per
-            assert subjects <= set(given), "a subject that stayed was missed"
-        else:
-            assert staying <= {chunk for chunk, _ in found}, "a hit that stayed was missed"
-
-
-def test_a_cursor_belongs_to_its_search(known: Known) -> None:
-    cursor = known.world.search("kite river", limit=3).cursor
-    assert cursor is not None
-    assert len(known.world.search("kite river", limit=50, cursor=cursor)) > 3, "only the limit may differ"
-    others: list[dict[str, Any]] = [{"mode": "text"}, {"types": "ex:A"}, {"boost": "2 ex:size"}, {"k": 1}]
-    for options in others:
-        with pytest.raises(ValueError, match="another search"):
-            known.world.search("kite river", cursor=cursor, **options)
-    with pytest.raises(ValueError, match="another search"):
-        known.world.search("kite", cursor=cursor)
-    for wrong in ("", "é", cursor[:-3], cursor + "AAAA", cursor.swapcase(), "eJw" * 9):
-        with pytest.raises(ValueError, match="cursor"):
-            known.world.search("kite river", cursor=wrong)
-
-
-def test_a_cursor_of_many_pages_is_short() -> None:
-    with worlds.open(embedder=None) as world:
-        world.add([(f"{EX}s{number}", EX + "label", ox.Literal(f"kite {number}")) for number in range(3000)])
-        cursor = world.search("kite", limit=2000).cursor
-    assert cursor is not None
-    assert len(cursor) < 3000
-
-
-# -- what is told -----------------------------------------------------------------------------------------------------
+# --- what is told -----------------------------------------------------------------------------------------------------
 
 
 def test_the_answer_as_json(known: Known) -> None:

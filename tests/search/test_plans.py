@@ -1,0 +1,266 @@
+"""A larger world: what each plan finds, and how SQLite runs the statement."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from heapq import nlargest
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+
+import worlds
+from tests.support import tables
+from tests.support.embedder import HashingEmbedder
+from tests.support.oracle import (
+    ANYTHING,
+    DEFAULT,
+    RDF_TYPE,
+    Conditions,
+    Filter,
+    Oracle,
+    problems,
+)
+from tests.support.search_worlds import compare, iri
+
+TOPICS = 40
+SYLLABLES = ["ba", "ce", "di", "fo", "gu", "ka", "le", "mi", "no", "pu", "ra", "se", "ti", "vo", "zu"]
+
+
+def _vocabulary(chance: random.Random) -> list[list[str]]:
+    """For each topic its words; they overlap."""
+    words = sorted({"".join(chance.choices(SYLLABLES, k=3)) for _ in range(700)})
+    return [chance.sample(words, 60) for _ in range(TOPICS)]
+
+
+def _documents(chance: random.Random, vocabulary: list[list[str]], count: int, first: int) -> list[ox.Quad]:
+    """One text a document, of one topic's words; its topic is its class, of one of four graphs."""
+    quads = []
+    for number in range(first, first + count):
+        topic = chance.randrange(TOPICS)
+        words = " ".join(sorted(chance.sample(vocabulary[topic], chance.randint(4, 14))))
+        text = ox.Literal(words, language=chance.choice(["en", "de"])) if number % 3 else ox.Literal(words)
+        graph: Any = chance.choice([DEFAULT, iri("g"), iri("h"), iri("i")])
+        subject = iri(f"doc{number}")
+        quads.append(ox.Quad(subject, iri(chance.choice(["label", "note"])), text, graph))
+        quads.append(ox.Quad(subject, RDF_TYPE, iri(f"Topic{topic}"), graph))
+    return quads
+
+
+INDEX_RECALL = 0.95  # the native index is built by chance, and is chosen for very large worlds alone
+
+
+class Large:
+    """About 3,000 texts, after half of 3,000 were removed and others put in their place."""
+
+    def __init__(self, path: Path) -> None:
+        chance = random.Random(11)
+        vocabulary = _vocabulary(chance)
+        self.embedder = HashingEmbedder(256)
+        self.world = worlds.open(path, embedder=self.embedder)
+        self.quads = _documents(chance, vocabulary, 3000, 0)
+        self.world.add(self.quads)
+        self.queries = [chance.sample(chance.choice(vocabulary), 3) for _ in range(25)]
+        self.chance, self.vocabulary = chance, vocabulary
+        self.oracle = Oracle(self.quads, self.embedder)
+
+    def replace_half(self) -> None:
+        doomed = {iri(f"doc{number}") for number in self.chance.sample(range(3000), 1500)}
+        gone = [quad for quad in self.quads if quad.subject in doomed]
+        new = _documents(self.chance, self.vocabulary, 1500, 3000)
+        self.world.search("to have the codes in memory", plan="codes")
+        assert self.world.remove(gone).removed == len(gone)
+        self.world.add(new[:1000])
+        self.world.search("to have only some of the new codes in memory", plan="codes")
+        self.world.add(new[1000:])
+        self.quads = [quad for quad in self.quads if quad.subject not in doomed] + new
+        self.oracle = Oracle(self.quads, self.embedder)
+
+    def recall(self, plan: Any, filter_: Filter = ANYTHING) -> float:
+        """The share of the truly nearest ten that the plan finds, over all queries."""
+        eligible = set(self.oracle.eligible(filter_))
+        found = wanted = 0
+        for words in self.queries:
+            query = " ".join(words)
+            similarities = self.oracle.similarities(query)
+            tenth = nlargest(10, (value for chunk, value in similarities.items() if chunk in eligible))[-1]
+            results = self.world.search(query, mode="vector", plan=plan, explain=True, **filter_.arguments())
+            assert len(results) == min(10, len(eligible))
+            wanted += len(results)
+            found += sum(hit.explain["vector"].value >= tenth - 1e-5 for hit in results if hit.explain)
+        return found / wanted
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Large]:
+    built = Large(tmp_path_factory.mktemp("large") / "world.db")
+    yield built
+    built.world.close()
+
+
+LARGE_FILTERS = {
+    "graph": Filter(Conditions(graphs=frozenset([iri("g")]))),
+    "language": Filter(Conditions(languages=frozenset(["de"]))),
+    "topic": Filter(Conditions(types=frozenset([iri("Topic3")]))),
+    "not a topic": Filter(Conditions(), Conditions(types=frozenset([iri("Topic3")]))),
+    "label or none": Filter(Conditions(predicates=frozenset([iri("label")]), languages=frozenset([""]))),
+}
+
+
+def _compare_large(large: Large) -> None:
+    assert 2900 < len(large.oracle.chunks) <= 3000
+    for number, words in enumerate(large.queries[:6]):
+        compare(large.world, large.oracle, {"words": words, "filter_": ANYTHING, "mode": "hybrid", "plan": "exact"})
+        asked: dict[str, Any] = {"words": words, "mode": ["hybrid", "vector", "text"][number % 3], "limit": 20}
+        compare(large.world, large.oracle, asked | {"filter_": list(LARGE_FILTERS.values())[number % 5]})
+    assert large.recall("exact") == 1.0
+    compared = large.world.search(" ".join(large.queries[0]), plan="codes").explain.compared
+    assert compared is not None
+    assert compared < 0.6 * len(large.oracle.chunks), "the codes do not cut"
+    assert large.recall("codes") >= 0.99
+    assert large.recall("codes", LARGE_FILTERS["language"]) >= 0.99
+    assert large.recall("codes", LARGE_FILTERS["topic"]) >= 0.99
+    assert large.recall("auto") >= 0.99
+
+
+# --- a larger world ---------------------------------------------------------------------------------------------------
+
+
+def test_a_larger_world(large: Large) -> None:
+    _compare_large(large)
+    assert large.recall("index") >= INDEX_RECALL
+
+
+def test_a_larger_world_after_half_of_it_was_replaced(large: Large) -> None:
+    large.replace_half()
+    _compare_large(large)
+    assert problems(large.world) == []
+    large.world.compact()
+    assert large.world.check().ok
+    assert large.recall("index") >= INDEX_RECALL
+    assert large.recall("auto") >= 0.99
+
+
+BY_VECTORS = """
+MATERIALIZE vector_matches
+CO-ROUTINE (subquery)
+MATERIALIZE nearest
+{candidates}
+SEARCH vectors USING INTEGER PRIMARY KEY (rowid=?)
+USE TEMP B-TREE FOR ORDER BY
+SCAN nearest
+SEARCH chunks USING COVERING INDEX chunks_vector (vector=?)
+USE TEMP B-TREE FOR ORDER BY
+SCAN (subquery)
+SCAN vector_matches
+"""
+BY_WORDS = """
+MATERIALIZE text_matches
+CO-ROUTINE (subquery)
+MATERIALIZE best_texts
+SCAN chunks_fts VIRTUAL TABLE INDEX 0:M1
+USE TEMP B-TREE FOR ORDER BY
+SCAN best_texts
+USE TEMP B-TREE FOR ORDER BY
+SCAN (subquery)
+SCAN text_matches
+"""
+COMPLETED = """
+UNION ALL
+SCAN text_matches
+SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)
+LIST SUBQUERY
+SCAN vector_matches
+SEARCH vectors USING INTEGER PRIMARY KEY (rowid=?)
+UNION ALL
+SCAN chunks_fts VIRTUAL TABLE INDEX 0:M1
+LIST SUBQUERY
+COMPOUND QUERY
+LEFT-MOST SUBQUERY
+SCAN vector_matches
+EXCEPT USING TEMP B-TREE
+SCAN text_matches
+"""
+FUSED = """
+USE TEMP B-TREE FOR GROUP BY
+SCAN found
+{normalised}
+SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)
+SEARCH terms USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN
+CORRELATED SCALAR SUBQUERY
+SEARCH quads USING INDEX quads_o (object=?)
+CORRELATED SCALAR SUBQUERY
+SCAN json_each VIRTUAL TABLE INDEX 1:
+LIST SUBQUERY
+SCAN json_each VIRTUAL TABLE INDEX 1:
+CORRELATED SCALAR SUBQUERY
+SEARCH quads USING INDEX quads_o (object=?)
+LIST SUBQUERY
+SCAN json_each VIRTUAL TABLE INDEX 1:
+SCAN weighed
+USE TEMP B-TREE FOR ORDER BY
+SCAN fused
+SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)
+CORRELATED SCALAR SUBQUERY
+SEARCH terms USING INTEGER PRIMARY KEY (rowid=?)
+USE TEMP B-TREE FOR ORDER BY
+"""
+LISTED = f"CO-ROUTINE listed\nCOMPOUND QUERY\nLEFT-MOST SUBQUERY\n{BY_VECTORS}\nUNION ALL\n{BY_WORDS}"
+RANKS = f"CO-ROUTINE fused\nMATERIALIZE weighed\nCO-ROUTINE found\n{LISTED}SCAN listed{FUSED.format(normalised='')}"
+ALONE = FUSED.format(
+    normalised="SCAN (subquery)\nMATERIALIZE coverage\nSCAN CONSTANT ROW\nSCAN (subquery)\nSCAN coverage"
+)
+# Of each term, whether one text has it: a search for that row alone.
+COVERED = """
+SCAN json_each VIRTUAL TABLE INDEX 1:
+CORRELATED SCALAR SUBQUERY
+SCAN chunks_fts VIRTUAL TABLE INDEX 0:=M1
+SCALAR SUBQUERY
+BLOOM FILTER ON text_matches (rank=?)
+SEARCH text_matches USING AUTOMATIC PARTIAL COVERING INDEX (rank=?)
+REUSE SUBQUERY
+"""
+NORMALISED = ALONE.replace("SCAN CONSTANT ROW\n", COVERED)
+VALUES = "CO-ROUTINE fused\nMATERIALIZE weighed\nCO-ROUTINE (subquery)\nCO-ROUTINE (subquery)\nCO-ROUTINE found\n"
+BOTH = f"{VALUES}{LISTED}{COMPLETED}SCAN listed{NORMALISED}"
+# With few eligible chunks, the text index is read once.
+ONCE = BOTH.replace(
+    "CO-ROUTINE (subquery)\nMATERIALIZE best_texts\nSCAN chunks_fts VIRTUAL TABLE INDEX 0:M1\n"
+    "USE TEMP B-TREE FOR ORDER BY\nSCAN best_texts\nUSE TEMP B-TREE FOR ORDER BY\n",
+    "CO-ROUTINE (subquery)\nCO-ROUTINE (subquery)\nMATERIALIZE all_texts\nSCAN chunks_fts VIRTUAL TABLE INDEX 0:M1\n"
+    "SCAN all_texts\nUSE TEMP B-TREE FOR ORDER BY\nSCAN (subquery)\nUSE TEMP B-TREE FOR ORDER BY\n",
+).replace("UNION ALL\nSCAN chunks_fts VIRTUAL TABLE INDEX 0:M1\nLIST", "UNION ALL\nSCAN all_texts\nLIST")
+
+
+def numberless(match: re.Match[str]) -> str:
+    return "(subquery)" if match[0].startswith("(") else ""
+
+
+GIVEN = "SCAN json_each VIRTUAL TABLE INDEX 1:"
+INDEX = "SCAN vector_top_k VIRTUAL TABLE INDEX 1:"
+
+
+# --- the statement's plan ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"plan": "exact"}, BOTH.format(candidates=GIVEN)),
+        ({"plan": "codes"}, BOTH.format(candidates=GIVEN)),
+        ({"plan": "codes", "languages": "de", "boost": "2 ?subject ?p ?o"}, ONCE.format(candidates=GIVEN)),
+        ({"plan": "index"}, BOTH.format(candidates=INDEX)),
+        ({"plan": "exact", "fusion": "rrf"}, RANKS.format(candidates=GIVEN)),
+        ({"mode": "text"}, VALUES + BY_WORDS + ALONE),
+        ({"mode": "vector"}, VALUES + BY_VECTORS.format(candidates=GIVEN) + ALONE),
+    ],
+    ids=lambda value: str(value) if isinstance(value, dict) else "",
+)
+def test_no_statement_scans_a_table(large: Large, options: dict[str, Any], expected: str) -> None:
+    sql, parameters = large.world.search_sql("some words", **options)
+    rows = tables.rows(large.world, "EXPLAIN QUERY PLAN " + sql, parameters)
+    plan = [re.sub(r"\(subquery-\d+\)|(?<=SUBQUERY) \d+", numberless, row[3]) for row in rows]
+    assert plan == [line for line in expected.splitlines() if line]
