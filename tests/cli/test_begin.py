@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_cli import DATA, ENVIRONMENT, fails, ok, process, run
+from tests.support.command_line import DATA, ENVIRONMENT, fails, ok, process, run
 from worlds.settings import SETTINGS
 
 

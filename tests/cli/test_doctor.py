@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import worlds
-from tests.cli.test_cli import DATA, ok, run
 from tests.support import seams
+from tests.support.command_line import DATA, ok, run
 from tests.support.embedder import HashingEmbedder
 
 

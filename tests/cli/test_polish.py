@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import worlds
-from tests.cli.test_cli import DATA, ENVIRONMENT, ok, process, terminal
+from tests.support.command_line import DATA, ENVIRONMENT, ok, process, terminal
 from tests.support.commands import commands
 from worlds.errors import QueryError
 

@@ -12,11 +12,11 @@ import pyoxigraph as ox
 import pytest
 
 import worlds
-from tests.revisions.test_gate import chunks_held, expect_vectors, exported, queried
 from tests.revisions.test_processes import ROOT, Worker, workers
 from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import Oracle, problems
+from tests.support.readback import chunks_held, expect_vectors, exported, queried
 from tests.support.workers import State, after, iri, last_revision
 
 
@@ -133,7 +133,7 @@ FULL_DISK = """
 import resource, signal, sys
 import pyoxigraph as ox
 import worlds
-from tests.revisions.test_gate import exported, queried
+from tests.support.readback import exported, queried
 from tests.support.oracle import problems
 from tests.support.workers import batch, last_revision
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 import worlds
-from tests.cli.test_cli import fails, ok, run
 from tests.support import tables
+from tests.support.command_line import fails, ok, run
 from tests.support.embedder import HashingEmbedder
 from worlds import ConflictError, Diff, ParseError, Past, ReadOnlyError, Retention, World, WorldsError
 from worlds.graph.terms import to_oxigraph

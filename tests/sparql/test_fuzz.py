@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 import worlds
-from tests.revisions.test_gate import as_sparql_has_them, exported, queried
 from tests.support.oracle import problems
+from tests.support.readback import as_sparql_has_them, exported, queried
 from tests.support.w3c import NotHereError, files
 from worlds import QueryError, World, WorldsError
 from worlds.graph.query.tokens import tokenize

@@ -1,0 +1,88 @@
+"""What the tests of the command line share."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from worlds.cli import app
+
+DATA = """\
+@prefix ex: <http://example.org/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+ex:Bird a rdfs:Class . ex:Raptor rdfs:subClassOf ex:Bird .
+ex:kite a ex:Raptor ; rdfs:label "Red kite"@en , "Rotmilan"@de ; ex:year 1758 ;
+    rdfs:comment "The red kite is a bird of prey with a forked tail."@en .
+ex:robin a ex:Bird ; rdfs:label "Robin"@en ; rdfs:comment "A small bird with a red breast."@en .
+ex:box a ex:Thing ; rdfs:comment "A red box." .
+ex:crate a ex:Thing ; rdfs:comment "A red box." .
+"""
+NAMED = '<http://example.org/g1> { <http://example.org/a> <http://example.org/note> "A red note in a graph." }'
+HERE = Path(__file__).resolve().parents[2]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(HERE), "PYTHONUTF8": "0", "LC_ALL": "C.UTF-8", "TERM": "xterm"}
+
+
+def run(*args: str | Path, input: str | bytes | None = None) -> Result:
+    """A command line in this process; whatever it raises but an exit is a failure of the test."""
+    result = CliRunner().invoke(app, [str(arg) for arg in args], input=input, prog_name="worlds")
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert "Traceback" not in result.stderr
+    return result
+
+
+def ok(*args: str | Path, input: str | bytes | None = None) -> str:
+    result = run(*args, input=input)
+    assert result.exit_code == 0, result.stderr
+    return result.stdout
+
+
+def fails(code: int, *args: str | Path, input: str | bytes | None = None) -> str:
+    """The one line that a failing command says, without what marks it as an error."""
+    result = run(*args, input=input)
+    assert (result.exit_code, result.stdout) == (code, ""), result.stderr
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("error: ")
+    return lines[0].removeprefix("error: ")
+
+
+def process(*args: str | Path, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    """A command line in a process of its own."""
+    command = [*options.pop("before", []), sys.executable, "-m", "worlds", *map(str, args)]
+    environment = {**ENVIRONMENT, **options.pop("env", {})}
+    return subprocess.run(command, capture_output=True, timeout=60, env=environment, **options)
+
+
+def hits(path: Path, *args: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(ok("search", path, *args, "--mode", "text", "--json"))["hits"]
+    return found
+
+
+def terminal(*args: str | Path, columns: int = 80, env: dict[str, str] | None = None) -> str:
+    """What a terminal shows of a command, its escape sequences included."""
+    pty = pytest.importorskip("pty", reason="terminals of POSIX")
+    child, screen = pty.fork()
+    if child == 0:
+        os.environ.clear()
+        os.environ.update({**ENVIRONMENT, "COLUMNS": str(columns), "LINES": "24", **(env or {})})
+        os.execv(sys.executable, [sys.executable, "-m", "worlds", *map(str, args)])
+    shown = b""
+    while select.select([screen], [], [], 60)[0]:
+        try:
+            piece = os.read(screen, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        shown += piece
+    os.close(screen)
+    os.waitpid(child, 0)
+    return shown.decode("utf-8", "replace").replace("\r\n", "\n")
