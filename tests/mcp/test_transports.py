@@ -22,8 +22,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
 import worlds
-from tests.mcp.test_tools import READING, WRITING, answer_a_question, read
 from tests.support.mcp_clients import ENVIRONMENT, Agent, Connect, ask, command, http_server, over_http, stdio
+from tests.support.mcp_tools import READING, WRITING, answer_a_question, read
 from worlds.server.keys import KeyStore, key_file
 
 pytestmark = pytest.mark.slow

@@ -1,0 +1,228 @@
+"""The page's query editor and its results, in a browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.page import SMALL, WIDE, Tab, expect
+from tests.support.serving import Served
+from worlds.server import page as assets
+
+pytestmark = pytest.mark.slow
+EDITORS = ["plain", "yasqe"]
+
+
+@pytest.fixture(params=EDITORS)
+def editor(request: pytest.FixtureRequest, new_tab: Callable[..., Tab]) -> tuple[Tab, Callable[[str], None]]:
+    """A tab with either editor, and a way to write a query in it."""
+    tab = new_tab()
+    page = tab.page
+    if request.param == "yasqe":
+        if assets.EDITOR not in assets.assets():
+            pytest.skip("YASGUI's editor is not here: python -m worlds.server.bundle fetches it")
+
+        def write(query: str) -> None:
+            expect(page.locator(".CodeMirror")).to_be_visible()
+            page.evaluate("query => document.querySelector('.CodeMirror').CodeMirror.setValue(query)", query)
+
+        return tab, write
+    page.add_init_script(
+        "document.addEventListener('readystatechange', () => document.documentElement.dataset.editor = 'plain')"
+    )
+    return tab, lambda query: page.get_by_label("SPARQL query").fill(query)
+
+
+def test_a_query_gives_a_table(editor: tuple[Tab, Callable[[str], None]]) -> None:
+    tab, write = editor
+    page = tab.open(query="")
+    write("SELECT ?rover ?day WHERE { ?rover a s:Rover ; s:launched ?day } ORDER BY ?day")
+    page.get_by_role("button", name="Run").click()
+    table = page.locator("table.rows")
+    expect(table.locator("tbody tr")).to_have_count(10)
+    expect(page.locator(".results-head")).to_contain_text("10 rows in")
+    assert "s%3ARover" in page.url
+    table.get_by_role("button", name="rover").click()
+    expect(table.get_by_role("columnheader", name="rover")).to_have_attribute("aria-sort", "ascending")
+    names = table.locator("tbody td:nth-child(2)").all_inner_texts()
+    assert names == sorted(names)
+    table.get_by_role("link").first.click()
+    expect(page.locator(".types")).to_have_text("Rover")
+    page.go_back()
+    expect(table.locator("tbody tr")).to_have_count(10)
+
+
+def test_an_error_shows_its_place(editor: tuple[Tab, Callable[[str], None]]) -> None:
+    tab, write = editor
+    tab.expected.append("400")
+    page = tab.open(query="")
+    write("SELECT * WHERE {\n  ?s a\n}")
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_role("alert")).to_contain_text("Line 3, column")
+    expect(page.locator(".line-numbers .wrong, .CodeMirror .wrong")).to_have_count(1)
+
+
+def test_control_enter_runs_the_query(editor: tuple[Tab, Callable[[str], None]]) -> None:
+    tab, write = editor
+    page = tab.open(query="")
+    write("ASK { ?s a s:Rover }")
+    page.locator(".plain-editor textarea, .CodeMirror textarea").focus()
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".verdict")).to_have_text("Yes")
+
+
+def test_prefixes_are_inserted(editor: tuple[Tab, Callable[[str], None]]) -> None:
+    tab, write = editor
+    page = tab.open(query="")
+    write('SELECT ?x { ?x a s:Rover ; rdfs:label "foo:bar" . SERVICE w:search { ?hit w:query "x" } } # xsd:date')
+    page.get_by_role("button", name="Insert prefixes").click()
+    text = page.evaluate(
+        """document.querySelector(".CodeMirror")?.CodeMirror.getValue()
+        ?? document.querySelector(".editor textarea").value"""
+    )
+    lines = text.split("\n\n")[0].split("\n")
+    assert [line.split(":")[0] for line in lines] == ["PREFIX rdfs", "PREFIX s", "PREFIX w"]
+
+
+def test_the_editor_knows_the_prefixes_of_the_world(tab: Tab) -> None:
+    if assets.EDITOR not in assets.assets():
+        pytest.skip("YASGUI's editor is not here: python -m worlds.server.bundle fetches it")
+    page = tab.open(query="")
+    page.locator(".CodeMirror").wait_for()
+    icons = page.locator(".parseErrorIcon")
+    expect(icons).to_have_count(0)
+    for query, wrong in {
+        "SELECT ?x { ?x a s:Rover }": 0,
+        'SELECT ?x {\n  SERVICE w:search { ?hit w:query "moon" ; w:subject ?x }\n}': 0,
+        "SELECT ?x {\n  ?x a nobody:Rover\n}": 1,
+        "PREFIX nobody: <urn:nobody:>\nSELECT ?x { ?x a nobody:Rover , s:Rover }": 0,
+        "SELECT ?x { ?x a s:Rover": 0,  # not yet whole
+        "SELECT ?x { ?x a }": 1,
+    }.items():
+        page.evaluate("query => document.querySelector('.CodeMirror').CodeMirror.setValue(query)", query)
+        assert icons.count() == wrong, query
+
+
+def test_the_plain_editor_stands_in_when_the_other_does_not_come(tab: Tab) -> None:
+    tab.expected.append("net::ERR_FAILED")
+    tab.page.route("**/page/vendor/*", lambda route: route.abort())
+    page = tab.open(query="")
+    expect(page.get_by_label("SPARQL query")).to_have_value(re.compile("SERVICE w:search"))
+    expect(page.locator(".line-numbers")).to_contain_text("12")
+
+
+def test_names_of_the_world_are_completed(tab: Tab) -> None:
+    if assets.EDITOR not in assets.assets():
+        pytest.skip("YASGUI's editor is not here: python -m worlds.server.bundle fetches it")
+    page = tab.open(query="")
+    page.locator(".CodeMirror").wait_for()
+    page.evaluate(
+        """() => {
+            const editor = document.querySelector(".CodeMirror").CodeMirror;
+            editor.setValue("SELECT * { ?thing a s:Ro }");
+            editor.setCursor(0, 24);
+            editor.focus();
+        }"""
+    )
+    page.keyboard.press("Control+Space")
+    hints = page.locator(".CodeMirror-hint")
+    assert "s:Rotorcraft" in expect_texts(hints)
+    hints.filter(has_text=re.compile("^s:Rover$")).click()
+    written = page.evaluate("document.querySelector('.CodeMirror').CodeMirror.getValue()")
+    assert written == "SELECT * { ?thing a s:Rover }"
+
+
+def expect_texts(place: Any) -> list[str]:
+    """The texts, once there are some."""
+    expect(place.first).to_be_visible()
+    return [str(text) for text in place.all_inner_texts()]
+
+
+def test_each_example_works(tab: Tab) -> None:
+    page = tab.open(query="")
+    examples = page.get_by_role("combobox", name="Examples")
+    expect(examples.locator("option")).to_have_count(9)
+    for number in range(1, 9):
+        page.locator(".output").evaluate("place => place.replaceChildren()")
+        examples.select_option(index=number)
+        expect(page.locator(".results-head")).to_contain_text(re.compile(r"[1-9]\d* (rows?|triples?) in "))
+        assert page.get_by_role("alert").count() == 0
+        assert page.locator(".output .empty").count() == 0, number
+
+
+def test_there_is_no_example_about_graphs_without_graphs(new_tab: Callable[..., Tab], server: Served) -> None:
+    page = new_tab(f"{server.url}/worlds/empty").open(query="")
+    examples = page.get_by_role("combobox", name="Examples")
+    expect(examples.locator("option", has_text="The types and their numbers")).to_have_count(1)
+    expect(examples.locator("option", has_text="What is in which graph")).to_have_count(0)
+
+
+def test_triples_are_a_graph(tab: Tab) -> None:
+    query = "CONSTRUCT { ?rover s:target ?body } WHERE { ?rover a s:Rover ; s:target ?body }"
+    page = tab.open(query=query, **{"as": "graph"})
+    graph = page.get_by_role("group", name="Graph of the results")
+    expect(graph.get_by_role("link", name="Mars", exact=True)).to_be_visible()
+    assert graph.locator(".edge").count() == 11
+    boxes = graph.locator(".node-label").evaluate_all(
+        "labels => labels.map(label => label.getBBox()).map(({x, y, width, height}) => [x, y, x + width, y + height])"
+    )
+    for at, a in enumerate(boxes):
+        for b in boxes[at + 1 :]:
+            apart = a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
+            assert apart, "labels cover one another"
+    page.get_by_role("tab", name="Table").click()
+    expect(page.locator("table.rows tbody tr")).to_have_count(11)
+    assert "as=graph" not in page.url
+    page.go_back()
+
+
+@pytest.mark.parametrize("viewport", [WIDE, SMALL], ids=["wide", "small"])
+def test_a_long_name_leaves_room_for_the_other_columns(new_tab: Callable[..., Tab], viewport: dict[str, int]) -> None:
+    long = f"urn:long:{'x' * 600}"
+    page = new_tab(viewport=viewport).open(
+        query=f"SELECT ?a ?b ?c {{ VALUES (?a ?b ?c) {{ (<{long}> 'one' 'two') }} }}"
+    )
+    link = page.locator("table.rows tbody a")
+    expect(link).to_have_attribute("title", long)
+    scroll = page.locator(".scroll")
+    assert scroll.evaluate("node => node.scrollWidth <= node.clientWidth")
+    assert link.evaluate("node => node.closest('tr').offsetHeight") < 300
+
+
+def test_numbers_are_a_chart(tab: Tab) -> None:
+    query = "SELECT ?type (COUNT(?thing) AS ?number) { ?thing a ?type } GROUP BY ?type ORDER BY DESC(?number) LIMIT 5"
+    page = tab.open(query=query, **{"as": "chart"})
+    bars = page.get_by_role("img", name="Bars of number by type")
+    expect(bars.locator(".column")).to_have_count(5)
+    widths = bars.locator("rect").evaluate_all("bars => bars.map(bar => Number(bar.getAttribute('width')))")
+    values = [float(text.replace(",", "")) for text in bars.locator(".value").all_text_contents()]
+    assert [width / widths[0] for width in widths] == pytest.approx([value / values[0] for value in values], rel=0.01)
+    page.get_by_label("Draw").select_option("line")
+    expect(page.get_by_role("img", name="Line of number by type").locator("circle")).to_have_count(5)
+    page.keyboard.press("Tab")
+    page.get_by_role("tab", name="Chart").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_role("tab", name="Graph")).to_be_focused()
+    expect(page.locator("[role=tabpanel]")).to_contain_text("No graph")
+
+
+def test_results_can_be_taken_away(tab: Tab, tmp_path: Path) -> None:
+    page = tab.open(query="SELECT ?name { ex:Sojourner rdfs:label ?name }")
+    with page.expect_download() as found:
+        page.get_by_role("button", name="Download as CSV").click()
+    found.value.save_as(tmp_path / "results.csv")
+    assert (tmp_path / "results.csv").read_bytes().splitlines()[:2] == [b"name", b"Sojourner"]
+
+
+def test_a_query_can_be_stopped(tab: Tab) -> None:
+    page = tab.open(query="")
+    expect(page.get_by_role("button", name="Run")).to_be_visible()
+    page.route("**/sparql", lambda route: None)
+    page.get_by_role("button", name="Run").click()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator(".output")).to_have_text("Stopped.")
+    expect(page.get_by_role("button", name="Run")).to_be_visible()

@@ -1,0 +1,49 @@
+"""What the tests of the MCP server's tools share."""
+
+from __future__ import annotations
+
+from mcp import Client
+from mcp.types import TextResourceContents
+
+from tests.support.mcp_clients import Agent
+
+READING = {
+    "schema": ["limit", "matching", "graphs", "token_budget"],
+    "describe": ["iri", "limit", "token_budget"],
+    "history": ["limit", "revision", "token_budget"],
+    "search": [
+        "query", "limit", "mode", "types", "subclasses", "predicates", "subjects", "graphs", "languages", "where",
+        "exclude", "fusion", "k", "weights", "min_similarity", "rerank", "boost", "decay", "diversity", "group_by",
+        "per_subject", "full_text", "cursor", "token_budget",
+    ],
+    "resolve": ["names", "context", "types", "graphs", "limit"],
+    "similar": ["iri", "limit", "types", "graphs", "where", "mode", "cursor", "token_budget"],
+    "sparql": ["query", "limit", "union", "format", "timeout", "token_budget"],
+}  # fmt: skip
+WRITING = {"update": ["update", "message"], "add": ["quads", "message"], "undo": ["revision", "force", "message"]}
+
+
+async def read(client: Client, uri: str) -> str:
+    (content,) = (await client.read_resource(uri)).contents
+    assert isinstance(content, TextResourceContents)
+    return content.text
+
+
+async def answer_a_question(agent: Agent) -> None:
+    """Which rovers on Mars landed since 2000, and what does the world tell of water there?"""
+    schema = await agent.data("schema", matching="land")
+    landed = next(one["iri"] for one in schema["predicates"] if one["iri"] == "s:landed")
+    resolved = await agent.data("resolve", names="Mars", context="the red planet")
+    mars = resolved["names"][0]["candidates"][0]["iri"]
+    query = f"SELECT ?r ?d {{ ?r a s:Rover ; s:target {mars} ; {landed} ?d FILTER(?d > '2000-01-01'^^xsd:date) }}"
+    rows = (await agent.data("sparql", query=query + " ORDER BY ?d"))["rows"]
+    assert [row[0] for row in rows] == ["ex:Spirit", "ex:Opportunity", "ex:Curiosity", "ex:Perseverance", "ex:Zhurong"]
+    found = await agent.data(
+        "search", query="water", languages="en", where=f"?subject a s:Rover ; s:target {mars} ; {landed} ?d", limit=3
+    )
+    cited = {one["subject"]: one["quad"] for one in found["citations"]}
+    assert cited.keys() <= {row[0] for row in rows} | {"ex:Sojourner"}
+    assert "ex:Curiosity" in cited
+    about = await agent.data("describe", iri="ex:Curiosity")
+    quoted = cited["ex:Curiosity"].partition('"')[2].partition("…")[0]
+    assert any(quoted in value for one in about["properties"] for value in one["values"])

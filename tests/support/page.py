@@ -1,0 +1,72 @@
+"""A browser with the page of a served world."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+CHROMIUM = next(
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), ""
+)
+EX = "https://worlds.example/space/"
+WIDE = {"width": 1280, "height": 900}
+SMALL = {"width": 360, "height": 740}
+# A page that loaded an image or ran a handler out of this data would say so.
+HOSTILE = f"""
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+<{EX}trap> rdfs:label "<img src=x onerror=document.title='run'>trap" ;
+  rdfs:comment "**bold** <script>document.title='run'</script> trap" ; rdfs:seeAlso <javascript:document.title='run'> .
+<javascript:document.title='run'> rdfs:label "trap of a script" .
+<{EX}note> rdfs:label "ملاحظة عن المريخ"@ar ; rdfs:comment "هذه ملاحظة عن كوكب المريخ"@ar .
+"""
+
+
+@dataclass
+class Tab:
+    """A page of the browser, and what went wrong in it."""
+
+    page: Any
+    url: str
+    wrong: list[str] = field(default_factory=list)
+    expected: list[str] = field(default_factory=list)  # patterns of what may go wrong
+
+    def open(self, **state: str | list[str]) -> Any:
+        """The page in this state, which is its address."""
+        self.page.goto("about:blank")
+        self.page.goto(f"{self.url}#{urlencode(state, doseq=True)}")
+        return self.page
+
+    def watch(self) -> None:
+        """Note errors, what breaks the policy, and requests to anybody but the server."""
+        home = urlsplit(self.url).netloc
+
+        def said(message: Any) -> None:
+            if message.type in ("error", "warning"):
+                self.wrong.append(message.text)
+
+        def asked(request: Any) -> None:
+            if urlsplit(request.url).netloc not in (home, ""):
+                self.wrong.append(f"a request to {request.url}")
+
+        self.page.on("console", said)
+        self.page.on("request", asked)
+        self.page.on("pageerror", lambda error: self.wrong.append(f"page error: {error}"))
+
+    def check(self) -> None:
+        """Nothing went wrong but what was expected to."""
+        left = [text for text in self.wrong if not any(re.search(one, text) for one in self.expected)]
+        assert not left
+
+
+def expect(found: Any) -> Any:
+    """Playwright's assertions, which wait for what they assert."""
+    from playwright import sync_api
+
+    return sync_api.expect(found)
+
+
+def first_labels(page: Any) -> list[str]:
+    return [str(text) for text in page.locator(".hit h3").all_inner_texts()]
