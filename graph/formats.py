@@ -13,6 +13,7 @@ import pyoxigraph as ox
 
 from worlds.errors import OpenError, ParseError
 from worlds.graph.bounds import Bounds, bounds
+from worlds.graph.longtexts import LongTexts
 from worlds.graph.terms import RDF, XSD, Term, compiled, is_prefix, to_oxigraph
 
 if TYPE_CHECKING:
@@ -85,11 +86,10 @@ _PIECE = 1 << 16
 
 
 @contextmanager
-def parsing(source: Source, *, on_bytes: Callable[[int], object] | None = None) -> Iterator[ox.QuadParser]:
+def parsing(source: Source, *, on_bytes: Callable[[int], object] | None = None) -> Iterator[Parsed]:
     """The quads of a source, streamed: `with parsing(source) as quads: …`.
 
-    What is given is pyoxigraph's own parser: an iterator of `Quad` whose `.prefixes` holds, at any time, the
-    prefixes met so far (RDF/XML gives none). Blank nodes keep the labels of the file. Language tags are
+    Blank nodes keep the labels of the file. Language tags are
     lower-cased; lexical forms are not touched. `on_bytes` is called with each number of bytes taken from
     the source, before decompression.
 
@@ -100,7 +100,8 @@ def parsing(source: Source, *, on_bytes: Callable[[int], object] | None = None) 
     """
     format = FORMATS[source.format]
     with source.open(on_bytes) as stream:
-        reader = _Reader(stream, source.name, bounds(format.name, source.name))
+        texts = LongTexts(format.rdf, source.name)
+        reader = _Reader(stream, source.name, bounds(format.name, source.name), texts)
         parser = ox.parse(
             reader,  # type: ignore[arg-type]  # read() is all that it needs
             format.rdf,
@@ -108,12 +109,27 @@ def parsing(source: Source, *, on_bytes: Callable[[int], object] | None = None) 
             without_named_graphs=format.name == "n3",  # formulas are quoted, not asserted
         )
         try:
-            yield parser
+            yield Parsed(parser, texts.restored(parser))
         except SyntaxError as error:
             line, column = error.lineno, error.offset
             if line is None and format.name == "rdfxml":
                 line, column = _xml_place(source, reader)
             raise ParseError(_explain(error), source=source.name, line=line, column=column) from error
+
+
+class Parsed:
+    """The quads of a document, once, and at any time the prefixes met so far (RDF/XML gives none)."""
+
+    def __init__(self, parser: ox.QuadParser, quads: Iterator[ox.Quad]) -> None:
+        self._parser, self._quads = parser, quads
+
+    def __iter__(self) -> Iterator[ox.Quad]:
+        return self._quads
+
+    @property
+    def prefixes(self) -> dict[str, str]:
+        """Prefix → IRI."""
+        return self._parser.prefixes
 
 
 class _Reader:
@@ -122,18 +138,19 @@ class _Reader:
     Only what `read` raises is translated: an OSError of the caller's loop stays the caller's.
     """
 
-    def __init__(self, stream: BinaryIO, name: str, guard: Bounds) -> None:
-        self._stream, self._name, self._guard = stream, name, guard
-        self._piece, self._at = b"", 0
+    def __init__(self, stream: BinaryIO, name: str, guard: Bounds, texts: LongTexts) -> None:
+        self._stream, self._name, self._guard, self._texts = stream, name, guard, texts
+        self._piece, self._at, self._ended = b"", 0, False
         self.taken = self.last = 0
 
     def read(self, size: int = -1) -> bytes:
-        if self._at >= len(self._piece):  # the parser asks for 2 kB at a time
+        while self._at >= len(self._piece) and not self._ended:  # the parser asks for 2 kB at a time
             try:
-                self._piece, self._at = self._stream.read(_PIECE), 0
+                piece = self._stream.read(_PIECE)
             except (OSError, EOFError, UnicodeError) as error:
                 raise ParseError(f"the input cannot be read to its end: {error}", source=self._name) from error
-            self._guard.check(self._piece)
+            self._guard.check(piece)
+            self._piece, self._at, self._ended = self._texts.take(piece), 0, not piece
         data = self._piece[self._at : self._at + size] if size >= 0 else self._piece[self._at :]
         self.last = len(data)
         self._at += self.last

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
+from worlds.graph.longtexts import parse_all
 from worlds.graph.terms import format_term
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -144,5 +145,5 @@ class LexicalForms:
 
 
 def _parsed(text: str) -> Any:
-    (triple,) = ox.parse(f"<urn:worlds:of> <urn:worlds:of> {text} .", ox.RdfFormat.TURTLE)
+    (triple,) = parse_all(f"<urn:worlds:of> <urn:worlds:of> {text} .", ox.RdfFormat.TURTLE)
     return triple.object

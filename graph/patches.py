@@ -16,6 +16,7 @@ import pyoxigraph as ox
 
 from worlds.errors import ParseError
 from worlds.graph.bounds import TripleTerms
+from worlds.graph.longtexts import parse_all
 from worlds.graph.terms import Term, is_prefix
 
 Code: TypeAlias = Literal["H", "TX", "TC", "TA", "PA", "PD", "A", "D"]
@@ -135,7 +136,7 @@ class _Patch:
     def _parsed(self, text: bytes, first: int) -> list[ox.Quad]:
         try:
             TripleTerms().check(text)
-            return list(ox.parse(text, ox.RdfFormat.N_QUADS))
+            return parse_all(text, ox.RdfFormat.N_QUADS)
         except SyntaxError as error:
             line, column = error.lineno or 1, error.offset or 1
             if line > 1 and column == 1:  # no row begins there: what came too early is the end of the line before
@@ -197,7 +198,7 @@ class _Patch:
         """The one term that a text is; `offset` is where it begins in its line."""
         before = "<a:> <a:> "
         try:
-            (quad,) = ox.parse(f"{before}{text} .", ox.RdfFormat.N_TRIPLES)
+            (quad,) = parse_all(f"{before}{text} .", ox.RdfFormat.N_TRIPLES)
         except (SyntaxError, ValueError) as error:
             place = getattr(error, "offset", None) or len(before) + 1
             message = _explain(error) if isinstance(error, SyntaxError) else f"{text!r} is not one term"

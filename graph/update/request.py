@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pyoxigraph as ox
 
 from worlds.errors import QueryError
+from worlds.graph.longtexts import parse_all
 from worlds.graph.query.evaluation import syntax_error, try_out
 from worlds.graph.query.guard import DEEPEST, check, with_room
 from worlds.graph.query.limits import NO_LIMITS, Limits
@@ -210,7 +211,7 @@ class UpdateRequest:
         given: list[ox.Quad] = []
         if trig is not None:
             with contextlib.suppress(SyntaxError):  # as for a list alone: (1 2) .
-                parsed = ox.parse(f"{header}\n{trig}", format=ox.RdfFormat.TRIG, rename_blank_nodes=True)
+                parsed = parse_all(f"{header}\n{trig}", ox.RdfFormat.TRIG, rename_blank_nodes=True)
                 given = list(dict.fromkeys(parsed))
         if len(given) >= len(scratch) and all(quad in scratch or _has_blank_node(quad) for quad in given):
             return given

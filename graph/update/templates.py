@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pyoxigraph as ox
 
 from worlds.errors import QueryError
+from worlds.graph.longtexts import parse_all
 from worlds.graph.terms import GraphName, Term
 
 MARKER = f"urn:worlds-variable:{uuid.uuid4().hex}:"  # no request can hold it by chance or by design
@@ -100,7 +101,7 @@ class Template:
 def read_quads(lines: Iterable[str]) -> list[ox.Quad]:
     """The quads of N-Quads; QueryError for what cannot be read back, such as an IRI with a space in it."""
     try:
-        return list(ox.parse("".join(lines), format=ox.RdfFormat.N_QUADS, lenient=True))
+        return parse_all("".join(lines), ox.RdfFormat.N_QUADS, lenient=True)
     except SyntaxError as error:
         raise QueryError(f"the update makes what is no RDF: {error}") from error
 

@@ -15,6 +15,7 @@ import pyoxigraph as ox
 
 from worlds.errors import ParseError
 from worlds.graph.bounds import TripleTerms
+from worlds.graph.longtexts import parse_all
 from worlds.graph.terms import to_oxigraph
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
@@ -201,7 +202,7 @@ def _read(texts: Sequence[str]) -> list[ox.Quad]:
         try:
             data = text.encode("utf-8", "surrogatepass")
             TripleTerms().check(data)
-            found += ox.parse(data, format=ox.RdfFormat.N_QUADS)
+            found += parse_all(data, ox.RdfFormat.N_QUADS)
         except (SyntaxError, ValueError) as error:
             line, column = getattr(error, "lineno", None), getattr(error, "offset", None)
             said = str(getattr(error, "msg", error)).rpartition(": ")[2]
