@@ -62,6 +62,8 @@ def test_without_an_embedder_a_note_says_so(made: Path) -> None:
     assert "Red kite" in result.stdout
     assert result.stderr.startswith("note: only words were searched: ")
     told = json.loads(ok("search", made, "kite", "--embedder", "none", "--json"))
+    assert "sql" not in told["explain"]
+    assert "SELECT" in json.loads(ok("search", made, "kite", "--json", "--explain"))["explain"]["sql"]
     assert told["explain"]["notes"]
 
 

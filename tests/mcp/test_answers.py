@@ -358,3 +358,11 @@ def test_history(world: worlds.World) -> None:
         assert told == "there is no revision 3: the last one is 2\nCall `history` to see which revisions there are."
 
     ask(inside(world), scenario)
+
+
+@pytest.mark.parametrize("name", ["types", "predicates", "subjects", "graphs", "languages"])
+def test_a_filter_without_values_lets_nothing_pass(reading: Connect, name: str) -> None:
+    async def scenario(agent: Agent) -> None:
+        assert "No results." in await agent.text("search", query="water", **{name: []})
+
+    ask(reading, scenario)

@@ -365,6 +365,22 @@ def test_the_diff_of_a_revision_is_bounded(client: httpx.Client) -> None:
     assert told["added"] == 11
 
 
+def test_a_revision_of_which_nothing_is_left_is_undone(writer: httpx.Client) -> None:
+    def undone(revision: int) -> bool:
+        return bool(writer.get(f"/history/{revision}").json()["undone"])
+
+    made = writer.post("/quads", json={"add": f'<{EX}u> <{EX}p> "u" .\n<{EX}u> <{EX}p> "v" .'}).json()["revision"]
+    assert not undone(made)
+    part = writer.post("/quads", json={"remove": f'<{EX}u> <{EX}p> "u" .'}).json()["revision"]
+    assert not undone(made)
+    assert not undone(part)
+    writer.post("/quads", json={"remove": f'<{EX}u> <{EX}p> "v" .'})
+    assert undone(made)
+    writer.post(f"/history/{part}/undo")
+    assert undone(part)
+    assert not undone(made)
+
+
 def test_texts_that_are_written_get_their_vectors(writer: httpx.Client) -> None:
     writer.post("/quads", json={"add": f'<{EX}newt> <{EX}says> "a newt swims slowly" .'})
     deadline = time.monotonic() + 30

@@ -565,7 +565,7 @@ def test_where_nothing_can_be_written(kept: Any, target: str) -> None:
 def test_wrong_exports(kept: Any, tmp_path: Path) -> None:
     for options, said in (
         ({"format": "foo"}, "'foo' is not a format"),
-        ({"format": "turtle"}, "cannot hold the named graphs of this world: export one with graph="),
+        ({"format": "turtle"}, "cannot hold the named graphs of this world: name one by the option graph"),
         ({"graph": "http://a/b c"}, "is not an IRI"),
         ({"graph": "nowhere:x"}, "the prefix 'nowhere:' is not known"),
         ({"graph": '"text"'}, "named by an IRI"),

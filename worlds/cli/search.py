@@ -189,7 +189,7 @@ def search(
         with busy:
             found = world.search(query, explain=explain, **options)
         if json:
-            write_json({"query": query, **found.to_dict()})
+            write_json({"query": query, **found.to_dict(sql=explain)})
             return
         for remark in found.notes:
             note(remark)

@@ -205,7 +205,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
 
 def _languages(value: str | list[str] | None) -> list[str] | None:
     """As `listed`, but "" is a value: texts without a language."""
-    return [value] if isinstance(value, str) else value or None
+    return [value] if isinstance(value, str) else value
 
 
 def _found(

@@ -110,10 +110,10 @@ def answer(text: str, structured: BaseModel) -> CallToolResult:
 
 
 def listed(value: str | Sequence[str] | None) -> list[str] | None:
-    """A filter's values; None for no filter."""
+    """A filter's values; None for no filter. An empty list is a filter that nothing passes."""
     if value is None or isinstance(value, str):
         return [value] if value else None
-    return list(value) or None
+    return list(value)
 
 
 def given(options: Mapping[str, object]) -> dict[str, Any]:

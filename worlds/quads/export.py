@@ -49,8 +49,8 @@ def export(
     with connection.snapshot():
         if graph is None and not found.graphs and _has_named_graphs(connection, past):
             raise ValueError(
-                f"{found.name} cannot hold the named graphs of this world: export one with graph=… ('default' is the "
-                "default graph), or use trig, nq or jsonld"
+                f"{found.name} cannot hold the named graphs of this world: name one by the option graph ('default' is "
+                "the default graph), or use trig, nq or jsonld"
             )
         if graph is not None:
             number = _graph_id(connection, dictionary, graph, past)

@@ -194,10 +194,13 @@ class SearchResults(Sequence[Hit]):
         """What could not be done, and what was done instead; empty when all went as asked."""
         return self.explain.notes
 
-    def to_dict(self) -> dict[str, Any]:
-        """The hits, how they were found, and the cursor, as JSON-ready values."""
+    def to_dict(self, *, sql: bool = True) -> dict[str, Any]:
+        """The hits, how they were found, and the cursor, as JSON-ready values; `sql=False` leaves the statement out."""
         hits = [{"rank": rank, **hit.to_dict()} for rank, hit in enumerate(self, 1)]
-        return {"hits": hits, "cursor": self.cursor, "explain": self.explain.to_dict()}
+        explain = self.explain.to_dict()
+        if not sql:
+            del explain["sql"]
+        return {"hits": hits, "cursor": self.cursor, "explain": explain}
 
     def to_json(self, *, indent: int | None = None) -> str:
         """`to_dict` as a JSON document."""

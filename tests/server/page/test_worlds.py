@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 import pytest
 
 import worlds
@@ -38,17 +39,23 @@ def test_a_revision_is_shown_and_undone(tab: Tab) -> None:
         re.compile(r"Revision 3 is undone by revision \d+: 0 quads added, 1 quad")
     )
     expect(page.locator(".history-list li")).to_have_count(before + 1)
-    # What stands in the way is said in words, and the newest can be undone in turn.
+    # What is undone is not offered again, and the newest can be undone in turn.
+    expect(page.locator(".detail-head")).to_contain_text("Nothing of it is left to undo.")
+    expect(page.get_by_role("button", name="Undo this revision")).to_have_count(0)
+    page.locator(".history-list a").first.click()
+    page.get_by_role("button", name="Undo this revision").click()
+    page.get_by_role("button", name="Undo it").click()
+    expect(page.locator(".outcome")).to_contain_text("is undone by")
+    # What stands in the way is said in words: somebody else took it back meanwhile.
     tab.expected.append("409")
+    page = tab.open(history="3")
+    expect(page.get_by_role("button", name="Undo this revision")).to_be_visible()
+    assert httpx.post(f"{tab.url}/history/3/undo", json={"force": True}).json()["removed"] == 1
     page.get_by_role("button", name="Undo this revision").click()
     page.get_by_role("button", name="Undo it").click()
     expect(page.get_by_role("alert")).to_contain_text("A conflict")
     expect(page.get_by_role("alert")).to_contain_text("cannot be undone as a whole")
     expect(page.get_by_role("button", name="Undo the rest of it")).to_be_visible()
-    page.locator(".history-list a").first.click()
-    page.get_by_role("button", name="Undo this revision").click()
-    page.get_by_role("button", name="Undo it").click()
-    expect(page.locator(".outcome")).to_contain_text("is undone by")
 
 
 def test_an_undo_asks_for_a_key(new_tab: Callable[..., Tab], tmp_path: Path) -> None:

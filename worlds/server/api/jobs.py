@@ -6,7 +6,7 @@ Answers that can be large are JSON already: the server, which is one process, on
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import islice
 from typing import Any
@@ -20,12 +20,12 @@ from worlds.graph.terms import to_oxigraph
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.history import Entry
-from worlds.search.hits import SearchResults
 from worlds.server.errors import Problem
 from worlds.server.workers.jobs import job
 from worlds.world import World
 
 _LOOKED_AT = 200  # revisions, for the history of an entity
+_COMPARED = 2000  # quads of a revision of which it is told whether it is undone
 _LARGE = 20_000  # quads of a revision; of larger ones it is not looked at which entities they changed
 
 
@@ -48,7 +48,7 @@ def ping(world: World) -> bool:
 def search(world: World, *, q: str, facets: bool = False, **options: Any) -> bytes:
     """`World.search`; the statement is told only where it was asked to explain."""
     found = world.search(q, **options)
-    document = _told(found, options)
+    document = found.to_dict(sql=bool(options.get("explain")))
     if facets:
         document["facets"] = found.facets.to_dict(world.prefixes)
     return encoded(document)
@@ -66,14 +66,7 @@ def similar(world: World, *, iri: str, limit: int = 10, **options: Any) -> bytes
     """`World.similar`; None for an unknown entity."""
     if not world.describe(iri, limit=1):
         return None
-    return encoded(_told(world.similar(iri, limit=limit, **options), options))
-
-
-def _told(found: SearchResults, options: Mapping[str, Any]) -> dict[str, Any]:
-    document = found.to_dict()
-    if not options.get("explain"):
-        del document["explain"]["sql"]
-    return document
+    return encoded(world.similar(iri, limit=limit, **options).to_dict(sql=bool(options.get("explain"))))
 
 
 @job("resolve")
@@ -140,8 +133,23 @@ def revision(world: World, *, revision: int, limit: int = 1000) -> bytes | None:
         "graphs_created": [str(to_oxigraph(graph)) for graph in diff.created],
         "graphs_dropped": [str(to_oxigraph(graph)) for graph in diff.dropped],
         "truncated": max(len(diff.added), len(diff.removed)) > limit,
+        "undone": _is_undone(world, diff),
     }
     return encoded(document)
+
+
+def _is_undone(world: World, diff: Diff) -> bool:
+    """Whether nothing of what a revision did holds any more; of a large one it is not looked at."""
+    if not 0 < len(diff.added) + len(diff.removed) <= _COMPARED:
+        return False
+    return not any(_holds(world, quad) for quad in diff.added.terms()) and all(
+        _holds(world, quad) for quad in diff.removed.terms()
+    )
+
+
+def _holds(world: World, quad: ox.Quad) -> bool:
+    graph = "default" if isinstance(quad.graph_name, ox.DefaultGraph) else quad.graph_name
+    return next(world.quads(quad.subject, quad.predicate, quad.object, graph), None) is not None
 
 
 def _last(world: World) -> int:

@@ -129,6 +129,7 @@ SCHEMAS: dict[str, Any] = {
             "graphs_created": _list(_TEXT),
             "graphs_dropped": _list(_TEXT),
             "truncated": {"type": "boolean", "description": "Whether there are more quads than are listed."},
+            "undone": {"type": "boolean", "description": "Whether nothing of what it did holds any more."},
         }
     ),
     "Change": _object(

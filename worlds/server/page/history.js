@@ -110,7 +110,9 @@ function difference(told, most, read, undo) {
         h("h2", { dir: "auto" }, told.message ?? `Revision ${told.revision}`),
         h("p", { class: "meta" }, h("span", null, `#${told.revision}`), told.author && h("span", { dir: "auto" }, told.author),
           h("span", null, timeNode(told.time)), h("span", null, amounts(told.added, told.removed)))),
-      h("button", { type: "button", onclick: () => undo(told, place) }, "Undo this revision")),
+      told.undone
+        ? h("p", { class: "unit" }, "Nothing of it is left to undo.")
+        : h("button", { type: "button", onclick: () => undo(told, place) }, "Undo this revision")),
     place,
     side("Removed", "removed", told.quads_removed, told.removed),
     side("Added", "added", told.quads_added, told.added),
