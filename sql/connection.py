@@ -29,6 +29,7 @@ from worlds.errors import (
     WorldsError,
 )
 from worlds.sql import Statement
+from worlds.sql.identity import Identity, new_stamp
 
 if sys.platform == "win32" or sys.version_info >= (3, 14):
     import libsql as driver
@@ -65,8 +66,17 @@ _MESSAGES: tuple[tuple[str, type[WorldsError], str], ...] = (
 
 
 def integers(column: str | None) -> NDArray[np.int64]:
-    """What a group_concat of integers gives, as int64 [n]; NULL is none."""
-    return np.fromstring(column, dtype=np.int64, sep=",") if column else np.empty(0, dtype=np.int64)
+    """What a group_concat of integers gives, as int64 [n]; NULL is none. IntegrityError for what is no integer."""
+    try:
+        return np.fromstring(column, dtype=np.int64, sep=",") if column else np.empty(0, dtype=np.int64)
+    except (TypeError, ValueError) as error:
+        raise IntegrityError(f"the file is damaged, a number in it is none: restore a backup ({error})") from error
+
+
+def _side_by_side(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    if len({len(column) for column in columns}) > 1:
+        raise IntegrityError("the file is damaged, a number is missing in it: restore a backup")
+    return np.stack(columns, axis=1)
 
 
 def as_text(stored: str | bytes) -> str:
@@ -133,13 +143,14 @@ class Connection:
         self.timeout = min(timeout, _LONGEST_TIMEOUT)
         self.encryption_key = encryption_key
         self.lock = threading.RLock()
+        self.identity: Identity | None = None  # until `identify`
         _connections.add(self)
         self._write_lock = _write_lock(path)
         self._depth = 0  # of nested write transactions
         self._reading = False
         self._meta: dict[str, Any] = {}  # what the snapshot has read of it
         self.rollbacks = 0  # at any level; what was read inside such a transaction may never have been
-        self._closed = False
+        self.closed = False
         self._process = os.getpid()
         try:
             # In a folder that cannot be written to, SQLite opens a WAL database only if told that nobody writes it.
@@ -168,6 +179,23 @@ class Connection:
         """Make the database one that writes a log ahead (WAL), for good. Not before it is known to be a world."""
         if not self.read_only:
             self.run("PRAGMA journal_mode = WAL")
+
+    def identify(self) -> None:
+        """From here on, notice when another file takes this one's place: transactions and snapshots raise OpenError."""
+        if self.path == ":memory:":
+            return
+        if not self.read_only and not self._stamp():
+            with self.transaction():
+                self.stamp()
+        self.identity = Identity(self.file, self._stamp())
+
+    def stamp(self) -> None:
+        """Give the file its stamp, unless it has one. In a transaction."""
+        if not self._stamp():
+            self.run(f"PRAGMA user_version = {new_stamp()}")
+
+    def _stamp(self) -> int:
+        return int(self.value("PRAGMA user_version"))
 
     # -- statements -----------------------------------------------------------------------------------------------
 
@@ -204,14 +232,14 @@ class Connection:
 
     def table(self, statement: str | Statement, parameters: Sequence[object] = ()) -> NDArray[np.int64]:
         """The `columns` side by side, int64 [n, columns]."""
-        return np.stack(self.columns(statement, parameters), axis=1)
+        return _side_by_side(self.columns(statement, parameters))
 
     def page(
         self, statement: str | Statement, parameters: Sequence[object] = ()
     ) -> tuple[int | None, NDArray[np.int64]]:
         """The last id of a page, None behind the last page, and its `columns` side by side, int64 [n, columns]."""
         last, *columns = self.rows(statement, parameters)[0]
-        return last, np.stack([integers(column) for column in columns], axis=1)
+        return last, _side_by_side([integers(column) for column in columns])
 
     def meta(self, name: str) -> Any:
         """What the table meta has under a name, None for nothing; read once in a snapshot."""
@@ -267,6 +295,8 @@ class Connection:
             if self._depth == 0:
                 self._write_lock.acquire(self, self.timeout)
             try:
+                if self._depth == 0 and self.identity is not None:
+                    self.identity.check()
                 with self._level():
                     yield
             finally:
@@ -289,7 +319,10 @@ class Connection:
             self.run(sql)
         self._depth += 1
         try:
+            written = self._written()
             yield
+            if level == 0 and self.identity is not None and self._written() != written:
+                self.run(f"PRAGMA user_version = {self.identity.stamp}")  # so that the log has it
             for sql in keep:
                 self.run(sql)
         except BaseException:
@@ -302,6 +335,10 @@ class Connection:
         finally:
             self._depth -= 1
 
+    def _written(self) -> object:
+        """How many rows this connection has written; a change of tables writes the first page, and so the stamp."""
+        return self.value("SELECT total_changes()")
+
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
         """Let the block's statements read one state of the file, whatever other processes write meanwhile."""
@@ -309,6 +346,8 @@ class Connection:
             if self._depth or self._reading:
                 yield
                 return
+            if self.identity is not None:
+                self.identity.check()
             self.run("BEGIN")
             self._reading = True
             try:
@@ -366,7 +405,7 @@ class Connection:
     # -- life -----------------------------------------------------------------------------------------------------
 
     def _check_open(self) -> None:
-        if self._closed:
+        if self.closed:
             raise OpenError(f"the world {self.path} is closed")
         if os.getpid() != self._process:  # SQLite's connections do not survive a fork; using one corrupts the file
             raise OpenError(f"the world {self.path} was opened by another process: open it again in this one")
@@ -374,17 +413,29 @@ class Connection:
     def close(self) -> None:
         """Close the connection; calling it again does nothing."""
         with self.lock:
-            if not self._closed and os.getpid() == self._process:
-                if not self.read_only:
+            if not self.closed and os.getpid() == self._process:
+                with contextlib.suppress(WorldsError):
+                    if self.identity is not None:
+                        self.identity.check()
+                if self.identity is not None and self.identity.replaced:  # else its end would replay the log
+                    with contextlib.suppress(OSError):
+                        os.truncate(self.file + "-wal", 0)
+                elif not self.read_only:
                     # The log goes into the file, so that a closed world is one file; unless others use it, who will.
                     with contextlib.suppress(WorldsError):
                         self.run("PRAGMA busy_timeout = 0")
                         self.run("PRAGMA wal_checkpoint(TRUNCATE)")
-                self._closed = True
+                self.closed = True
                 self._driver.close()
+                self.identity = None
 
 
 _connections: WeakSet[Connection] = WeakSet()
+
+
+def is_open(path: str) -> bool:
+    """Whether a connection of this process has the file at `path`, a real path, open."""
+    return any(connection.file == path and not connection.closed for connection in list(_connections))
 
 
 def _unlock() -> None:

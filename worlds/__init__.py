@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         SchemaError,
         WorldsError,
     )
+    from worlds.file.restoring import restore
     from worlds.graph.query.results import Solutions, Triples
     from worlds.revisions.diff import Diff
     from worlds.revisions.gate import Change
@@ -78,6 +79,7 @@ __all__ = [
     "World",
     "WorldsError",
     "open",
+    "restore",
 ]
 
 _HOMES = {
@@ -93,6 +95,7 @@ _HOMES = {
     "worlds.search.hits": "Hit SearchResults",
     "worlds.texts.policy": "ChunkSize TextPolicy",
     "worlds.entities.schema": "Schema",
+    "worlds.file.restoring": "restore",
     "worlds.world": "World open",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import worlds
 from tests.support.command_line import ENVIRONMENT, fails, ok, process, run, terminal
 from worlds.cli import app
 
@@ -66,7 +67,7 @@ def test_check(made: Path, tmp_path: Path) -> None:
     assert json.loads(told.stdout)["ok"] is False
 
 
-def test_backup_and_compact(made: Path, tmp_path: Path) -> None:
+def test_backup_restore_and_compact(made: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     assert re.fullmatch(rf"[\d.]+ kB in {re.escape(str(copy))}\n", ok("backup", made, copy))
     assert ok("export", copy) == ok("export", made)
@@ -76,6 +77,11 @@ def test_backup_and_compact(made: Path, tmp_path: Path) -> None:
     assert told["after"] <= told["before"]
     assert ok("check", copy) == "no problems\n"
     assert set(json.loads(ok("backup", made, tmp_path / "copy2.db", "--json"))) == {"target", "bytes"}
+    assert re.fullmatch(rf"[\d.]+ kB in {re.escape(str(made))}\n", ok("restore", copy, made))
+    assert ok("export", copy) == ok("export", made)
+    assert set(json.loads(ok("restore", copy, made, "--json"))) == {"path", "bytes"}
+    with worlds.open(made, embedder=None):
+        assert "is open" in fails(3, "restore", copy, made)
 
 
 # --- processes, pipes and terminals -----------------------------------------------------------------------------------

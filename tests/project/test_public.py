@@ -49,6 +49,7 @@ ALL = [
     "World",
     "WorldsError",
     "open",
+    "restore",
 ]
 
 VERBS = {

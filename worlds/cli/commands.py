@@ -71,7 +71,7 @@ _PANELS = {
     "Write": ("load", "add-document", "update", "embed"),
     "Ask": ("search", "sparql", "resolve", "similar", "describe", "schema"),
     "History": ("log", "diff", "undo", "patch", "apply", "prune"),
-    "The file": ("export", "stats", "check", "backup", "compact"),
+    "The file": ("export", "stats", "check", "backup", "restore", "compact"),
     "Serve": ("serve", "keys", "mcp"),
 }
 for _module in (

@@ -1,4 +1,4 @@
-"""The commands on the file as a whole: export, stats, check, backup, compact."""
+"""The commands on the file as a whole: export, stats, check, backup, restore, compact."""
 
 from __future__ import annotations
 
@@ -96,6 +96,26 @@ def backup(
         output().print(f"{show.size(size)} in {target}")
 
 
+def restore(
+    source: Annotated[str, typer.Argument(metavar="BACKUP", help="What `worlds backup` wrote.", show_default=False)],
+    path: WorldPath,
+    json: Json = False,
+) -> None:
+    """Put a backup in the place of a world that nobody has open.
+
+    What belonged to the world before goes: its log, and what is derived from it.
+    """
+    from worlds.file.restoring import restore as put_in_place
+
+    with waiting(f"writing {path}"):
+        put_in_place(source, path)
+    size = Path(path).stat().st_size
+    if json:
+        write_json({"path": path, "bytes": size})
+    else:
+        output().print(f"{show.size(size)} in {path}")
+
+
 def compact(path: WorldPath, json: Json = False) -> None:
     """Give unused space back."""
     began = time.perf_counter()
@@ -125,4 +145,5 @@ def register(app: typer.Typer) -> None:
     app.command(cls=Command, epilog=examples("worlds stats kb.db", "worlds stats kb.db --json | jq .quads"))(stats)
     app.command(cls=Command, epilog=examples("worlds check kb.db && echo fine"))(check)
     app.command(cls=Command, epilog=examples("worlds backup kb.db kb-2025-01-31.db"))(backup)
+    app.command(cls=Command, epilog=examples("worlds restore kb-2025-01-31.db kb.db"))(restore)
     app.command(cls=Command, epilog=examples("worlds compact kb.db"))(compact)

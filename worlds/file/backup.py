@@ -14,6 +14,7 @@ from typing import BinaryIO
 from worlds.errors import OpenError, WorldsError
 from worlds.sql import statements
 from worlds.sql.connection import Connection
+from worlds.sql.identity import new_stamp, stamped
 
 if sys.platform != "win32":
     import fcntl
@@ -39,14 +40,8 @@ def backup(connection: Connection, path: str) -> None:
             raise OpenError(f"{path} exists already; a backup is always a new file")
         try:
             clear_drafts(target.parent)
-            with _draft(target) as draft:
-                with connection.snapshot():
-                    if connection.encryption_key is None:
-                        _copy(connection, draft)
-                    else:
-                        _copy_encrypted(connection, draft, connection.encryption_key)
-                with draft.open("rb+") as file:
-                    os.fsync(file.fileno())
+            with draft_beside(target) as draft:
+                copy_world(connection, draft)
                 _put_in_place(draft, target)
         except FileExistsError as error:
             raise OpenError(f"{path} exists already; a backup is always a new file") from error
@@ -54,8 +49,19 @@ def backup(connection: Connection, path: str) -> None:
             raise OpenError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
+def copy_world(connection: Connection, draft: Path) -> None:
+    """Write what one read transaction sees into an empty file, which gets a stamp of its own."""
+    with connection.snapshot():
+        if connection.encryption_key is None:
+            _copy(connection, draft)
+        else:
+            _copy_encrypted(connection, draft, connection.encryption_key)
+    with draft.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
 @contextlib.contextmanager
-def _draft(target: Path) -> Iterator[Path]:
+def draft_beside(target: Path) -> Iterator[Path]:
     """An empty file beside `target` that is gone after the block; it is locked meanwhile, so a dead one is known."""
     while True:
         draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}{_DRAFT}")
@@ -108,8 +114,8 @@ def _pages(connection: Connection) -> Iterator[tuple[int, bytes]]:
 
 def _copy(connection: Connection, draft: Path) -> None:
     with draft.open("wb") as file:
-        for _, content in _pages(connection):
-            file.write(content)
+        for number, content in _pages(connection):
+            file.write(stamped(content, new_stamp()) if number == 1 else content)
 
 
 def _copy_encrypted(connection: Connection, draft: Path, key: str) -> None:
@@ -122,7 +128,8 @@ def _copy_encrypted(connection: Connection, draft: Path, key: str) -> None:
             for start in range(0, count * size, _MOST_BYTES):
                 copy.run(_SQL["fill_room"], (min(_MOST_BYTES, count * size - start),))
             pages = _pages(connection)
-            first = next(pages)
+            number, content = next(pages)
+            first = number, stamped(content, new_stamp())
             # The first comes last: it has the schema, whose tables must be there by then.
             for number, content in itertools.chain(pages, [first]):
                 if (number - 1) * size != _UNUSED_OFFSET:
@@ -142,9 +149,14 @@ def _put_in_place(draft: Path, target: Path) -> None:
         if target.exists():
             raise FileExistsError(target) from None
         draft.rename(target)
-    if os.name == "posix":  # a new name is safe once its folder is
-        folder = os.open(target.parent, os.O_RDONLY)
+    sync_folder(target.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make what was named or renamed in a folder safe."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
         try:
-            os.fsync(folder)
+            os.fsync(descriptor)
         finally:
-            os.close(folder)
+            os.close(descriptor)

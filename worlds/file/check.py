@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
@@ -86,6 +87,10 @@ def check(connection: Connection, dictionary: Dictionary, chunks: ChunkStore, em
     is only sampled in a read-only world, and while another process writes.
     """
     return _Check(connection, dictionary, chunks, embeddings).run()
+
+
+class _NothingToKeep(Exception):  # noqa: N818  # no error
+    """Ends a transaction that is to leave no trace."""
 
 
 class _Check:
@@ -368,9 +373,10 @@ class _Check:
         if self._connection.read_only:
             return
         try:
-            with self._connection.transaction():
+            with contextlib.suppress(_NothingToKeep), self._connection.transaction():
                 self._connection.run(_SQL["compare_full_text"])
-            self._compared_texts = True
+                self._compared_texts = True
+                raise _NothingToKeep  # to SQLite, the comparison is a write
         except ConflictError:
             return
         except IntegrityError as error:

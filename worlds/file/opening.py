@@ -10,6 +10,7 @@ from worlds.errors import OpenError, ReadOnlyError, SchemaError, WorldsError
 from worlds.file.backup import clear_drafts
 from worlds.sql import SCHEMA_VERSION, migrations, schema
 from worlds.sql.connection import Connection
+from worlds.sql.identity import check_log
 
 FORMAT = "worlds"
 DURABILITIES = ("normal", "full")
@@ -19,6 +20,33 @@ def open_file(
     path: str, *, read_only: bool, create: bool, durability: str, timeout: float, encryption_key: str | None
 ) -> Connection:
     """A connection to the world at `path`, whose schema is today's; see `worlds.open` for the errors."""
+    connection = connect(
+        path,
+        read_only=read_only,
+        create=create,
+        durability=durability,
+        timeout=timeout,
+        encryption_key=encryption_key,
+    )
+    try:
+        _agree(connection, path, create=create)
+        connection.identify()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def connect(
+    path: str,
+    *,
+    read_only: bool,
+    create: bool,
+    durability: str = "normal",
+    timeout: float = 10.0,
+    encryption_key: str | None = None,
+) -> Connection:
+    """A connection to the file at `path`, whatever it holds."""
     if durability not in DURABILITIES:
         raise ValueError(f"durability is one of {', '.join(DURABILITIES)}, not {durability!r}")
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout >= 0:
@@ -37,10 +65,12 @@ def open_file(
             raise ReadOnlyError(f"{path} lies in a read-only folder, {folder}; open it with read_only=True")
         if not read_only:
             clear_drafts(folder)
+        if exists:
+            check_log(os.path.realpath(path))
         # What a log holds, only SQLite's ordinary way of reading sees.
         immutable = fixed and not _has_log(path)
     try:
-        connection = Connection(
+        return Connection(
             path,
             read_only=read_only,
             immutable=immutable,
@@ -54,12 +84,6 @@ def open_file(
                 f"{path} has a log, {path}-wal, that cannot be read in a read-only folder: copy both to another one"
             ) from error
         raise
-    try:
-        _agree(connection, path, create=create)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 def _examine(path: str, *, make: bool) -> bool:
@@ -89,7 +113,7 @@ def _has_log(path: str) -> bool:
 
 
 def _agree(connection: Connection, path: str, *, create: bool) -> None:
-    version = _version(connection, path)
+    version = version_of(connection, path)
     if version == SCHEMA_VERSION:
         connection.keep_log()
         return
@@ -108,9 +132,10 @@ def _agree(connection: Connection, path: str, *, create: bool) -> None:
         raise OpenError(f"{path} {what}")
     connection.keep_log()
     with connection.transaction():
-        version = _version(connection, path)  # another process may have been first
+        version = version_of(connection, path)  # another process may have been first
         if version == 0:
             connection.script(schema())
+            connection.stamp()
             now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
             connection.insert("INSERT INTO meta (name, value)", [("format", FORMAT), ("created", now)])
         else:
@@ -125,7 +150,7 @@ def _agree(connection: Connection, path: str, *, create: bool) -> None:
             )
 
 
-def _version(connection: Connection, path: str) -> int:
+def version_of(connection: Connection, path: str) -> int:
     """The schema version of the file, 0 for an empty one; OpenError for one that is not a world."""
     names = {name for (name,) in connection.rows("SELECT name FROM sqlite_master")}
     if not names:

@@ -73,11 +73,16 @@ class Copy:
         self.release()
 
 
+def folder_beside(world_file: str) -> Path:
+    """Where the cache of a world lies; it may be deleted at any time."""
+    return Path(world_file + "-sparql")
+
+
 class Cache:
     """The folder of one world's generations and copies."""
 
     def __init__(self, world_file: str) -> None:
-        self.folder = Path(world_file + "-sparql")
+        self.folder = folder_beside(world_file)
 
     @staticmethod
     def possible(world_file: str) -> bool:

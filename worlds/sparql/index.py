@@ -310,7 +310,8 @@ class SparqlIndex(Follower):
             raise
 
     def _world(self) -> str:
-        return str(self._connection.meta("created"))
+        identity = self._connection.identity
+        return f"{self._connection.meta('created')} {identity.stamp if identity else 0}"
 
     def _recorded(self, revision: int) -> str:
         return str(self._connection.row(_SQL["recorded_revision"], (revision,)))

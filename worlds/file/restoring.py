@@ -1,0 +1,70 @@
+"""Puts a backup in the place of a world."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from worlds.errors import OpenError
+from worlds.file.backup import copy_world, draft_beside, sync_folder
+from worlds.file.opening import connect, version_of
+from worlds.graph.targets import file_name
+from worlds.sparql.cache import folder_beside
+from worlds.sql.connection import is_open
+
+if sys.platform != "win32":
+    import fcntl
+
+_FIRST_LOCK, _LOCKS = 0x40000002, 510  # the bytes that SQLite locks while a database is open
+
+
+def restore(backup: str | os.PathLike[str], path: str | os.PathLike[str], *, encryption_key: str | None = None) -> None:
+    """Put a copy of the world `backup` in the place of the one at `path`, or where there is none.
+
+    What belonged to the world before goes: its log, which would be replayed into the new one, and what is derived from
+    it. The file is replaced at once, when the copy is complete. OpenError if somebody has the world at `path` open, or
+    `backup` is no world.
+    """
+    source, target = file_name(backup), Path(os.path.realpath(file_name(path)))
+    if target.exists() and not target.is_file():
+        raise OpenError(f"{path} is not a regular file; a world is one")
+    if target.exists() and Path(source).exists() and target.samefile(source):
+        raise OpenError(f"{source} is the world itself, not a backup of it")
+    connection = connect(source, read_only=True, create=False, encryption_key=encryption_key)
+    try:
+        if not version_of(connection, source):
+            raise OpenError(f"{source} is empty: not a world")
+        with _alone(target), draft_beside(target) as draft:
+            copy_world(connection, draft)
+            if target.exists():
+                shutil.copymode(target, draft)
+            draft.replace(target)
+            for end in ("-wal", "-shm"):
+                Path(f"{target}{end}").unlink(missing_ok=True)
+            shutil.rmtree(folder_beside(str(target)), ignore_errors=True)
+            sync_folder(target.parent)
+    except OSError as error:
+        raise OpenError(f"{path} cannot be restored: {error.strerror or error}") from error
+    finally:
+        connection.close()
+
+
+@contextlib.contextmanager
+def _alone(target: Path) -> Iterator[None]:
+    """OpenError if anybody has the file open; nobody opens it during the block."""
+    told = f"{target} is open: close what uses it, a server or another process, and restore it then"
+    if is_open(str(target)):
+        raise OpenError(told)
+    if sys.platform == "win32" or not target.exists():  # Windows does not replace a file that is open
+        yield
+        return
+    with target.open("rb+") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, _LOCKS, _FIRST_LOCK)
+        except OSError as error:
+            raise OpenError(told) from error
+        yield
