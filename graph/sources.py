@@ -18,10 +18,11 @@ from urllib.parse import urlsplit
 
 import pyoxigraph as ox
 
-from worlds.errors import OpenError
+from worlds.errors import OpenError, ParseError
 from worlds.graph.formats import EXTENSIONS, FORMATS, find_format
 
-_CHUNK = 1 << 14  # a hostile chunk of this size decompresses to no more than some hundred MB
+_CHUNK = 1 << 14
+_SLICE = 1 << 12  # a hostile slice of this size decompresses to no more than some hundred MB
 _HEAD = 1 << 16  # what sniffing looks at
 _HEAD_OF_STREAM = 1 << 20  # a bzip2 block gives nothing before its end, which may be 900 kB away
 _TIMEOUT = 60  # seconds without a byte from the network
@@ -41,14 +42,15 @@ class Source:
     base: str | None
     size: int | None
     chunks: Callable[[], _Chunks] = field(repr=False)
+    max_unpacked: int | None = None
 
     def open(self, on_bytes: Callable[[int], object] | None = None) -> BinaryIO:
         """The decompressed bytes, without a byte order mark; the caller closes the stream.
 
         `on_bytes` is called with the size of each piece taken from the input, before decompression: the
         sum reaches `size`. Reading raises EOFError for a compressed input that breaks off, OSError for
-        one that is damaged. Raises `OpenError` when the input can't be opened: standard input and the like
-        can be opened once.
+        one that is damaged, ParseError for one that unpacks to more than `max_unpacked` bytes. Raises
+        `OpenError` when the input can't be opened: standard input and the like can be opened once.
         """
         try:
             chunks, close = self.chunks()
@@ -56,8 +58,21 @@ class Source:
             raise OpenError(f"{self.name} cannot be opened: {error.strerror or error}") from error
         if on_bytes is not None:
             chunks = _counted(chunks, on_bytes)
-        stream = _Stream(_without_bom(_decompressed(chunks)), close)
+        stream = _Stream(_without_bom(self._decompressed(chunks)), close)
         return cast(BinaryIO, io.BufferedReader(stream, 1 << 18))
+
+    def _decompressed(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        head, chunks = _starting(chunks, 4)
+        new = next((new for magic, new in _COMPRESSIONS.items() if head.startswith(magic)), None)
+        if new is None:
+            yield from chunks
+            return
+        left = self.max_unpacked
+        for piece in _members(chunks, new):
+            if left is not None and (left := left - len(piece)) < 0:
+                message = f"the compressed input unpacks to more than {self.max_unpacked:,} bytes"
+                raise ParseError(f"{message}, the limit that is set (max_unpacked)", source=self.name)
+            yield piece
 
 
 def sources(
@@ -66,6 +81,7 @@ def sources(
     format: str | None = None,
     base: str | None = None,
     allow_network: bool | Collection[str] = False,
+    max_unpacked: int | None = None,
 ) -> Iterator[Source]:
     """The inputs that `source` means, in order; they are opened one by one, as they are asked for.
 
@@ -73,7 +89,8 @@ def sources(
     glob; `-` for standard input; an http(s) URL; bytes; a file object, binary or text; or a list of these.
     `format` and `base` hold for all of them. Without `format` the extension decides, before .gz, .bz2 or
     .zst, and the content where the extension is missing or ambiguous. Without `base` a file's own IRI, or
-    the URL it came from, is its base; bytes and standard input have none.
+    the URL it came from, is its base; bytes and standard input have none. `max_unpacked` bounds the bytes of one that
+    is compressed.
 
     Raises `OpenError` for what is missing, holds no RDF file, or is a URL whose host `allow_network` does not
     name; `ValueError` for a format that is not one; `TypeError` for what can't be an input.
@@ -82,7 +99,7 @@ def sources(
     if base is not None:
         _check_base(base)
     for found in _found(source, name, allow_network):
-        yield found if base is None else replace(found, base=base)
+        yield replace(found, base=found.base if base is None else base, max_unpacked=max_unpacked)
 
 
 def _check_base(base: object) -> None:
@@ -374,23 +391,13 @@ def _starting(chunks: Iterator[bytes], size: int) -> tuple[bytes, Iterator[bytes
     return head, itertools.chain([head], chunks)
 
 
-def _decompressed(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    head, chunks = _starting(chunks, 4)
-    for magic, new in _COMPRESSIONS.items():
-        if head.startswith(magic):
-            chunks = _members(chunks, new)
-            break
-    yield from chunks
-
-
 def _members(chunks: Iterable[bytes], new: Callable[[], _Decompressor]) -> Iterator[bytes]:
     """Decompress members one after the other.
 
     The libraries' own file objects would do, but zstandard's takes a file that breaks off for a whole one.
     """
     decoder: _Decompressor | None = new()
-    for chunk in chunks:
-        data = chunk
+    for data in (chunk[at : at + _SLICE] for chunk in chunks for at in range(0, len(chunk), _SLICE)):
         while data:
             decoder = decoder or new()
             try:

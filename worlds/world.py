@@ -351,6 +351,7 @@ class World:
         message: str | None = None,
         embed: bool = True,
         allow_network: bool | Collection[str] = False,
+        max_unpacked: int | None = None,
         progress: Progress | None = None,
     ) -> Change:
         """Load RDF as one revision: files, folders, globs, URLs, `-`, bytes, file objects, rdflib graphs, or a list.
@@ -359,7 +360,7 @@ class World:
         goes where the input says. `mode="replace"` puts the input in the place of what the graph held: of `graph`, else
         of every graph that the input names, and of the default graph for a format without graphs. Each document's
         blank nodes become new ones. `embed=False` leaves the new texts pending. URLs are refused unless
-        `allow_network` is True or names their host.
+        `allow_network` is True or names their host. `max_unpacked` is how many bytes a compressed input may unpack to.
 
         ParseError (with source, line and column) for input that is not RDF, OpenError for input that is not there;
         the world is then as it was, and it is after an interruption too. But the load is kept before its texts are
@@ -368,7 +369,7 @@ class World:
         """
         return self._loader.load(
             source, format=format, graph=graph, mode=mode, base=base, author=author, message=message, embed=embed,
-            allow_network=allow_network, progress=progress,
+            allow_network=allow_network, max_unpacked=max_unpacked, progress=progress,
         )  # fmt: skip
 
     def add_document(
@@ -491,6 +492,7 @@ class World:
         source: object,
         *,
         strict: bool = True,
+        max_unpacked: int | None = None,
         author: str | None = None,
         message: str | None = None,
         embed: bool = True,
@@ -498,11 +500,12 @@ class World:
         """Apply an RDF Patch as one revision: its path, its bytes or its text, or a file object.
 
         The labels of its blank nodes name nodes of this world. ConflictError if it adds a quad that is there, or
-        deletes one that is not; `strict=False` ignores these. ParseError (with line and column) for what is no patch.
+        deletes one that is not; `strict=False` ignores these. ParseError (with line and column) for what is no patch,
+        and for a compressed one that unpacks to more than `max_unpacked` bytes.
         """
         with self._writer.revision(author=author, message=message, embed=embed) as revision:
             patches = Patches(self._connection, self._dictionary, self._namespaces)
-            revision.apply(*patches.read(source, strict=strict))
+            revision.apply(*patches.read(source, strict=strict, max_unpacked=max_unpacked))
         return revision.change
 
     @property

@@ -8,6 +8,8 @@ import os
 import subprocess
 import sys
 import threading
+import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,8 @@ from typing import Any
 import pytest
 import zstandard
 
-from worlds.errors import OpenError
+import worlds
+from worlds.errors import OpenError, ParseError
 from worlds.graph.formats import FORMATS
 from worlds.graph.sources import Source, sniff, sources
 
@@ -454,3 +457,31 @@ def test_a_connection_that_breaks_is_not_taken_for_the_end(server: str) -> None:
         pytest.raises((OSError, EOFError), match="broke"),
     ):
         stream.read()
+
+
+@pytest.mark.parametrize(
+    "pack",
+    [
+        lambda: gzip.compress(b"\n" * 300_000_000, 9),
+        lambda: bz2.compress(b"\n" * 45_000_000) * 100,
+        lambda: zstandard.ZstdCompressor(19).compress(b"\n" * 300_000_000) * 20,
+    ],
+    ids=["gzip", "bzip2", "zstd"],
+)
+def test_what_unpacks_without_end_is_refused(pack: Callable[[], bytes]) -> None:
+    bomb = pack()
+    with worlds.open(embedder=None) as world:
+        tracemalloc.start()
+        try:
+            begin = time.process_time()
+            with pytest.raises(ParseError, match="unpacks to more than 1,000,000 bytes"):
+                world.load(bomb, format="nq", max_unpacked=1_000_000)
+            with pytest.raises(ParseError, match="unpacks to more than 1,000,000 bytes"):
+                world.apply_patch(bomb, max_unpacked=1_000_000)
+            assert time.process_time() - begin < 5
+            assert tracemalloc.get_traced_memory()[1] < 300_000_000
+        finally:
+            tracemalloc.stop()
+        plain = b"<urn:s> <urn:p> <urn:o> .\n" * 10
+        assert world.load(plain, format="nq", max_unpacked=10).added == 1
+        assert world.load(gzip.compress(plain), format="nq", max_unpacked=len(plain)).revision is None

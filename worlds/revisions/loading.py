@@ -41,6 +41,7 @@ class Loader:
         message: str | None = None,
         embed: bool = True,
         allow_network: bool | Collection[str] = False,
+        max_unpacked: int | None = None,
         progress: Progress | None = None,
     ) -> Change:
         """See `World.load`."""
@@ -55,7 +56,10 @@ class Loader:
                     if hasattr(item, "triples") and hasattr(item, "namespaces"):
                         documents.read_graph(item)
                         continue
-                    for document in sources(item, format=format, base=base, allow_network=allow_network):
+                    found = sources(
+                        item, format=format, base=base, allow_network=allow_network, max_unpacked=max_unpacked
+                    )
+                    for document in found:
                         documents.read(document)
                 quads = documents.quads()
             self._namespaces.adopt(documents.prefixes)

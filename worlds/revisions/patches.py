@@ -34,7 +34,7 @@ class Patches:
         self._dictionary = dictionary
         self._namespaces = namespaces
 
-    def read(self, source: object, *, strict: bool) -> tuple[Ids, Ids]:
+    def read(self, source: object, *, strict: bool, max_unpacked: int | None = None) -> tuple[Ids, Ids]:
         """(quads that a patch adds, quads that it removes), int64 [n, 4]; its prefixes are set.
 
         ConflictError, if `strict`, where it adds what is there or deletes what is not.
@@ -44,7 +44,7 @@ class Patches:
         aborted: list[tuple[int, int]] = []
         prefixes: list[Row] = []
         begun, kept = 0, 0  # changes, and prefixes, at the last TX
-        with interner.bulk(), _opened(source) as (stream, name):
+        with interner.bulk(), _opened(source, max_unpacked) as (stream, name):
             for row in read_patch(stream, name):
                 code, quad = row.code, row.quad
                 if quad is not None:
@@ -103,11 +103,11 @@ class Patches:
 
 
 @contextlib.contextmanager
-def _opened(source: object) -> Iterator[tuple[BinaryIO, str]]:
+def _opened(source: object, max_unpacked: int | None) -> Iterator[tuple[BinaryIO, str]]:
     """The bytes of a patch, and its name: a path, bytes, a file object, or the text itself."""
     if isinstance(source, str) and ("\n" in source or _TEXT.fullmatch(source)):
         source = source.encode("utf-8", "surrogatepass")  # a lone surrogate is the parser's to refuse
-    found = iter(sources(source, format="nq"))
+    found = iter(sources(source, format="nq", max_unpacked=max_unpacked))
     patch = next(found, None)
     if patch is None or next(found, None) is not None:
         raise ParseError(f"{source!r} is not one patch")
