@@ -157,6 +157,36 @@ SELECT count(*) FROM (SELECT DISTINCT subject, predicate, object FROM quads INDE
 -- name: any_quad
 SELECT 1 FROM quads LIMIT 1;
 
+-- name: predicates_after
+-- The predicates with ids above :after, ascending: each is found by one step in the index.
+WITH RECURSIVE found (predicate) AS (
+    SELECT min(predicate) FROM quads INDEXED BY quads_posg WHERE predicate > :after
+    UNION ALL
+    SELECT (SELECT min(predicate) FROM quads INDEXED BY quads_posg WHERE predicate > found.predicate)
+    FROM found WHERE found.predicate IS NOT NULL
+)
+SELECT predicate FROM found WHERE predicate IS NOT NULL LIMIT :limit;
+
+-- name: classes_after
+-- The objects of rdf:type with ids above :after, as predicates_after has them.
+WITH RECURSIVE found (class) AS (
+    SELECT min(object) FROM quads INDEXED BY quads_posg WHERE predicate = :rdf_type AND object > :after
+    UNION ALL
+    SELECT (SELECT min(object) FROM quads INDEXED BY quads_posg
+            WHERE predicate = :rdf_type AND object > found.class)
+    FROM found WHERE found.class IS NOT NULL
+)
+SELECT class FROM found WHERE class IS NOT NULL LIMIT :limit;
+
+-- name: literals_of_hash
+-- The literals with a hash, so that most have the text that it was made of.
+SELECT id FROM terms INDEXED BY terms_hash WHERE hash = :hash AND kind = 3 LIMIT :limit;
+
+-- name: count_in_named_graphs
+-- The number of quads in named graphs, or :limit where there are more.
+SELECT (SELECT count(*) FROM (SELECT 1 FROM quads INDEXED BY quads_g WHERE graph <> 0 LIMIT :limit))
+     - (SELECT count(*) FROM quads INDEXED BY quads_spog WHERE subject = 0);
+
 -- ---- revisions -----------------------------------------------------------------------------------------------------
 
 -- name: last_revision

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import datetime
 import logging
 import os
@@ -42,6 +43,7 @@ from worlds.quads.namespaces import Namespaces
 from worlds.quads.patterns import Patterns, to_dataset
 from worlds.quads.reader import quad_ids
 from worlds.quads.rows import NO_QUADS
+from worlds.quads.vocabulary import Vocabulary
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change, Gate
 from worlds.revisions.history import Entry, History
@@ -59,6 +61,7 @@ from worlds.search.request import Requests
 from worlds.search.rerank import Reranker
 from worlds.sparql.explaining import QueryExplanation
 from worlds.sparql.index import SparqlIndex
+from worlds.sparql.notes import Notes
 from worlds.sparql.patterns import SubjectPatterns
 from worlds.sparql.queries import Queries
 from worlds.sparql.updates import WorldTarget
@@ -173,6 +176,7 @@ class World:
             self._embedder.required,
             self._namespaces.term,
         )
+        self._notes = Notes(connection, self._dictionary, self._sparql, Vocabulary(connection, self._dictionary))
         self._queries = Queries(
             connection,
             self._dictionary,
@@ -180,6 +184,7 @@ class World:
             engine,
             self._embeddings,
             self._running,
+            self._notes,
             request=requests.make,
             embedder=self._embedder.required,
         )
@@ -603,14 +608,18 @@ class World:
         union: bool | None = None,
         timeout: float | None = None,
         allow_network: bool | Collection[str] = False,
+        counts: bool = True,
         progress: Progress | None = None,
     ) -> QueryExplanation:
         """Answer a SPARQL query and tell how: what each step took, what its searches became, what each pattern matches.
 
-        pyoxigraph shows no plan, so this is as far as can be seen from outside. Options and errors as for `query`.
+        pyoxigraph shows no plan, so this is as far as can be seen from outside. `counts=False` leaves out what each
+        pattern matches, which can take a second for each. Its `notes` say why nothing was found, for an ASK that is
+        false, too. Options and errors as for `query`.
         """
         asked = self._query(query, bindings=bindings, union=union, timeout=timeout, allow_network=allow_network)
-        return self._queries.explain(asked, None if progress is None else partial(progress, "index"))
+        report = None if progress is None else partial(progress, "index")
+        return self._queries.explain(asked, report, counts=counts)
 
     def update(
         self,
@@ -637,7 +646,8 @@ class World:
 
         Literals that have the same value are one to SPARQL: inserting `1` where `01` is changes nothing, deleting `1`
         deletes `01`. A named graph exists while it has quads, or from CREATE to DROP; the creation of an empty graph
-        counts as one quad added. QueryError (with line and column) for what is no update, or cannot be done.
+        counts as one quad added. Where nothing changes, the `notes` of the change name what the world does not know.
+        QueryError (with line and column) for what is no update, or cannot be done.
         """
         asked = self._query(
             "",
@@ -663,7 +673,9 @@ class World:
             run_update(
                 text, target, prefixes=names, bindings=asked.bindings, using=using, limits=asked.started().limits
             )
-        return revision.change
+        change = revision.change
+        strange = () if change.added or change.removed else self._notes.strangers(asked.replaced(text=text))
+        return dataclasses.replace(change, notes=strange) if strange else change
 
     def _query(
         self,

@@ -53,8 +53,10 @@ def evaluate(
     return answer(query, run(store, query, running), forms)
 
 
-def answer(query: Query, found: Found, forms: LexicalForms | None = None) -> Solutions | Triples | bool:
-    """What was found, as `evaluate` gives it.
+def answer(
+    query: Query, found: Found, forms: LexicalForms | None = None, notes: Callable[[], tuple[str, ...]] = tuple
+) -> Solutions | Triples | bool:
+    """What was found, as `evaluate` gives it, with what makes its notes.
 
     A term that a pattern matched can have its given form back; one that the query computed or wrote itself cannot be
     told from it by its looks, and stays.
@@ -63,9 +65,9 @@ def answer(query: Query, found: Found, forms: LexicalForms | None = None) -> Sol
         return found
     if isinstance(found, Selected):
         names = [variable.value for variable in found.variables]
-        solutions = Solutions(found, query.ordered(names))
+        solutions = Solutions(found, query.ordered(names), notes)
         return solutions.restored(set(names) - query.computed, forms.restored) if forms else solutions
-    triples = Triples(found, query.prefixes)
+    triples = Triples(found, query.prefixes, notes)
     if not forms or query.computed or query.makes_literals:
         return triples
     return triples.restored(forms.restored)

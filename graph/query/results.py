@@ -7,6 +7,7 @@ import importlib
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
 
 import pyoxigraph as ox
@@ -45,6 +46,17 @@ class _Fetched(Generic[T]):
 
     def __repr__(self) -> str:
         return str(len(self._items)) if isinstance(self._items, list) else "not fetched"
+
+
+class _Noted:
+    """What has notes, which are made when they are first read."""
+
+    _make_notes: Callable[[], tuple[str, ...]] = tuple
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """Why there is nothing, or a column without values, as far as can be told; made when it is first read."""
+        return self._make_notes()
 
 
 class Row:
@@ -123,15 +135,21 @@ class _Restored:
         return self._restore(term) if name in self._names else term
 
 
-class Solutions(Sequence[Row]):
+class Solutions(_Noted, Sequence[Row]):
     """The solutions of a SELECT, in the order that the query gives them, a sequence of `Row`.
 
     Nothing is fetched before the first use, all of it then; an error of the evaluation is raised there.
     """
 
-    def __init__(self, solutions: Iterable[Solution], variables: Sequence[str]) -> None:
+    def __init__(
+        self,
+        solutions: Iterable[Solution],
+        variables: Sequence[str],
+        notes: Callable[[], tuple[str, ...]] = tuple,
+    ) -> None:
         self._solutions = _Fetched(solutions)
         self._variables = tuple(variables)
+        self._make_notes = notes
 
     @property
     def variables(self) -> list[str]:
@@ -157,11 +175,13 @@ class Solutions(Sequence[Row]):
     def restored(self, names: Iterable[str], restore: Callable[[Any], Any]) -> Solutions:
         """The same solutions with `restore` applied to the terms of these variables, when they are read."""
         chosen = frozenset(names)
-        return Solutions((_Restored(solution, chosen, restore) for solution in self._solutions.all()), self._variables)
+        solutions = (_Restored(solution, chosen, restore) for solution in self._solutions.all())
+        return Solutions(solutions, self._variables, self._make_notes)
 
     def __reduce__(self) -> tuple[Any, ...]:  # pyoxigraph's solutions cannot be copied
         names = self._variables
-        return Solutions, ([{name: solution[name] for name in names} for solution in self._solutions.all()], names)
+        rows = [{name: solution[name] for name in names} for solution in self._solutions.all()]
+        return Solutions, (rows, names), {"notes": self.notes}
 
     def __repr__(self) -> str:
         return f"<Solutions {' '.join('?' + name for name in self._variables)}: {self._solutions}>"
@@ -304,15 +324,21 @@ _WRITERS: dict[str, Callable[[Sequence[str], list[Solution]], str]] = {
 # --- CONSTRUCT, DESCRIBE --------------------------------------------------------------------------------
 
 
-class Triples:
+class Triples(_Noted):
     """The triples of a CONSTRUCT or DESCRIBE, each once; iterates as tuples of three rdflib terms.
 
     Nothing is fetched before the first use, all of it then; an error of the evaluation is raised there.
     """
 
-    def __init__(self, triples: Iterable[ox.Triple], prefixes: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        triples: Iterable[ox.Triple],
+        prefixes: Mapping[str, str] | None = None,
+        notes: Callable[[], tuple[str, ...]] = tuple,
+    ) -> None:
         self._triples = _Fetched(_distinct(triples))
         self._prefixes = dict(prefixes or {})
+        self._make_notes = notes
 
     def __len__(self) -> int:
         return len(self._triples.all())
@@ -326,10 +352,10 @@ class Triples:
     def restored(self, restore: Callable[[Any], Any]) -> Triples:
         """The same triples with `restore` applied to their objects."""
         triples = (ox.Triple(one.subject, one.predicate, restore(one.object)) for one in self._triples.all())
-        return Triples(triples, self._prefixes)
+        return Triples(triples, self._prefixes, self._make_notes)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Triples, (self._triples.all(), self._prefixes)
+        return Triples, (self._triples.all(), self._prefixes), {"notes": self.notes}
 
     def __repr__(self) -> str:
         return f"<Triples: {self._triples}>"

@@ -84,7 +84,7 @@ VERBS = {
     "paths": ["start", "end", "*hops", "*limit"],
     "diff": ["a", "b"],
     "embed": ["*rebuild", "*embedder", "*progress"],
-    "explain": ["query", "*bindings", "*union", "*timeout", "*allow_network", "*progress"],
+    "explain": ["query", "*bindings", "*union", "*timeout", "*allow_network", "*counts", "*progress"],
     "export": ["target", "*format", "*graph"],
     "history": ["limit"],
     "interrupt": [],

@@ -16,10 +16,9 @@ def keep_small_indexes_on_disk(monkeypatch: pytest.MonkeyPatch, quads: int) -> N
 
 
 def wait_for_hints(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    """Let what explains an empty answer to an agent take as long as it does on a busy machine."""
-    monkeypatch.setattr("worlds.mcp.hints.PATIENCE", seconds)
+    """Let what explains an empty answer take as long as it does on a busy machine."""
     monkeypatch.setattr("worlds.mcp.querying.QUICK", seconds)
-    monkeypatch.setattr("worlds.sparql.queries.COUNTING", seconds)
+    monkeypatch.setattr("worlds.sparql.notes.SECONDS", seconds)
 
 
 def page_folder(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:

@@ -8,15 +8,11 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from worlds.errors import ArgumentError, EmbedderError, FilterError, ParseError, QueryError, WorldsError
-from worlds.graph.query.results import Solutions
-from worlds.graph.query.shape import Shape
-from worlds.graph.query.tokens import scan, tokenize
-from worlds.graph.terms import RDF, shorten
-from worlds.mcp.rendering import Terms, clip
+from worlds.graph.query.tokens import scan
+from worlds.graph.terms import shorten
 
 if TYPE_CHECKING:
     from worlds.entities.schema import Schema
@@ -24,11 +20,8 @@ if TYPE_CHECKING:
 
 _KNOWN = 3000  # classes, and predicates, that names are compared with
 _NEAREST = 3
-PATIENCE = 3.0  # seconds for one query that explains an empty answer
 _ALIKE = 0.65  # of spelling, from 0 to 1
-_LITERALS = 3  # of a pattern that are looked for as they are written otherwise, and the forms that are shown
 _SUBCLASS = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
-_COMPARED = 'literals compare with their language or datatype, "a" is not "a"@en'
 _REMEDIES = {
     "timeout": "Narrow it: add a LIMIT, begin with the pattern that matches least, avoid patterns that share no\n"
     "variable, or use `search`, which is fast. `timeout` may be raised to 120.",
@@ -240,101 +233,6 @@ class Hints:
     def _occurs(self, iri: str, known: Vocabulary) -> bool:
         return iri in known.predicates or iri in known.classes or iri in known.graphs or self.mentions(iri)
 
-    def no_results(self, query: str, *, union: bool | None, quick: bool, joined: bool = False) -> list[str]:
-        """Why a query has no results, as far as can be told cheaply.
-
-        `quick` says that it may be asked again, `joined` that its patterns may have solutions together all the same.
-        """
-        known = self.vocabulary()
-        told = self.strangers(query)
-        words = words_in(query)
-        if "FROM" not in words:
-            if known.named_quads and not union and "GRAPH" not in words:
-                told.append(
-                    f"{known.named_quads:,} quads are in named graphs, {known.default_quads:,} in the default graph, "
-                    "which alone a query reads: give union=true, or write GRAPH ?g { … }."
-                )
-            elif known.default_quads and not known.named_quads and "GRAPH" in words:
-                told.append(
-                    f"All {known.default_quads:,} quads are in the default graph, which GRAPH does not read: leave "
-                    "GRAPH out."
-                )
-        if quick:
-            joined = joined or not words.isdisjoint({"OFFSET", "HAVING"})
-            told += self._patterns(query, union=union, joined=joined, filtered="FILTER" in words)
-        return told
-
-    def _patterns(self, query: str, *, union: bool | None, joined: bool, filtered: bool) -> list[str]:
-        try:
-            patterns = self._world.explain(query, union=union, timeout=PATIENCE).patterns
-        except (WorldsError, ValueError):
-            return []
-        empty = [one for one in patterns if one.solutions == 0]
-        if empty:
-            shape = Shape(query, tokenize(query))
-            prologue = shape.source(0, shape.prologue)
-            told = []
-            for one in empty:
-                told.append(f"Line {one.line}: {_inline(one.pattern)} matches nothing.")
-                told += self._without_instances(prologue, one.pattern)
-                told += self._written_otherwise(prologue, one.pattern)
-            return list(dict.fromkeys(told))
-        if joined or not patterns:
-            return []
-        counts = [
-            f"{_inline(one.pattern)} {'many' if one.solutions is None else f'{one.solutions:,}'}" for one in patterns
-        ]
-        if len(patterns) == 1:
-            return [f"The FILTER leaves nothing of {counts[0]}: {_COMPARED}."] if filtered else []
-        told = [f"Each pattern alone matches, but they do not join, or a FILTER leaves nothing: {'; '.join(counts)}"]
-        return [*told, f"In a FILTER, {_COMPARED}."] if filtered else told
-
-    def _without_instances(self, prologue: str, pattern: str) -> Iterator[str]:
-        """What to say of a pattern's class whose subclasses alone have instances."""
-        names = self.names_in(f"{prologue} {pattern}")
-        if RDF + "type" not in names and all(token.text != "a" for token in tokenize(pattern)):
-            return
-        known = self.vocabulary()
-        for iri in names:
-            if not self._knows("types", iri, known) and (below := self._below(iri)):
-                yield below
-
-    def _written_otherwise(self, prologue: str, pattern: str) -> Iterator[str]:
-        """How the literals of a pattern that matches nothing stand in its place with another language or datatype."""
-        terms = Terms(self._world.prefixes)
-        for before, literal, after in islice(_literals(pattern), _LITERALS):
-            asked = (
-                f"{prologue} SELECT DISTINCT ?like_it {{ {before} ?like_it {after} FILTER(!sameTerm(?like_it, "
-                f"{literal}) && (STR(?like_it) = STR({literal}) || ?like_it = {literal})) }} LIMIT {_LITERALS}"
-            )
-            with contextlib.suppress(WorldsError, ValueError):
-                found = self._world.query(asked, union=True, timeout=PATIENCE)
-                if isinstance(found, Solutions) and found:
-                    yield f"{clip(literal, 80)} is written {either([terms.show(row[0]) for row in found])} there."
-
-
-def words_in(query: str) -> set[str]:
-    """The keywords of a query, in upper case."""
-    words: set[str] = set()
-    with contextlib.suppress(QueryError):
-        words.update(token.text.upper() for token in scan(query) if token.kind == "word")
-    return words
-
-
-def _literals(pattern: str) -> Iterator[tuple[str, str, str]]:
-    """Each literal of a pattern, with what is before and after it."""
-    tokens = tokenize(pattern)
-    for at, token in enumerate(tokens):
-        if token.kind not in ("string", "number"):
-            continue
-        end = token.end
-        following = tokens[at + 1 : at + 3]
-        if following and following[0].kind == "language":
-            end = following[0].end
-        elif following and following[0].text == "^^":
-            end = following[-1].end
-        yield pattern[: token.start], pattern[token.start : end], pattern[end:]
-
 
 def expand(name: str, prefixes: Mapping[str, str]) -> str | None:
     """The IRI of `<IRI>`, a prefixed name or an IRI; None for any other text. "default" stays."""
@@ -393,7 +291,3 @@ def _quoted(source: str, line: int, column: int | None) -> Iterator[str]:
 def either(names: list[str]) -> str:
     """The names as a choice: `a, b or c`."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
-
-
-def _inline(pattern: str) -> str:
-    return "{ " + " ".join(pattern.split())[:160] + " }"

@@ -19,7 +19,6 @@ from worlds.graph.query.results import Solutions as Rows
 from worlds.graph.query.results import Triples
 from worlds.mcp.answers import Solutions
 from worlds.mcp.arguments import Tokens
-from worlds.mcp.hints import words_in
 from worlds.mcp.rendering import Terms
 from worlds.mcp.searching import READS
 from worlds.mcp.toolbox import MEMORY, MOST_ROWS, Service, answer
@@ -30,7 +29,6 @@ _LONGEST = 120.0
 QUICK = 1.0  # seconds: what took less may be asked again to explain an empty result
 _PAUSE = 0.5  # seconds between reports of progress
 _CELL = 500  # characters of one value
-_AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT"})
 
 
 def register(server: MCPServer[Any], service: Service) -> None:
@@ -67,10 +65,11 @@ def register(server: MCPServer[Any], service: Service) -> None:
                         max_memory=MEMORY if sys.platform == "linux" else None,
                         progress=_reporting(context),
                     )
-                quick = time.monotonic() - began < QUICK
-                answered = _Answer(service, query, union=union, quick=quick)
+                answered = _Answer(service)
                 if isinstance(found, bool):
-                    return answered.truth(found)
+                    again = not found and time.monotonic() - began < QUICK
+                    told = service.world.explain(query, union=union, timeout=timeout, counts=False) if again else None
+                    return answered.truth(found, [] if told is None else list(told.notes))
                 if isinstance(found, Triples):
                     return answered.triples(found, limit, token_budget)
                 return answered.rows(found, limit, token_budget, json=format == "json")
@@ -106,15 +105,11 @@ def _refuse_updates(query: str, *, writes: bool) -> None:
 class _Answer:
     """Shows what one query gave."""
 
-    def __init__(self, service: Service, query: str, *, union: bool | None, quick: bool) -> None:
+    def __init__(self, service: Service) -> None:
         self._service = service
-        self._query = query
-        self._union = union
-        self._quick = quick
         self._terms: Terms = service.terms()
 
-    def truth(self, found: bool) -> CallToolResult:
-        notes = [] if found else self._service.hints.strangers(self._query)
+    def truth(self, found: bool, notes: list[str]) -> CallToolResult:
         solutions = Solutions(form="ask", variables=[], rows=[], truth=found, total=1, notes=notes)
         return answer("\n".join([str(found).lower(), *notes]), solutions)
 
@@ -122,13 +117,12 @@ class _Answer:
         names = list(found.variables)
         shown = [[None if term is None else self._terms.show(term, _CELL) for term in row] for row in found[:limit]]
         head = "\t".join(f"?{name}" for name in names)
-        return self._table("select", names, shown, len(found), tokens, self._blanks(found), head=head, json=json)
+        return self._table("select", names, shown, len(found), tokens, list(found.notes), head=head, json=json)
 
     def triples(self, found: Triples, limit: int, tokens: int | None) -> CallToolResult:
         every = list(found)
         shown = [[self._terms.show(term, _CELL) for term in triple] for triple in every[:limit]]
-        notes = [] if every else self._nothing()
-        return self._table("construct", [], shown, len(every), tokens, notes, head="", json=False)
+        return self._table("construct", [], shown, len(every), tokens, list(found.notes), head="", json=False)
 
     def _table(
         self,
@@ -166,20 +160,3 @@ class _Answer:
             text = "\n".join([*([head] if head else []), *lines]) if total else "No results."
         solutions = Solutions(form=form, variables=names, rows=kept, truth=None, total=total, notes=notes)
         return answer("\n".join([text, *notes]), solutions)
-
-    def _blanks(self, found: Rows) -> list[str]:
-        """What to say where there are no rows, or a column holds nothing, or nothing but 0."""
-        if not found:
-            return self._nothing()
-        blank = set(range(len(found.variables)))
-        for row in found:
-            blank = {place for place in blank if row[place] is None or str(row[place]) in ("0", "")}
-            if not blank:
-                return []
-        aggregates = _AGGREGATES & words_in(self._query)
-        if aggregates and len(found) == 1 and len(blank) == len(found.variables):
-            return self._nothing(joined=aggregates != {"COUNT"})
-        return self._service.hints.strangers(self._query)
-
-    def _nothing(self, *, joined: bool = False) -> list[str]:
-        return self._service.hints.no_results(self._query, union=self._union, quick=self._quick, joined=joined)

@@ -35,8 +35,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
             with service.explained(update):
                 service.require_write(context)
                 change = service.world.update(update, author=author, message=message, timeout=_TIMEOUT)
-                strangers = service.hints.strangers(update) if change.revision is None else []
-                return _written(change, "undo it by `undo`", strangers)
+                return _written(change, "undo it by `undo`")
 
         return await service.run(work, writes=True)
 

@@ -112,6 +112,15 @@ class Dictionary:
             found.update((start + int(position), number) for position, number in rows)
         return found
 
+    def literals(self, text: str, limit: int = 100) -> list[ox.Literal]:
+        """The literals with this lexical form, whatever their language or datatype, at most `limit`."""
+        rows = self._connection.rows(
+            _SQL["literals_of_hash"], _SQL["literals_of_hash"].bind(hash=_hash(text), limit=limit)
+        )
+        return [
+            term for term in self.terms(number for (number,) in rows).values() if getattr(term, "value", None) == text
+        ]
+
     def terms(self, ids: Iterable[int]) -> dict[int, Any]:
         """Id → term (or the default graph, for 0), for all `ids`; IntegrityError where one is not there, or a
         WorldsError of the kind "forgotten" where compact() may have removed it.

@@ -30,6 +30,7 @@ class QueryExplanation:
     milliseconds: dict[str, float]  # "index" (making it agree with the file), "search" (and rewriting), "evaluation"
     evaluated: str  # what pyoxigraph was given: the query, with the solutions of its searches written in
     patterns: tuple[PatternCount, ...]
+    notes: tuple[str, ...] = ()  # why it found nothing, as far as can be told
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, for JSON."""
@@ -44,7 +45,7 @@ class QueryExplanation:
             count = "more than could be counted" if one.solutions is None else f"{one.solutions:,}"
             pattern = " ".join(one.pattern.split())
             lines.append(f"  {one.line}:{one.column}  {pattern}  {count} ({one.milliseconds:,.1f} ms)")
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.notes])
 
 
 def pattern_queries(query: Query) -> list[tuple[int, int, str, Query]]:

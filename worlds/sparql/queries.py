@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 
 import pyoxigraph as ox
@@ -22,6 +23,7 @@ from worlds.search.engine import SearchEngine
 from worlds.search.request import SearchRequest
 from worlds.sparql.explaining import PatternCount, QueryExplanation, pattern_queries
 from worlds.sparql.index import Progress, SparqlIndex
+from worlds.sparql.notes import Notes
 from worlds.sparql.searches import RecentSolutions, WorldSearcher
 from worlds.sql.connection import Connection
 from worlds.vectors.embedding import Embeddings
@@ -40,6 +42,7 @@ class Queries:
         search: SearchEngine,
         embeddings: Embeddings,
         running: Running,
+        notes: Notes,
         *,
         request: Callable[..., SearchRequest],
         embedder: Callable[[], Embedder],
@@ -53,15 +56,16 @@ class Queries:
         self._embedder = embedder
         self._recent = RecentSolutions()
         self._running = running
+        self._notes = notes
 
     def answer(self, query: Query, progress: Progress | None = None) -> Solutions | Triples | bool:
         """`Solutions` for SELECT, a bool for ASK, `Triples` for CONSTRUCT and DESCRIBE."""
         with self._connection.lock:
             found, plain = self._index.use(lambda store: self._found(store, query.started()), progress)
-            return answer(plain, found, self._index.forms)
+            return answer(plain, found, self._index.forms, partial(self._notes.of, query, found))
 
-    def explain(self, query: Query, progress: Progress | None = None) -> QueryExplanation:
-        """Answer a query, and tell how."""
+    def explain(self, query: Query, progress: Progress | None = None, *, counts: bool = True) -> QueryExplanation:
+        """Answer a query, and tell how; with `counts`, how many solutions each pattern has."""
         with self._connection.lock, self._connection.snapshot():
             times = [time.perf_counter()]
             store = self._index.store(progress)
@@ -78,7 +82,8 @@ class Queries:
                 quads=self._index.count,
                 milliseconds=dict(zip(("index", "search", "evaluation"), milliseconds, strict=True)),
                 evaluated=plain.text,
-                patterns=tuple(self._counted(store, query)),
+                patterns=tuple(self._counted(store, query)) if counts else (),
+                notes=self._notes.of(query, found),
             )
 
     def _counted(self, store: ox.Store, query: Query) -> Iterator[PatternCount]:

@@ -1,0 +1,149 @@
+"""What a query that found nothing says of itself: `.notes` of its results, of `explain`, and of an update's change."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from typing import Any
+
+import pytest
+
+import worlds
+from tests.support import seams
+from worlds import World
+
+DATA = """
+    @prefix : <http://e/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+    :Rover rdfs:subClassOf :Machine . :spirit a :Rover ; rdfs:label "Spirit"@en ; :mass 185 .
+    :paris a :City ; rdfs:label "Paris"@en, "Paris"@fr ; :in "France"@en .
+    :g { :hidden a :Moon ; :orbits :mars }
+"""
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    seams.wait_for_hints(monkeypatch, 60.0)
+    world = worlds.open(embedder=None)
+    world.load(DATA.encode(), format="trig")
+    world.bind("", "http://e/")
+    return world
+
+
+def notes(world: Any, query: str, **options: Any) -> tuple[str, ...]:
+    found: tuple[str, ...] = world.query(query, **options).notes
+    assert world.explain(query, counts=False, **options).notes == found
+    return found
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("SELECT * { ?s :maas ?o }",
+         [":maas does not occur in this world: did you mean :mass?", "Line 1: { ?s :maas ?o . } matches nothing."]),
+        ("SELECT *\n{ ?s a :Machine }",
+         ["Line 2: { ?s a :Machine . } matches nothing.",
+          ":Machine has no instances of its own, but its subclasses have (:Rover): `search` takes subclasses=true, "
+          "SPARQL is ?x a/rdfs:subClassOf* :Machine."]),
+        ("SELECT * { ?s :in 'france' }",
+         ["Line 1: { ?s :in 'france' . } matches nothing.", "'france' is written \"France\"@en there."]),
+        ("SELECT * { ?s :mass 185.0, 7 }",
+         ["Line 1: { ?s :mass 185.0 . } matches nothing.", "185.0 is written 185 there.",
+          "Line 1: { ?s :mass 7 . } matches nothing."]),
+        ("SELECT * { ?s :in ?c FILTER(?c = 'FRANCE') }",
+         ['The FILTER leaves nothing of { ?s :in ?c . } 1: literals compare with their language or datatype, "a" is '
+          'not "a"@en.', "'FRANCE' is written \"France\"@en in the data."]),
+        ("SELECT * { ?s a :Rover ; :in ?c }",
+         ["Each pattern alone matches, but they do not join, or a FILTER leaves nothing: { ?s a :Rover . } 1; "
+          "{ ?s :in ?c . } 1"]),
+        ("CONSTRUCT WHERE { ?s a :Mon }",
+         [":Mon does not occur in this world: did you mean :Moon?", "Line 1: { ?s a :Mon . } matches nothing."]),
+        ("SELECT * { ?s a :Rover OPTIONAL { ?s :maas ?m } }",
+         [":maas does not occur in this world: did you mean :mass?"]),
+        ("SELECT (COUNT(*) AS ?n) { ?s :maas ?o }",
+         [":maas does not occur in this world: did you mean :mass?", "Line 1: { ?s :maas ?o . } matches nothing."]),
+        ("SELECT * { GRAPH <urn:x-arq:UnionGraph> { ?s a :Moon } }",
+         ["GRAPH does not know <urn:x-arq:UnionGraph>: ask with union=true, or write FROM."]),
+        ("SELECT * { ?s :mass/:maas ?o }", [":maas does not occur in this world: did you mean :mass?"]),
+    ],
+)  # fmt: skip
+def test_an_empty_answer_says_why(world: World, query: str, told: list[str]) -> None:
+    found = notes(world, query)
+    assert list(found) == told
+
+
+IN_NAMED_GRAPHS = (
+    "2 quads are in named graphs, 8 in the default graph, which alone a query reads: give union=true, or write "
+    "GRAPH ?g { … }."
+)
+
+
+@pytest.mark.parametrize(
+    "query", ["SELECT * { ?s a :Moon }", "DESCRIBE :hidden", "SELECT * { ?s :orbits ?o ; a :Moon }"]
+)
+def test_data_in_named_graphs_are_told_of(world: World, query: str) -> None:
+    assert notes(world, query) == (IN_NAMED_GRAPHS,)
+    assert notes(world, query, union=True) == ()
+    world.default_graph = "union"
+    assert notes(world, query) == ()
+    assert notes(world, query, union=False) == (IN_NAMED_GRAPHS,)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * { ?s a :Rover }",
+        "SELECT * {}",
+        "SELECT (0 AS ?n) {}",
+        "SELECT * { ?s a :Rover ; rdfs:label ?l FILTER(?l != 'x') MINUS { ?s :mass 185 } }",
+        "SELECT * { ?s a :Rover } OFFSET 5",
+        "DESCRIBE :spirit",
+        "CONSTRUCT { ?s :heavy true } WHERE { ?s :mass ?m }",
+        "SELECT * { ?s rdfs:label ?l FILTER NOT EXISTS { ?s a ?t } }",
+    ],
+)
+def test_what_is_not_odd_is_not_explained(world: World, query: str) -> None:
+    told = notes(world, query)
+    assert [note for note in told if not note.startswith(("Each pattern alone", "In a FILTER", "The FILTER"))] == []
+
+
+def test_a_false_answer_is_explained_by_explain(world: World) -> None:
+    assert world.query("ASK { ?s a :Rovr }") is False
+    assert world.explain("ASK { ?s a :Rovr }").notes[0] == ":Rovr does not occur in this world: did you mean :Rover?"
+    assert world.explain("ASK { ?s a :Moon }").notes == (IN_NAMED_GRAPHS,)
+    assert world.explain("ASK { ?s a :Rover }").notes == ()
+    assert "did you mean :Rover?" in str(world.explain("ASK { ?s a :Rovr }"))
+
+
+def test_an_update_that_changes_nothing_names_what_it_does_not_know(world: World) -> None:
+    change = world.update("DELETE WHERE { ?s :maas ?m } ; PREFIX x: <http://new/> INSERT DATA { :spirit :mass 185 }")
+    assert change.notes == (":maas does not occur in this world: did you mean :mass?",)
+    assert world.update("DELETE WHERE { ?s :mass 9 }").notes == ()
+
+
+def test_an_empty_world_says_so() -> None:
+    assert notes(worlds.open(embedder=None), "SELECT * { ?s ?p ?o }") == ("The world is empty: nothing is loaded.",)
+
+
+def test_notes_are_kept_when_results_go_to_another_process(world: World) -> None:
+    found: Any = world.query("SELECT * { ?s a :Rovr }")
+    assert pickle.loads(pickle.dumps(found)).notes == found.notes != ()
+    later: Any = world.query("SELECT * { ?s a :Rovr }")
+    world.close()
+    assert later.notes == ()
+
+
+def test_notes_cost_a_moment() -> None:
+    world = worlds.open(embedder=None)
+    names = "\n".join(
+        f"<http://e/s{number}> <http://e/p{number % 3000}> <http://e/o{number}> <http://e/g{number % 5000}> ."
+        for number in range(30_000)
+    )
+    world.load(names.encode(), format="nq")
+    world.query("ASK {}")
+    took = []
+    for number in range(9):
+        found: Any = world.query(f"SELECT * {{ ?s <http://e/q{number}x> ?o . GRAPH ?g {{ ?s a ?o }} }}")
+        began = time.process_time()
+        assert found.notes
+        took.append(time.process_time() - began)
+    assert sorted(took)[4] < 0.05

@@ -1,0 +1,94 @@
+"""The names that a world uses, by which a misspelt one is corrected."""
+
+from __future__ import annotations
+
+import re
+import time
+from difflib import get_close_matches
+
+import pyoxigraph as ox
+
+from worlds.graph.terms import RDF
+from worlds.quads.dictionary import Dictionary
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+
+_SQL = statements("queries.sql")
+_MOST = 3000  # names that are compared with
+_AT_ONCE = 100  # names read by one statement
+_NEAREST = 3
+_ALIKE = 0.65  # of spelling, from 0 to 1
+_COMPARED = 40  # names that are compared letter by letter
+_RDF_TYPE = ox.NamedNode(RDF + "type")
+
+
+class Budget:
+    """Seconds for something that may be left unfinished."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    @property
+    def spent(self) -> bool:
+        """Whether they have passed."""
+        return time.monotonic() > self._end
+
+
+class Vocabulary:
+    """The predicates and classes of one world, as far as they can be read in a moment."""
+
+    def __init__(self, connection: Connection, dictionary: Dictionary) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._state: object = None
+        self._unread: list[tuple[str, dict[str, int]]] = []  # statements that have more names, and their parameters
+        self._spellings: dict[str, str] = {}  # local name, case-folded → IRI
+        self._pairs: dict[str, frozenset[str]] = {}  # spelling → its pairs of letters
+
+    def nearest(self, name: str, budget: Budget) -> list[str]:
+        """The IRIs that are spelt most like an IRI, a prefixed name or a bare word, the likeliest first."""
+        self._read(budget)
+        sought = _local(name).casefold()
+        pairs = _pairs(sought)
+        shared = {spelling: len(pairs & theirs) for spelling, theirs in self._pairs.items()}
+        likely = sorted((spelling for spelling in shared if shared[spelling]), key=shared.__getitem__, reverse=True)
+        matches = get_close_matches(sought, likely[:_COMPARED], n=2 * _NEAREST, cutoff=_ALIKE)
+        within = [one for one in self._spellings if len(sought) > 3 and (sought in one or one in sought)]
+        close = [*matches, *sorted(within, key=len)]
+        return list(dict.fromkeys(self._spellings[spelling] for spelling in close if len(spelling) > 2))[:_NEAREST]
+
+    def _read(self, budget: Budget) -> None:
+        """Go on reading the names, as far as the budget allows."""
+        state = (*self._connection.rows(_SQL["state"])[0], self._connection.rollbacks)
+        if state != self._state:
+            (rdf_type,) = self._dictionary.find([_RDF_TYPE])
+            self._unread = [
+                ("predicates_after", {"after": 0}),
+                ("classes_after", {"after": 0, "rdf_type": rdf_type or 0}),
+            ]
+            self._spellings, self._pairs, self._state = {}, {}, state
+        while self._unread and len(self._spellings) < _MOST and not budget.spent:
+            name, values = self._unread[0]
+            statement = _SQL[name]
+            rows = self._connection.rows(statement, statement.bind(limit=_AT_ONCE, **values))
+            numbers = [number for (number,) in rows]
+            terms = self._dictionary.terms(numbers)
+            for term in (terms[number] for number in numbers):
+                if (
+                    isinstance(term, ox.NamedNode)
+                    and (spelling := _local(term.value).casefold()) not in self._spellings
+                ):
+                    self._spellings[spelling] = term.value
+                    self._pairs[spelling] = _pairs(spelling)
+            if len(numbers) < _AT_ONCE:
+                self._unread.pop(0)
+            else:
+                values["after"] = numbers[-1]
+
+
+def _local(name: str) -> str:
+    return re.split(r"[/#:]", name.strip("<>").rstrip("/#:"))[-1]
+
+
+def _pairs(name: str) -> frozenset[str]:
+    return frozenset(name[at : at + 2] for at in range(len(name) - 1))
