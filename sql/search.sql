@@ -99,7 +99,8 @@ found AS (
 -- name: scores_rrf
 -- Reciprocal Rank Fusion (Cormack, Clarke and Büttcher, 2009): weight / (k + rank).
 scores AS (
-    SELECT *, :vector_weight / (:k + vector_rank) AS vector_score, :text_weight / (:k + text_rank) AS text_score
+    SELECT *, :vector_weight / (:k + vector_rank) AS vector_score, :text_weight / (:k + text_rank) AS text_score,
+           1.0 AS coverage
     FROM found
 )
 
@@ -113,7 +114,8 @@ scores AS (
                 ELSE :vector_weight * coalesce((similarity - low) / nullif(high - low, 0), 1) END AS vector_score,
            CASE WHEN bm25 IS NULL THEN NULL
                 ELSE :text_weight * coverage.factor * coalesce((worst - bm25) / nullif(worst - best, 0), 1)
-           END AS text_score
+           END AS text_score,
+           coverage.factor AS coverage
     FROM (
         SELECT *, max(similarity) OVER () AS high, coalesce(:least_similarity, min(similarity) OVER ()) AS low,
                min(bm25) OVER () AS best, coalesce(-:least_relevance, max(coalesce(bm25, 0)) OVER ()) AS worst
@@ -125,13 +127,15 @@ scores AS (
 -- A chunk's score is the sum of what the lists give it; higher is better.
 -- That is multiplied by the greatest weight of the predicates that its text stands under, where the policy has weights
 -- (predicate, weight; the others have :other_weight). A text that is a label, and is what was asked, gets :label_score
--- too, which is more than all else. :with_text is 0 where stages follow, most of whose candidates are not shown.
+-- too, which is more than all else. The sum of a chunk whose vector is pending is multiplied by :pending_factor: all weights
+-- over those of the lists that it can be in, so that it pays nothing for a vector that is not there yet. :with_text is 0 where stages follow, most of whose candidates are not shown.
 weighed AS MATERIALIZED (
     SELECT scores.*,
            CASE WHEN :weights_json IS NULL THEN 1.0 ELSE coalesce(
                (SELECT max(coalesce(
                     (SELECT value ->> 1 FROM json_each(:weights_json) WHERE value ->> 0 = quads.predicate), :other_weight))
                 FROM quads INDEXED BY quads_o WHERE quads.object = chunks.term), :other_weight) END AS weight,
+           CASE WHEN chunks.vector IS NULL THEN :pending_factor ELSE 1.0 END AS pending,
            CASE WHEN lower(trim(coalesce(chunks.text, terms.value))) IN (SELECT value FROM json_each(:spellings_json))
                  AND EXISTS (
                     SELECT 1 FROM quads INDEXED BY quads_o
@@ -140,7 +144,7 @@ weighed AS MATERIALIZED (
     FROM scores CROSS JOIN chunks ON chunks.id = scores.chunk LEFT JOIN terms ON terms.id = chunks.term
 ),
 fused AS (
-    SELECT *, (coalesce(vector_score, 0) + coalesce(text_score, 0)) * weight + coalesce(label_score, 0) AS score
+    SELECT *, (coalesce(vector_score, 0) + coalesce(text_score, 0)) * weight * pending + coalesce(label_score, 0) AS score
     FROM weighed ORDER BY score DESC, chunk LIMIT :limit
 )
 SELECT fused.chunk, fused.score, fused.vector_rank, fused.similarity, fused.vector_score,
@@ -148,6 +152,6 @@ SELECT fused.chunk, fused.score, fused.vector_rank, fused.similarity, fused.vect
        chunks.term, chunks.start, chunks.end,
        CASE WHEN :with_text
             THEN coalesce(chunks.text, (SELECT value FROM terms WHERE terms.id = chunks.term)) END AS text,
-       chunks.vector, fused.weight, fused.label_score
+       chunks.vector, fused.weight, fused.coverage, fused.pending, fused.label_score
 FROM fused CROSS JOIN chunks ON chunks.id = fused.chunk
 ORDER BY fused.score DESC, fused.chunk

@@ -714,8 +714,9 @@ class World:
         languages: object = None,
         where: str | None = None,
         exclude: Mapping[str, object] | None = None,
-        fusion: Literal["relative", "rrf"] = "relative",
+        fusion: Literal["relative", "rrf", "weighted"] = "relative",
         normalise: Literal["minmax", "theoretical"] = "minmax",
+        label_bonus: bool = True,
         k: float = 60,
         weights: Mapping[str, float] | None = None,
         candidates: int | None = None,
@@ -744,10 +745,12 @@ class World:
         `types`, `subclasses` and `where` read the union of all graphs, or those that `graphs` names.
 
         **Words**: all scripts; `"a phrase"`, `-without`, `prefix*`. `syntax="fts5"` hands the text to SQLite's FTS5.
-        **Fusion**: a chunk's score is the sum over both lists of weight · value, brought to [0, 1], with "relative"
+        **Fusion**: a chunk's score is the sum over both lists of weight · value, brought to [0, 1], with "weighted"
         (`normalise`: the value that gives 0 is the least found, or the least in theory), or of weight / (`k` + rank)
-        with "rrf". `weights` maps "vector" and "text" to numbers, 1.0 by default; each list is `candidates` long (100,
-        or `limit` if that is more). With "relative", words count beside vectors as much as the best text holds of them.
+        with "rrf". "relative" is "weighted", but words count beside vectors as much as the best text holds of them, and
+        in mode "hybrid" a label that is exactly what was asked comes first (`label_bonus`). `weights` maps "vector" and
+        "text" to numbers, 1.0 by default; each list is `candidates` long (100, or `limit` if that is more). A text
+        whose vector is pending loses nothing by that: its sum is scaled by all weights over that of the words.
         `vector`, float32 [d], takes the place of the text's own; `min_similarity` is the least cosine of a match by
         vector. `plan` forces a way to find the nearest vectors: "exact", "codes" or "index".
 

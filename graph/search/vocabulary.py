@@ -38,6 +38,7 @@ PROPERTIES: Mapping[str, Property] = {
     "syntax": Property("syntax"),
     "fusion": Property("fusion"),
     "normalise": Property("normalise"),
+    "labelBonus": Property("label_bonus", "boolean"),
     "k": Property("k", "number"),
     "vectorWeight": Property("weights.vector", "number"),
     "textWeight": Property("weights.text", "number"),

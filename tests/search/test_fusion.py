@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import worlds
+from tests.support.embedder import HashingEmbedder
 from worlds import SearchResults, World
 
 # Text → its cosine to the question's vector.
@@ -126,3 +128,87 @@ def test_words_count_beside_vectors_as_much_as_the_best_text_holds_of_them() -> 
         assert alone["kite kite hill"].contribution == pytest.approx(1)
         by_ranks = parts(world.search("kite eagle falcon osprey hill", explain=True, fusion="rrf"), "text")
         assert by_ranks["kite kite hill"].contribution == pytest.approx(1 / 61)
+
+
+# -- a text whose vector is pending -----------------------------------------------------------------------------------
+
+WOMBAT = "The wombat burrow was mapped in spring."
+NOISE = [
+    "The ferry leaves the harbour at noon.",
+    "A burrow of rabbits lies behind the mill.",
+    "Nobody has seen the comet since.",
+    "Spring came late to the valley.",
+]
+
+
+@pytest.mark.parametrize("fusion", ["relative", "rrf", "weighted"])
+@pytest.mark.parametrize("inside", [False, True], ids=["after", "inside a transaction"])
+def test_a_text_whose_vector_is_pending_does_not_lose_to_noise(fusion: Any, inside: bool) -> None:
+    with worlds.open(embedder=HashingEmbedder()) as world:
+        world.add([(f"urn:{number}", P, f'"{text}"') for number, text in enumerate(NOISE)])
+        with world.transaction() if inside else contextlib.nullcontext():
+            world.add([("urn:wombat", P, f'"{WOMBAT}"')], embed=False)
+            (hit,) = world.search("wombat burrow", limit=1, fusion=fusion, explain=True)
+            assert hit.text == WOMBAT
+            assert hit.explain is not None
+            assert hit.explain["text"].factors == {"weight": 1.0, "pending": 2.0}
+            weighed = world.search("wombat burrow", limit=1, fusion=fusion, weights={"text": 0.5}, explain=True)[0]
+            assert weighed.explain is not None
+            assert weighed.explain["text"].factors["pending"] == 3.0
+            for mode in ("text", "vector"):
+                told = world.search("wombat burrow", mode=mode, fusion=fusion, explain=True)[0].explain or {}
+                assert all("pending" not in leg.factors for leg in told.values()), "there is one list alone"
+
+
+# -- what a score is made of ------------------------------------------------------------------------------------------
+
+
+def labelled() -> World:
+    world = worlds.open(embedder=HashingEmbedder())
+    world.add([("urn:a", "rdfs:label", '"grey heron"'), ("urn:b", P, '"a grey heron, grey as the grey heron it met"')])
+    return world
+
+
+@pytest.mark.parametrize(
+    ("options", "has"),
+    [
+        ({}, True),
+        ({"label_bonus": False}, False),
+        ({"mode": "text"}, False),
+        ({"mode": "vector"}, False),
+        ({"fusion": "rrf"}, False),
+        ({"fusion": "weighted"}, False),
+    ],
+)
+def test_the_bonus_of_an_exact_label_belongs_to_hybrid_relative(options: dict[str, Any], has: bool) -> None:
+    with labelled() as world:
+        hits = world.search("grey heron", explain=True, **options)
+        assert any("label" in (hit.explain or {}) for hit in hits) == has
+        if not has:
+            assert max(hit.score for hit in hits) <= 2
+
+
+def test_weighted_is_the_plain_sum_of_values() -> None:
+    with worlds.open(embedder=Known()) as world:
+        world.add([(f"urn:{number}", P, f'"{text}"') for number, text in enumerate(COSINES)])
+        weights = {"vector": 0.6, "text": 0.4}
+        query = "kite eagle falcon osprey hill"
+        plain = world.search(query, fusion="weighted", weights=weights, explain=True)
+        assert plain.explain.fusion == "weighted, minmax"
+        bm25 = {hit.text: hit.explain["text"].value for hit in plain if "text" in (hit.explain or {})}  # type: ignore[index]
+        low, high = min(COSINES.values()), max(COSINES.values())
+        for hit in plain:
+            near = (COSINES[hit.text] - low) / (high - low)
+            relevant = bm25.get(hit.text, 0.0) / min(bm25.values())
+            assert hit.score == pytest.approx(0.6 * near + 0.4 * relevant, abs=1e-6)
+        covered = parts(world.search(query, weights=weights, explain=True), "text")["kite kite hill"]
+        assert covered.factors["weight"] == 0.4
+        assert covered.weight == pytest.approx(0.4 * covered.factors["coverage"])
+        assert covered.contribution == pytest.approx(covered.weight), "the best has all of it"
+
+
+def test_an_explanation_has_the_weight_of_the_role() -> None:
+    with labelled() as world:
+        world.policy = worlds.TextPolicy(weights={"label": 3})
+        leg = parts(world.search("heron", explain=True), "text")["grey heron"]
+        assert leg.factors["role"] == 3

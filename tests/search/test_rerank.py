@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -139,3 +141,25 @@ def test_a_cross_encoder_reranks(known: Known, cross_encoder: Path) -> None:
     assert found[0].steps[0].detail["model"] == str(cross_encoder)
     own = known.world.search("kite river", rerank=model, rerank_top=12, limit=20)
     assert own.notes == ()
+
+
+def test_a_reranker_that_is_still_at_work_does_not_end_the_process() -> None:
+    pytest.importorskip("torch")
+    script = """
+import torch, worlds
+
+class Busy:
+    def predict(self, pairs):
+        table = torch.rand(800, 800)
+        for _ in range(200):
+            table = (table @ table).softmax(0)
+        return [float(table[0, 0])] * len(pairs)
+
+torch.set_num_threads(1)
+world = worlds.open(embedder=None)
+world.add([(f"urn:{n}", "urn:p", f'"kite {n}"') for n in range(40)])
+print(world.search("kite", rerank=Busy(), rerank_timeout=0.05).notes[-1])
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=250, check=False)
+    assert "did not answer within 0.05 s" in ended.stdout
+    assert (ended.returncode, ended.stderr) == (0, "")

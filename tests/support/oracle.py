@@ -398,6 +398,8 @@ def expect(
     assert set(ids) == set(oracle.chunks)
     eligible = oracle.eligible(filter_)
     similarities = {} if query is None else oracle.similarities(query)
+    embedded = set(similarities)
+    pending = sum(weights.values()) / weights["text"] if weights["text"] else 1.0
     scores = {} if match is None else oracle.bm25(match)
     legs = {
         "vector": (
@@ -443,6 +445,11 @@ def expect(
                 gifts[name][chunk][0] for name, found in ranks.items() if chunk in found and found[chunk].last <= depth
             )
 
+    if query is not None and match is not None:  # what has no vector yet does not pay for that
+        for chunk in set(eligible) - embedded:
+            most[chunk] *= pending
+            least[chunk] *= pending
+
     numbers = {number: chunk for chunk, number in ids.items()}
     found_chunks = [numbers[hit.chunk] for hit in results]
     assert len(set(found_chunks)) == len(results), "a chunk was found twice"
@@ -481,12 +488,15 @@ def expect(
                 assert leg.rank not in seen[name], "two chunks have one rank"
                 seen[name][leg.rank] = leg.value
             assert math.isclose(leg.value, values[chunk], rel_tol=1e-9, abs_tol=max(near, 1e-12))
-            assert leg.weight == weights[name]
+            assert leg.factors["weight"] == weights[name]
             if fusion == "rrf":
                 assert leg.rank is not None
                 assert math.isclose(leg.contribution, leg.weight / (k + leg.rank), rel_tol=1e-12)
+            assert math.isclose(leg.weight, math.prod(leg.factors.values()))
             low, high = gifts[name][chunk]
-            assert low - 1e-12 <= leg.contribution <= high + 1e-12
+            scale = leg.factors.get("pending", 1.0)
+            assert scale == (pending if chunk not in embedded and query is not None and match is not None else 1.0)
+            assert (low - 1e-12) * scale <= leg.contribution <= (high + 1e-12) * scale
             total += leg.contribution
         assert math.isclose(hit.score, total, rel_tol=1e-9, abs_tol=1e-15)
     ordered = [seen["vector"][rank] for rank in sorted(seen["vector"])]

@@ -60,8 +60,9 @@ def _parameter(name: str) -> inspect.Parameter:
     """The parameter of an option of the table."""
     of = OPTIONS[name]
     kind = Literal[of.choices] if of.choices else _VALUES[of.kind]
+    flag = name.replace("_", "-")
     option = typer.Option(
-        *_FLAGS.get(name, (f"--{name.replace('_', '-')}",)),
+        *_FLAGS.get(name, (f"--{flag}/--no-{flag}" if of.default is True else f"--{flag}",)),
         metavar=_METAVARS.get(name),
         help=of.help,
         rich_help_panel=_PANELS.get(of.group),

@@ -34,6 +34,8 @@ class Fused(NamedTuple):
     text: str | bytes | None  # None where stages follow, most of whose candidates are not shown
     vector: int | None
     weight: float  # of the predicates that the text stands under
+    coverage: float  # what words count beside vectors, where the best text does not hold all of them
+    pending: float  # what makes up for a vector that is not there yet
     label_score: float | None  # of a label that is exactly what was asked
 
 

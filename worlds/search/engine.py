@@ -130,7 +130,7 @@ def _explained(
         eligible=None if prepared.eligible is None else len(prepared.eligible.chunks),
         compared=None if plan is None else plan.compared,
         match=prepared.match,
-        fusion="rrf" if request.fusion == "rrf" else f"relative, {request.normalise}",
+        fusion="rrf" if request.fusion == "rrf" else f"{request.fusion}, {request.normalise}",
         depth=prepared.depth,
         candidates=len(found),
         stages=tuple(one.name for one in ranked.done),

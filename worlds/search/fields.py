@@ -27,15 +27,15 @@ class Fields:
         weights = {role: policy.weight(role) for role in ROLES}
         weighed = any(weight != 1 for weight in weights.values())
         labels = self._ids(policy.predicates("label"))
-        asked = spellings(request.text) if request.syntax == "words" and labels else []
-        most = sum(request.weights.values()) / (request.k + 1 if request.fusion == "rrf" else 1)
+        bonus = request.label_bonus and request.mode == "hybrid" and request.fusion == "relative"
+        asked = spellings(request.text) if bonus and request.syntax == "words" and labels else []
         return {
             "weights_json": json.dumps(self._weights(policy, weights)) if weighed else None,
             "other_weight": weights["other"],
             "spellings_json": json.dumps(asked),
             "labels_json": json_ids(labels),
             # Twice what the lists can give, so that an entity's other texts cannot outweigh it in a group either.
-            "label_score": 2 * most * max(weights.values()),
+            "label_score": 2 * sum(request.weights.values()) * max(weights.values()),
         }
 
     def _ids(self, iris: list[str]) -> list[int]:

@@ -23,12 +23,18 @@ _SNIPPET = 240  # characters
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """One list's part in a fused score: `contribution`, which is `weight` times what the fusion makes of it."""
+    """One list's part in a fused score: `contribution`, which is `weight` times what the fusion makes of it.
+
+    `factors` are what `weight` is the product of: "weight" is that which the search gave the list. The others stand
+    there if they are not 1: "role", the policy's weight of the predicate; "coverage", what words count beside vectors
+    where the best text does not hold all of them; "pending", what makes up for a vector that is not there yet.
+    """
 
     rank: int | None  # from 1; None where the chunk is not in this list, and its value was worked out nonetheless
     value: float  # cosine similarity, higher is better; or BM25 as SQLite gives it, lower is better
     weight: float
     contribution: float
+    factors: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

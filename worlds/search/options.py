@@ -62,9 +62,9 @@ OPTIONS: Mapping[str, Option] = {
             "fusion",
             "text",
             "fusion",
-            "Whether the two lists are joined by their values or by their ranks.",
+            "How the two lists are joined: by their values, by their ranks, or by the plain sum of their values.",
             "relative",
-            choices=("relative", "rrf"),
+            choices=("relative", "rrf", "weighted"),
         ),
         Option(
             "normalise",
@@ -73,6 +73,13 @@ OPTIONS: Mapping[str, Option] = {
             "Of values, which counts 0: the least found, or the least in theory.",
             "minmax",
             choices=("minmax", "theoretical"),
+        ),
+        Option(
+            "label_bonus",
+            "boolean",
+            "fusion",
+            "With fusion relative, a label that is what was asked comes first.",
+            True,
         ),
         Option("k", "number", "fusion", "Of ranks, the constant: the less, the more the first outweigh.", 60, least=0),
         Option("weights", "json", "fusion", 'What each list counts, by "vector" and "text"; 1 by default.'),
@@ -172,6 +179,8 @@ def _check_one(option: Option, value: object) -> None:
         if value not in option.choices:
             listed = "is " + repr(option.choices[0]) + " or None" if option.default is None else _one_of(option)
             raise ValueError(f"{option.name} {listed}, not {value!r}")
+    elif option.kind == "boolean" and not isinstance(value, bool):
+        raise ValueError(f"{option.name} is True or False, not {value!r}")
     elif option.kind in ("integer", "number") and not _within(option, value):
         what = "a whole number" if option.kind == "integer" else f"a number{option.unit and f' of {option.unit}'}"
         bounds = f"from {option.least:g} " + ("on" if option.most is None else f"to {option.most:,g}")

@@ -352,7 +352,7 @@ def _reranking(
 
 def _share_by_words(row: Fused) -> float:
     """Which share of a fused score the words gave, in [0, 1]."""
-    return row.text_score * row.weight / row.score if row.text_score and row.score else 0.0
+    return row.text_score * row.weight * row.pending / row.score if row.text_score and row.score else 0.0
 
 
 def _grouping(

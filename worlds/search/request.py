@@ -49,6 +49,7 @@ class SearchRequest:
     fusion: str
     normalise: str  # of fusion "relative"
     k: float  # of fusion "rrf"
+    label_bonus: bool  # of fusion "relative"
     weights: Mapping[str, float]  # "vector", "text"
     candidates: int  # the depth of each leg's list
     plan: str
@@ -88,7 +89,7 @@ class Requests:
         }
         candidates = DEFAULT_CANDIDATES if chosen["candidates"] is None else int(chosen["candidates"])
         floor = chosen["min_similarity"]
-        how = (chosen["mode"], chosen["syntax"], chosen["fusion"], chosen["normalise"], float(chosen["k"]))
+        how = (*(chosen[name] for name in ("mode", "syntax", "fusion", "normalise", "label_bonus")), float(chosen["k"]))
         found, notes = self._query_vector(text, chosen["mode"], chosen["vector"])
         vector = None if chosen["vector"] is None or found is None else found.tobytes()
         identity = Identity(text, how, sorted(weights.items()), candidates, floor, vector, filter_, stages)
@@ -100,6 +101,7 @@ class Requests:
             fusion=chosen["fusion"],
             normalise=chosen["normalise"],
             k=float(chosen["k"]),
+            label_bonus=chosen["label_bonus"],
             weights=weights,
             candidates=candidates,
             plan=chosen["plan"],

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 import time
 import warnings
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
@@ -18,6 +20,17 @@ _CHARS = 4000  # of the question and of each text: more than such models read
 
 _loaded: dict[str, Any] = {}
 _loading = threading.Lock()
+_working: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
+_LAST_BATCH = (
+    60.0  # seconds that the end of the process waits for: a model that never answers must not hold it for ever
+)
+
+
+@atexit.register
+def _wait() -> None:
+    until = time.monotonic() + _LAST_BATCH
+    for thread in list(_working):
+        thread.join(max(0.0, until - time.monotonic()))
 
 
 class Reranker(Protocol):
@@ -72,7 +85,8 @@ def find_reranker(model: object) -> Any:
 def answers(model: object, question: str, texts: Sequence[str], timeout: float | None) -> NDArray[np.float64]:
     """How well each text answers the question, float64 [n]; RerankError where the model cannot say, or not in time.
 
-    With a time limit the model works in a thread of its own, which ends after the batch that it is at.
+    With a time limit the model works in a thread of its own, which ends after the batch that it is at. The process
+    waits for that when it ends: a thread that is cut off inside torch would end it with SIGABRT.
     """
     if timeout is None:
         return _asked(model, question, texts, lambda: False)
@@ -88,6 +102,7 @@ def answers(model: object, question: str, texts: Sequence[str], timeout: float |
             failed.append(error)
 
     thread = threading.Thread(target=work, name="worlds-rerank", daemon=True)
+    _working.add(thread)
     thread.start()
     thread.join(min(threading.TIMEOUT_MAX, max(0.0, deadline - time.monotonic())))
     stopped.set()

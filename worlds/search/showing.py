@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -148,12 +149,19 @@ class HitMaker:
 def _legs(row: Fused, request: SearchRequest) -> dict[str, Leg]:
     """What each list, and being the label that was asked, gave to a score."""
     legs: dict[str, Leg] = {}
-    if row.similarity is not None:
-        weight, part = request.weights["vector"] * row.weight, (row.vector_score or 0.0) * row.weight
-        legs["vector"] = Leg(row.vector_rank, min(row.similarity, 1.0), weight, part)  # rounding brings it above
+    if row.similarity is not None:  # rounding brings it above 1
+        legs["vector"] = _leg(row, request, "vector", row.vector_rank, min(row.similarity, 1.0), row.vector_score)
     if row.bm25 is not None:
-        part = (row.text_score or 0.0) * row.weight
-        legs["text"] = Leg(row.text_rank, row.bm25, request.weights["text"] * row.weight, part)
+        legs["text"] = _leg(row, request, "text", row.text_rank, row.bm25, row.text_score)
     if row.label_score is not None:
         legs["label"] = Leg(1, 1.0, 1.0, row.label_score)
     return legs
+
+
+def _leg(row: Fused, request: SearchRequest, name: str, rank: int | None, value: float, score: float | None) -> Leg:
+    factors = {"weight": request.weights[name], "role": row.weight, "pending": row.pending}
+    if name == "text":
+        factors["coverage"] = row.coverage
+    factors = {factor: number for factor, number in factors.items() if factor == "weight" or number != 1}
+    part = (score or 0.0) * row.weight * row.pending
+    return Leg(rank, value, math.prod(factors.values()), part, factors)

@@ -22,7 +22,11 @@ from worlds.sql.connection import Connection
 
 _PIECES = texts("search.sql")
 _FOUND = {"vector": _PIECES["vector_found"], "text": _PIECES["text_found"]}
-_SCORES = {"rrf": _PIECES["scores_rrf"], "relative": _PIECES["scores_relative"]}
+_SCORES = {
+    "rrf": _PIECES["scores_rrf"],
+    "relative": _PIECES["scores_relative"],
+    "weighted": _PIECES["scores_relative"],
+}
 _compiled = lru_cache(compile_statement)  # there are some twenty
 
 NARROW = 10_000  # eligible chunks up to which keeping all that match is cheaper than matching twice
@@ -87,7 +91,9 @@ class SearchStatements:
             if match is not None or not legs:
                 values["match"] = '""' if match is None else match  # what matches nothing: a search for no words
                 legs.append("text")
-            completed = request.fusion == "relative" and len(legs) == 2
+            completed = request.fusion != "rrf" and len(legs) == 2
+            covered = request.fusion == "relative" and completed and bool(terms)
+            values["pending_factor"] = _pending_factor(request) if len(legs) == 2 else 1.0
             narrow = completed and eligible is not None and len(eligible.chunks) <= NARROW
             if "text" in legs:
                 ctes.append(_PIECES["text_leg_narrow" if narrow else "text_leg"])
@@ -97,9 +103,9 @@ class SearchStatements:
                     _PIECES["vector_completed"],
                     _PIECES["text_completed_narrow" if narrow else "text_completed"],
                 ]
-            if request.fusion == "relative":
-                ctes.append(_PIECES["coverage" if completed and terms else "coverage_alone"])
-            if completed and terms:
+            if request.fusion != "rrf":
+                ctes.append(_PIECES["coverage" if covered else "coverage_alone"])
+            if covered:
                 values["terms_json"] = json.dumps(self._frequencies.weigh(terms, state))
             union = "\nUNION ALL\n".join(piece.strip() for piece in listed)
             ctes += [
@@ -134,6 +140,12 @@ class SearchStatements:
                 )
                 raise QueryError(f"the FTS5 expression {_short(request.text)} is not valid: {why}") from error
             raise
+
+
+def _pending_factor(request: SearchRequest) -> float:
+    """All weights over that of the words, the only list that a chunk without a vector can be in."""
+    weights = request.weights
+    return (weights["vector"] + weights["text"]) / weights["text"] if weights["text"] else 1.0
 
 
 def _fts5(expression: str) -> str:

@@ -35,7 +35,15 @@ _QUAD = {
     "maxItems": 4,
     "description": "Subject, predicate, object and graph as in N-Triples; null is the default graph.",
 }
-_LEG = _object({"rank": {"type": ["integer", "null"]}, "value": _NUMBER, "weight": _NUMBER, "contribution": _NUMBER})
+_LEG = _object(
+    {
+        "rank": {"type": ["integer", "null"]},
+        "value": _NUMBER,
+        "weight": _NUMBER,
+        "contribution": _NUMBER,
+        "factors": {"type": "object", "additionalProperties": _NUMBER},
+    }
+)
 _FACET = _list(_object({"value": _TEXT, "label": _TEXT, "count": _COUNT}))
 _ENTRY = {
     "revision": _REVISION,
