@@ -218,3 +218,18 @@ def test_a_hit_says_what_it_is_about(world: World) -> None:
     assert hit.to_dict()["quads"] == [
         [f"<{EX}kite>", f"<{EX}note>", '"A bird of prey that soars over open country."', None]
     ]
+
+
+def test_a_triple_term_is_no_label() -> None:
+    data = b"""@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+        <urn:a> rdfs:label <<( <urn:s> <urn:p> "kite" )>> ; rdfs:comment "a red kite" ; a <<( <urn:s> <urn:p> 1 )>> .
+        <urn:b> rdfs:label <<( <urn:s> <urn:p> "kite" )>> , "Kite" ."""
+    with worlds.open(embedder=None) as world:
+        world.load(data, format="turtle")
+        assert {str(hit.subject): hit.label for hit in world.search("kite")} == {"urn:a": None, "urn:b": "Kite"}
+        rows = world.query(
+            'SELECT ?s ?l { SERVICE <urn:worlds:search> { ?h <urn:worlds:query> "kite" ; <urn:worlds:subject> ?s ; '
+            "<urn:worlds:label> ?l } }"
+        )
+        assert len(list(rows)) == 2  # type: ignore[arg-type]  # solutions
+        assert world.describe("urn:a").label is None
