@@ -1,4 +1,4 @@
-"""Fixtures: what the tests of the command line share."""
+"""Files that the tests of the command line use."""
 
 from __future__ import annotations
 

@@ -1,13 +1,9 @@
-"""Documents: `add_document`, and the command."""
+"""What a document becomes: what is written, how it is given, replaced and searched."""
 
 from __future__ import annotations
 
 import datetime
-import html
 import io
-import json
-import sys
-from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,56 +13,15 @@ import rdflib
 from hypothesis import given
 from hypothesis import strategies as st
 from rdflib import XSD, Literal, URIRef
-from typer.testing import CliRunner
 
 import worlds
 from tests.support import tables
+from tests.support.documents import KITES, NOTE, SCHEMA, TERMS, markdown, said
 from tests.support.embedder import HashingEmbedder
 from worlds import ChunkSize, TextPolicy
-from worlds.cli import app
-from worlds.documents.html import Page, decode_html
-from worlds.documents.reading import FORMATS, read_document
-from worlds.texts.markdown import MARKDOWN, blocks
+from worlds.documents.reading import read_document
 
-NOTE = URIRef("https://example.org/note")
-SCHEMA = "https://schema.org/"
-TERMS = "http://purl.org/dc/terms/"
-KITES = """# Birds of prey
-
-They hunt other animals.
-
-## Red kite
-
-The red kite has a forked tail. It soars for hours over open country.
-
-## Osprey
-
-The osprey eats fish, and nothing else.
-"""
-
-
-@pytest.fixture
-def world() -> Iterator[worlds.World]:
-    """A fresh world in memory, without an embedder."""
-    with worlds.open(embedder=None) as world:
-        yield world
-
-
-def said(world: worlds.World, subject: object = NOTE, graph: object = None) -> dict[str, set[Any]]:
-    """Predicate → values of a subject, without its type; names of the vocabularies are left out."""
-    values: dict[str, set[Any]] = {}
-    for _, predicate, value, _ in world.quads(subject, graph=graph):
-        name = str(predicate).removeprefix(SCHEMA).removeprefix(TERMS)
-        if not name.startswith("http"):
-            values.setdefault(name, set()).add(value)
-    return values
-
-
-def markdown(text: str) -> Literal:
-    return Literal(text, datatype=URIRef(MARKDOWN))
-
-
-# --- what is written
+# --- what is written --------------------------------------------------------------------------------------------------
 
 
 def test_a_document_becomes_quads(world: worlds.World) -> None:
@@ -244,7 +199,7 @@ def test_the_first_heading_is_the_title(title: str | None, text: str) -> None:
     assert read_document(text, "markdown").title == title
 
 
-# --- how it is given
+# --- how it is given --------------------------------------------------------------------------------------------------
 
 
 def test_files_and_streams(tmp_path: Path) -> None:
@@ -316,7 +271,7 @@ def test_odd_characters_are_kept(world: worlds.World) -> None:
     assert world.check().ok
 
 
-# --- replacing
+# --- replacing --------------------------------------------------------------------------------------------------------
 
 
 def test_a_document_is_replaced_and_nothing_else(world: worlds.World) -> None:
@@ -387,7 +342,7 @@ def test_it_is_known_after_reopening_and_compacting(path: Path) -> None:
             assert said(world)["title"] == {Literal(f"Version {number}")}
 
 
-# --- searching
+# --- searching --------------------------------------------------------------------------------------------------------
 
 
 def test_a_search_finds_the_section(world: worlds.World) -> None:
@@ -458,265 +413,3 @@ def test_a_document_survives_export_and_load(world: worlds.World, tmp_path: Path
             assert set(other.quads()) == set(world.quads())
             assert change.chunks == world.stats().chunks
             assert other.check().ok
-
-
-# --- HTML
-
-PAGE = """<!DOCTYPE html>
-<html lang="en-US">
-<head>
-  <title>Red &amp; black
-    kites</title>
-  <meta name="Description" content="Two kites.">
-  <meta name="author" content="Ann">
-  <meta property="article:published_time" content="2024-05-01T10:00:00Z">
-  <meta name="keywords" content="kites, birds ,">
-  <link rel="Canonical" href="https://example.org/kites">
-  <style>p { color: red }</style>
-  <script>document.write("script")</script>
-</head>
-<body>
-<nav><a href="/">Home of the site</a></nav>
-<header><h1>Kites</h1></header>
-<div>Text in a div<p>A paragraph with <b>bold</b> <a href="x">link</a>,<br>a second line &eacute; <code>x = 1</code>.
-<h2>What they <em>eat</em></h2>
-<ul><li>mice<li>carrion <ol start="3"><li>old<li><p>very old<p>indeed</ol><li></li></ul>
-<table><caption>Sizes</caption><tr><th>bird<th>span<tr><td>red | kite<td>180 cm<tr><td colspan=2>-</table>
-<table><tr><td><h3>Layout</h3><p>in a table</table>
-<pre><span>def f():</span>
-    return "```"
-</pre>
-<blockquote>Quoted<p>words</blockquote>
-<p># no heading</p><p>1. no item</p><p hidden>hidden</p><p aria-hidden="true">icon</p>
-<img src="x.png" alt="a kite"><svg><text>svg</text></svg><button>Press</button>
-<template><p>template</template><!-- comment --><q>quote</q>
-</div>
-<aside>Advertisement</aside><footer>Imprint</footer>
-</body></html>
-"""
-
-TEXT = """# Kites
-
-Text in a div
-
-A paragraph with bold link,
-a second line é `x = 1`.
-
-## What they eat
-
-- mice
-- carrion
-  3. old
-  4. very old
-
-     indeed
-
-Sizes
-
-| bird | span |
-| - | - |
-| red \\| kite | 180 cm |
-| - |  |
-
-### Layout
-
-in a table
-
-````
-def f():
-    return "```"
-````
-
-> Quoted
-
-> words
-
-\\# no heading
-
-1\\. no item
-
-a kite "quote\"""".replace("link,\n", "link,  \n")
-
-
-def test_a_page_becomes_readable_text() -> None:
-    found = read_document(PAGE, None)
-    assert found.text == TEXT
-    assert vars(found) == {
-        "text": TEXT,
-        "markdown": True,
-        "title": "Red & black kites",
-        "source": "https://example.org/kites",
-        "date": "2024-05-01T10:00:00Z",
-        "language": "en-US",
-        "author": ("Ann",),
-        "description": "Two kites.",
-        "keywords": ("kites", "birds"),
-    }
-
-
-def test_the_main_part_of_a_page_is_enough() -> None:
-    page = "<div>Menu</div><{0}><h1>Title</h1>Text<footer>by Ann</footer></{0}><div>Shop</div>"
-    for tag in ("main", "article"):
-        assert Page(page.format(tag)).markdown() == "# Title\n\nText\n\nby Ann"
-    assert Page("<article>A</article><article>B</article><footer>C</footer>").markdown() == "A\n\nB"
-    assert Page("<main><script></script></main><p>Text").markdown() == "Text"
-
-
-@pytest.mark.parametrize(
-    ("data", "text"),
-    [
-        ("<p>é中".encode(), "é中"),
-        (b"\xef\xbb\xbf<meta charset=latin1><p>\xc3\xa9", "é"),
-        ("\ufeff<p>é".encode("utf-16-be"), "é"),
-        (b'<meta charset="ISO-8859-1"><p>\x93\xe9\x94', "“é”"),
-        (b"<META http-equiv=x content='text/html; charset=Shift_JIS'><p>\x83J\x83^", "カタ"),
-        (b"<?xml version='1.0' encoding='KOI8-R'?><p>\xcb\xcf\xd4", "кот"),
-        (b"<meta charset=gb2312><p>\xd6\xd0", "中"),
-        (b"<meta charset=utf-16><p>\xc3\xa9", "é"),
-        (b"<meta charset=hex><p>\xe9", "é"),
-        (b"<meta charset=nonsense><p>\xe9\x81", "é\ufffd"),
-        (b"<p>caf\xe9", "café"),
-    ],
-    ids=str,
-)
-def test_character_sets(data: bytes, text: str) -> None:
-    assert decode_html(data).endswith("<p>" + text)
-    assert read_document(data, "html").text == text
-
-
-def test_pages_are_found_by_their_sections(world: worlds.World, tmp_path: Path) -> None:
-    file = tmp_path / "kites.html"
-    file.write_text(PAGE, "utf-8")
-    world.policy = TextPolicy(size=ChunkSize(120, 0))
-    world.add_document(NOTE, file)
-    assert world.search("carrion", mode="text", languages="en")[0].text.startswith("## What they eat\n\n- mice")
-    assert len(world.search("script", mode="text")) == len(world.search("imprint", mode="text")) == 0
-
-
-def test_html_needs_its_library(world: worlds.World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "selectolax.lexbor", None)
-    with pytest.raises(worlds.WorldsError, match=r"pip install 'worlds-kg\[html\]'"):
-        world.add_document(NOTE, "<html><p>text")
-    world.add_document(NOTE, "# Markdown needs none")
-
-
-tags = st.sampled_from(
-    ["p", "div", "h1", "h3", "ul", "ol start=2", "li", "table", "tr", "td", "pre", "blockquote", "br", "b", "nav", "q"]
-)
-soup = st.lists(
-    st.one_of(
-        tags.map("<{}>".format),
-        tags.map("</{}>".format),
-        st.sampled_from(
-            ["text ", "a & b", "<", "</", "<!--", "-->", "<![CDATA[", "&#x0;", "&#xd800;", "- ", "```", "|", "\n"]
-        ),
-        st.text(max_size=5),
-    ),
-    max_size=40,
-).map("".join)
-
-
-@given(soup)
-def test_no_page_is_too_broken(page: str) -> None:
-    text = read_document(page, "html").text
-    assert text == text.strip()
-    found = read_document(page.encode("utf-8", "surrogatepass"), "html")
-    found.text.encode()
-
-
-plain = st.text(alphabet="ab1#-*>=~`.|+:_ \\", min_size=1, max_size=12).filter(str.strip)
-parts = st.lists(st.tuples(st.sampled_from(["h2", "p", "pre"]), plain), max_size=12)
-
-
-@given(parts)
-def test_the_blocks_of_a_page_are_those_of_its_text(page: list[tuple[str, str]]) -> None:
-    made = "".join(f"<{tag}>x{' ' if tag == 'h2' else ''}{html.escape(text)}</{tag}>" for tag, text in page)
-    kinds = {"h2": "heading", "p": "text", "pre": "code"}
-    found, _ = blocks(Page(made).markdown())
-    assert [block.kind for block in found] == [kinds[tag] for tag, _ in page]
-    markers = "".join(f"<p>{html.escape(text)}</p>" for _, text in page)
-    assert {block.kind for block in blocks(Page(markers).markdown())[0]} <= {"text", "table"}
-
-
-def test_deep_pages() -> None:
-    assert Page("<div>" * 2000 + "deep").markdown() == "deep"
-    assert Page("<ul><li>" * 500 + "deep").markdown().endswith("- deep")
-    assert "deep" in Page("<blockquote>" * 500 + "deep" + "</blockquote>" * 500 + "<p>after").markdown()
-
-
-# --- the command
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    monkeypatch.chdir(tmp_path)
-    notes = tmp_path / "notes"
-    (notes / "deep").mkdir(parents=True)
-    (notes / "red kite.md").write_text(KITES)
-    (notes / "deep" / "page.html").write_text("<title>A page</title><p>Herons.")
-    (notes / "deep" / ".hidden.md").write_text("hidden")
-    (notes / "picture.png").write_bytes(b"\x89PNG")
-
-    def run(*arguments: str, code: int = 0) -> Any:
-        result = CliRunner().invoke(app, ["add-document", "kb.db", *arguments, "--embedder", "none"])
-        assert result.exit_code == code, result.output
-        return result
-
-    return run
-
-
-def test_the_command_adds_a_folder(run: Callable[..., Any]) -> None:
-    told = json.loads(run("notes", "--base", "https://example.org/n/", "--author", "ann", "--json").stdout)
-    assert (told["revision"], told["added"], told["removed"], told["pending"]) == (1, 6, 0, 4)
-    assert [(document["iri"], document["changed"]) for document in told["documents"]] == [
-        ("https://example.org/n/deep/page", True),
-        ("https://example.org/n/red%20kite", True),
-    ]
-    Path("notes/deep/page.html").write_text("<title>A page</title><p>Cranes.")
-    shown = run("notes", "--base", "https://example.org/n/").stdout
-    assert "https://example.org/n/red%20kite: unchanged" in shown
-    assert "revision 2: 1 quad added, 1 removed" in shown
-    assert "nothing changed" in run("notes", "--base", "https://example.org/n/").stdout
-
-
-def test_the_command_adds_a_file(run: Callable[..., Any]) -> None:
-    run("notes/red kite.md", "--iri", "urn:kite", "--title", "Kite", "--date", "2024", "--graph", "urn:g", "--no-embed")
-    run("notes/red kite.md", "--iri", "urn:kite", "--type", "foaf:Document", "--predicate", "sioc:content", "--keep")
-    with worlds.open("kb.db", embedder=None) as world:
-        assert said(world, "urn:kite", "urn:g")["title"] == {Literal("Kite")}
-        assert {str(quad[2]) for quad in world.quads("urn:kite", "rdf:type", graph="default")} == {
-            "http://xmlns.com/foaf/0.1/Document"
-        }
-        assert len(list(world.quads("urn:kite", "sioc:content"))) == 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        (["notes"], 2),
-        (["notes", "--base", "urn:a", "--iri", "urn:b"], 2),
-        (["notes", "--iri", "urn:b"], 2),
-        (["notes", "--base", "no iri "], 2),
-        (["notes/red kite.md", "notes", "--base", "urn:"], 0),
-        (["notes/red kite.md", "copy/red kite.txt", "--base", "urn:"], 2),
-        (["nowhere", "--base", "urn:"], 3),
-        (["empty", "--base", "urn:"], 3),
-        (["notes/picture.png", "--base", "urn:"], 4),
-        (["notes", "--base", "urn:", "--format", "pdf"], 2),
-        (["notes", "--base", "urn:", "--date", "soon"], 2),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
-)
-def test_the_exit_codes(arguments: list[str], code: int, run: Callable[..., Any]) -> None:
-    Path("empty").mkdir()
-    Path("copy").mkdir()
-    Path("copy/red kite.txt").write_text("text")
-    run(*arguments, code=code)
-    if code:
-        with worlds.open("kb.db", embedder=None) as world:
-            assert not len(world)
-
-
-def test_every_ending_has_one_format() -> None:
-    endings = [ending for some in FORMATS.values() for ending in some]
-    assert len(endings) == len(set(endings))

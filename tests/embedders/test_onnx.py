@@ -19,7 +19,7 @@ import pytest
 from numpy.typing import NDArray
 
 import worlds
-from tests.embedders.test_embedders import serving
+from tests.support.embedders import serving
 from worlds import EmbedderError, OnnxEmbedder, SentenceTransformerEmbedder
 from worlds.embedders import Embedder, exported, fingerprint, reason_without, resolve_embedder
 from worlds.embedders.resolve import LocalEmbedder

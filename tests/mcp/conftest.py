@@ -1,4 +1,4 @@
-"""Fixtures: what the tests of the MCP server's tools share."""
+"""The example world, and a server of it."""
 
 from __future__ import annotations
 

@@ -1,200 +1,19 @@
-"""What history tells, against a plain set of quads for each revision."""
+"""The history of a world: revisions, differences, the past, undo, forgetting."""
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import io
-import json
 from pathlib import Path
 from typing import Any
 
-import pyoxigraph as ox
 import pytest
 import rdflib
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 import worlds
 from tests.support import tables
-from tests.support.command_line import fails, ok, run
-from tests.support.embedder import HashingEmbedder
-from worlds import ConflictError, Diff, ParseError, Past, ReadOnlyError, Retention, World, WorldsError
-from worlds.graph.terms import to_oxigraph
-
-EX = "http://example.org/"
-NAMES = "abc"
-
-
-def quads_of(source: World | Past) -> set[ox.Quad]:
-    target = io.BytesIO()
-    count = source.export(target, format="nq")
-    found = set(ox.parse(target.getvalue(), format=ox.RdfFormat.N_QUADS))
-    assert len(found) == count == len(source)
-    return found
-
-
-def as_quads(rows: Any) -> set[ox.Quad]:
-    """Quads of rdflib terms as pyoxigraph has them."""
-    found: set[ox.Quad] = set()
-    for subject, predicate, value, graph in rows:
-        named: Any = ox.DefaultGraph() if graph is None else to_oxigraph(graph)
-        terms: list[Any] = [to_oxigraph(term) for term in (subject, predicate, value)]
-        found.add(ox.Quad(terms[0], terms[1], terms[2], named))
-    return found
-
-
-# --- any history ------------------------------------------------------------------------------------------------------
-
-iris = st.sampled_from(NAMES).map(lambda name: ox.NamedNode(EX + name))
-objects = st.one_of(
-    iris,
-    st.sampled_from(["red kite", "grey heron"]).map(ox.Literal),
-    st.sampled_from(["1", "01"]).map(lambda text: ox.Literal(text, datatype=ox.NamedNode("urn:number"))),
-    st.just(ox.BlankNode("b")),
-)
-graphs = st.sampled_from([ox.DefaultGraph(), ox.NamedNode(EX + "g")])
-some_quads = st.lists(st.builds(ox.Quad, iris, iris, objects, graphs), max_size=5)
-picks = st.integers(0, 1000)
-
-
-class HistoryMachine(RuleBasedStateMachine):
-    """Writes, undoes, patches and forgets, and compares with the set of quads that there was after each revision."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.world = worlds.open(embedder=HashingEmbedder(8), vector_index=False)
-        self.states: list[set[ox.Quad]] = [set()]  # by revision
-        self.first = 1  # that is not forgotten
-
-    def teardown(self) -> None:
-        report = self.world.check()
-        assert report.ok, str(report)
-        self.world.close()
-
-    @property
-    def now(self) -> set[ox.Quad]:
-        return self.states[-1]
-
-    def pick(self, number: int, first: int) -> int:
-        """A revision from `first` to the last."""
-        return first + number % (len(self.states) - first)
-
-    def expect(self, change: worlds.Change, after: set[ox.Quad]) -> None:
-        if after == self.now:
-            assert change.revision is None
-            return
-        assert change.revision == len(self.states)
-        assert (change.added, change.removed) == (len(after - self.now), len(self.now - after))
-        self.states.append(after)
-        self.forget()
-
-    def forget(self) -> None:
-        if self.world.retention.revisions is not None:
-            self.first = max(self.first, len(self.states) - self.world.retention.revisions)
-
-    @rule(quads=some_quads)
-    def add(self, quads: list[ox.Quad]) -> None:
-        self.expect(self.world.add(quads), self.now | set(quads))
-
-    @rule(quads=some_quads, pick=picks)
-    def remove(self, quads: list[ox.Quad], pick: int) -> None:
-        gone = {*quads, *sorted(self.now, key=str)[: pick % 4]}
-        self.expect(self.world.remove(gone), self.now - gone)
-
-    @rule(added=some_quads, removed=some_quads)
-    def write_both(self, added: list[ox.Quad], removed: list[ox.Quad]) -> None:
-        with self.world.transaction():
-            self.world.remove(removed)
-            self.world.add(added)
-            with contextlib.suppress(ZeroDivisionError), self.world.transaction():
-                self.world.remove(self.now)
-                raise ZeroDivisionError
-        after = self.now - set(removed) | set(added)
-        assert quads_of(self.world) == after
-        if after != self.now:
-            self.states.append(after)
-            self.forget()
-
-    @rule(quads=some_quads)
-    def load(self, quads: list[ox.Quad]) -> None:
-        graph = ox.NamedNode(EX + "g")
-        new = {
-            ox.Quad(quad.subject, quad.predicate, quad.object, graph)
-            for quad in quads
-            if not isinstance(quad.object, ox.BlankNode)
-        }
-        data = b"".join(f"{quad.triple} .\n".encode() for quad in new)
-        kept = {quad for quad in self.now if quad.graph_name != graph}
-        self.expect(self.world.load(data, format="nt", graph=graph, mode="replace"), kept | new)
-
-    @precondition(lambda self: len(self.states) > self.first)
-    @rule(pick=picks, force=st.booleans())
-    def undo(self, pick: int, force: bool) -> None:
-        revision = self.pick(pick, self.first)
-        before, after = self.states[revision - 1], self.states[revision]
-        added, removed = after - before, before - after
-        blocked = (added - self.now) | (removed & self.now)
-        if blocked and not force:
-            with pytest.raises(ConflictError, match=f"revision {revision} cannot be undone as a whole"):
-                self.world.undo(revision)
-            return
-        self.expect(self.world.undo(revision, force=force), self.now - added | removed)
-
-    @rule(a=picks, b=picks, strict=st.booleans())
-    def patch(self, a: int, b: int, strict: bool) -> None:
-        a, b = self.pick(a, self.first - 1), self.pick(b, self.first - 1)
-        text = self.world.patch(a, b)
-        added, removed = self.states[b] - self.states[a], self.states[a] - self.states[b]
-        if strict and ((added & self.now) or (removed - self.now)):
-            with pytest.raises(ConflictError):
-                self.world.apply_patch(text)
-            return
-        self.expect(self.world.apply_patch(text, strict=strict), self.now - removed | added)
-
-    @rule(pick=picks)
-    def prune(self, pick: int) -> None:
-        before = 1 + pick % (len(self.states))
-        assert self.world.prune(before) == max(before - self.first, 0)
-        self.first = max(self.first, before)
-
-    @rule(revisions=st.sampled_from([None, 0, 4]))
-    def retain(self, revisions: int | None) -> None:
-        self.world.retention = Retention(revisions=revisions)
-        self.forget()
-
-    @rule(a=picks, b=picks)
-    def compare(self, a: int, b: int) -> None:
-        a, b = self.pick(a, self.first - 1), self.pick(b, self.first - 1)
-        found = self.world.diff(a, b)
-        assert as_quads(found.added) == self.states[b] - self.states[a]
-        assert as_quads(found.removed) == self.states[a] - self.states[b]
-        assert len(found.added) == len(self.states[b] - self.states[a])
-
-    @rule(a=picks)
-    def look_back(self, a: int) -> None:
-        revision = self.pick(a, self.first - 1)
-        with self.world.at(revision) as past:
-            assert quads_of(past) == as_quads(past.quads()) == self.states[revision]
-            named = past.query("SELECT * { GRAPH ?g { ?s ?p ?o } }")
-            assert len(named) == sum(isinstance(quad.graph_name, ox.NamedNode) for quad in self.states[revision])  # type: ignore[arg-type]
-
-    @invariant()
-    def the_log_is_complete(self) -> None:
-        entries = self.world.history()
-        assert [entry.revision for entry in entries] == list(range(len(self.states) - 1, self.first - 1, -1))
-        for entry in entries[:2]:
-            before, after = self.states[entry.revision - 1], self.states[entry.revision]
-            assert (entry.added, entry.removed) == (len(after - before), len(before - after))
-        assert quads_of(self.world) == self.now
-
-
-TestHistory = HistoryMachine.TestCase
-TestHistory.settings = settings(max_examples=25, stateful_step_count=25)
-
-
-# --- revisions and differences ----------------------------------------------------------------------------------------
+from tests.support.readback import EX, quads_of
+from worlds import ConflictError, Diff, ReadOnlyError, Retention, World, WorldsError
 
 
 @pytest.fixture
@@ -207,6 +26,9 @@ def birds(world: World) -> World:
         world.add([("ex:a", "rdfs:label", '"black kite"')])
     world.add([("_:n", "ex:p", "ex:a", "ex:g")])
     return world
+
+
+# --- revisions and differences ----------------------------------------------------------------------------------------
 
 
 def test_the_history_says_when_who_and_why(birds: World) -> None:
@@ -424,12 +246,6 @@ def test_graphs_that_were_created_are_told_apart_from_quads(world: World) -> Non
     assert world.check().ok
 
 
-def ids(*numbers: int) -> Any:
-    import numpy as np
-
-    return np.array(numbers, dtype=np.int64)
-
-
 # --- forgetting -------------------------------------------------------------------------------------------------------
 
 
@@ -537,100 +353,3 @@ def test_damage_to_a_pruned_history_is_seen(sql: str, kind: str, birds: World) -
     assert birds.check().ok
     tables.run(birds, sql)
     assert kind in {problem.kind for problem in birds.check().problems}
-
-
-# --- the command line -------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def kb(tmp_path: Path) -> Path:
-    """A world of two revisions."""
-    path = tmp_path / "kb.db"
-    ok("load", path, "-", "-f", "turtle", "--no-embed", "--author", "ann", "-m", "first\nof all", input=TURTLE)
-    ok("load", path, "-", "-f", "turtle", "--no-embed", "-g", EX + "g", input=f"<{EX}b> <{EX}p> 'a robin' .")
-    return path
-
-
-TURTLE = f"@prefix ex: <{EX}> . ex:a ex:p 'a kite' , 01 ."
-BARE = ["--embedder", "none"]
-
-
-def test_the_log_is_a_table(kb: Path) -> None:
-    lines = ok("log", kb).splitlines()
-    assert lines[0].split() == ["revision", "time", "added", "removed", "author", "message"]
-    assert [line.split()[0] for line in lines[2:]] == ["2", "1"]
-    assert lines[3].endswith("ann     first of all")
-    told = json.loads(ok("log", kb, "--json", "-n", "1"))["revisions"]
-    assert [entry["revision"] for entry in told] == [2]
-    assert datetime.datetime.fromisoformat(told[0]["time"]).tzinfo is not None
-    assert "limit" in fails(2, "log", kb, "-n", "-1")
-
-
-def test_a_difference_is_shown_with_signs(kb: Path) -> None:
-    assert ok("diff", kb, "1").splitlines() == [
-        "from revision 1 to 2: 1 quad added, 0 removed",
-        '+ ex:b ex:p "a robin" in ex:g',
-    ]
-    assert ok("diff", kb, "2", "0", "-n", "1").splitlines()[1:] == ['- ex:a ex:p "a kite"', "- … and 2 more"]
-    told = json.loads(ok("diff", kb, "0", "--json"))
-    assert (told["from"], told["to"], told["counts"]) == (0, 2, {"added": 3, "removed": 0})
-    assert told["added"][1] == [f"<{EX}a>", f"<{EX}p>", "01", None]
-    assert told["added"][2][3] == f"<{EX}g>"
-    assert fails(2, "diff", kb, "3") == "there is no revision 3: the last one is 2"
-    assert "--limit" in fails(2, "diff", kb, "0", "-n", "-1")
-
-
-def test_an_undo_and_its_conflict(kb: Path) -> None:
-    assert "1 removed" in ok("undo", kb, "2", "--author", "bob", "-m", "wrong file", *BARE)
-    assert ok("log", kb, "-n", "1").endswith("bob     wrong file\n")
-    assert "cannot be undone as a whole, because revision 3 changed 1 quad" in fails(7, "undo", kb, "2", *BARE)
-    assert ok("undo", kb, "2", "--force", *BARE) == "nothing changed: all that it did was changed back since\n"
-    told = json.loads(ok("undo", kb, "3", "--json", *BARE))
-    assert (told["revision"], told["added"], told["removed"], told["pending"]) == (4, 1, 0, 2)
-
-
-def test_a_patch_is_printed_and_applied(kb: Path, tmp_path: Path) -> None:
-    text = ok("patch", kb, "0", "1")
-    assert text.splitlines()[1:] == [
-        "TX .",
-        f'A <{EX}a> <{EX}p> "a kite" .',
-        f'A <{EX}a> <{EX}p> "01"^^<http://www.w3.org/2001/XMLSchema#integer> .',
-        "TC .",
-    ]
-    assert "adds what is there already" in fails(7, "apply", kb, "-", "--no-embed", input=text)
-    shown = ok("apply", kb, "-", "--lenient", "--no-embed", input=text)
-    assert shown == "nothing changed: the world is as the patch would make it\n"
-    patch = tmp_path / "back.rdfp"
-    patch.write_text(ok("patch", kb, "2", "0"))
-    told = json.loads(ok("apply", kb, patch, "--json", "--no-embed", "--author", "eve", "-m", "all gone"))
-    assert told["removed"] == 3
-    assert ok("log", kb, "-n", "1").endswith("eve     all gone\n")
-    assert "line 1, column 1" in fails(4, "apply", kb, "-", "--no-embed", input="nonsense\n")
-    fails(3, "apply", kb, tmp_path / "none", "--no-embed")
-
-
-def test_pruning(kb: Path) -> None:
-    assert ok("prune", kb, "2") == "1 revision forgotten; history begins with revision 2\n"
-    assert fails(9, "undo", kb, "1", *BARE) == "revision 1 is forgotten: history begins with revision 2"
-    assert json.loads(ok("prune", kb, "--keep", "5", "--json")) == {"forgotten": 0, "first": 2}
-    with worlds.open(kb, embedder=None) as world:
-        assert world.retention == Retention(revisions=5)
-    assert ok("prune", kb, "--keep", "0") == "1 revision forgotten; no revision is left\n"
-    ok("prune", kb, "--keep-all")
-    ok("prune", kb, "2025-01-31")
-    for arguments in ([], ["2", "--keep", "1"], ["tomorrow"], ["9"], ["--keep-days", "-1"]):
-        assert run("prune", kb, *arguments).exit_code == 2
-    assert ok("check", kb) == "no problems\n"
-
-
-@pytest.mark.parametrize("command", ["log", "diff", "undo", "patch", "apply", "prune"])
-def test_help_shows_lines_that_are_commands(command: str) -> None:
-    assert f"worlds {command} " in ok(command, "--help").partition("Examples")[2]
-
-
-def test_a_patch_that_fails_changes_nothing(kb: Path) -> None:
-    with worlds.open(kb, embedder=None) as world:
-        before = quads_of(world), world.prefixes
-        with pytest.raises(ParseError):
-            world.apply_patch("PA new <urn:new> .\nA <urn:a> <urn:p> 'x' .\n")
-        assert (quads_of(world), world.prefixes) == before

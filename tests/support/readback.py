@@ -16,7 +16,7 @@ from tests.support.oracle import (
     RDF_TYPE,
     Chunk,
 )
-from worlds import World
+from worlds import Past, World
 from worlds.graph.terms import to_oxigraph
 from worlds.vectors.codes import sign_codes
 
@@ -34,6 +34,14 @@ def exported(world: World) -> list[ox.Quad]:
     count = world.export(target, format="nq")
     found = list(ox.parse(target.getvalue(), format=ox.RdfFormat.N_QUADS))
     assert count == len(found)
+    return found
+
+
+def quads_of(source: World | Past) -> set[ox.Quad]:
+    target = io.BytesIO()
+    count = source.export(target, format="nq")
+    found = set(ox.parse(target.getvalue(), format=ox.RdfFormat.N_QUADS))
+    assert len(found) == count == len(source)
     return found
 
 

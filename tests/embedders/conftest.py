@@ -1,0 +1,17 @@
+"""The real model, loaded once."""
+
+from __future__ import annotations
+
+import pytest
+
+from worlds.embedders import (
+    SentenceTransformerEmbedder,
+    reason_without,
+)
+
+
+@pytest.fixture(scope="session")
+def model() -> SentenceTransformerEmbedder:
+    if reason := reason_without():
+        pytest.skip(reason)
+    return SentenceTransformerEmbedder(device="cpu")
