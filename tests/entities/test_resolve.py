@@ -85,6 +85,51 @@ def test_a_name_of_two_is_ambiguous_until_something_tells_them_apart(world: Worl
     assert world.resolve("paris", types=["ex:Nothing"]).candidates == ()
 
 
+@pytest.mark.parametrize("bearers", [2, 3, 5])
+@pytest.mark.parametrize("embedder", [None, HashingEmbedder()], ids=["words", "vectors"])
+def test_namesakes_share_the_chance_that_one_is_meant(bearers: int, embedder: HashingEmbedder | None) -> None:
+    with worlds.open(embedder=embedder) as world:
+        world.add([(f"urn:{number}", "rdfs:label", '"Paris"') for number in range(bearers)])
+        world.add([(f"urn:other{number}", "rdfs:label", f'"{name}"') for number, name in enumerate(("Rome", "Oslo"))])
+        found = world.resolve("Paris")
+        assert found.outcome == "ambiguous"
+        assert sum(one.confidence for one in found.candidates if one.label == "Paris") <= 1 + 1e-9
+        world.add([("urn:0", "rdfs:comment", '"A town in Texas, far from the sea."')])
+        told = world.resolve("Paris", context="They drove from Texas").candidates
+        assert str(told[0].iri) == "urn:0"
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("Armstrong, Neil", "Neil Armstrong"),
+        ("Smith, John", "John Smith"),
+        ("Neil Armstrong", "Armstrong, Neil"),
+        ("I.B.M.", "IBM"),
+        ("IBM", "I.B.M."),
+        ("i. b. m.", "IBM"),
+    ],
+)
+def test_names_in_another_order_and_initials(name: str, label: str) -> None:
+    with worlds.open(embedder=None) as world:
+        others = ["John Adams", "Adam Smith", "Neil Young", "Louis Armstrong", "IBN", "BMI", "Ibiza"]
+        world.add([(f"urn:{number}", "rdfs:label", f'"{one}"') for number, one in enumerate([label, *others])])
+        best = world.resolve(name).best
+        assert best is not None
+        assert (best.label, best.kind) == (label, "exact")
+
+
+def test_a_name_that_several_begin_with_is_ambiguous() -> None:
+    with worlds.open(embedder=None) as world:
+        labels = ["Voyager 1", "Voyager 2", "Pioneer 10", "Voyage to the Moon"]
+        world.add([(f"urn:{number}", "rdfs:label", f'"{label}"') for number, label in enumerate(labels)])
+        found = world.resolve("Voyager")
+        assert found.outcome == "ambiguous"
+        assert {one.label for one in found.candidates[:2]} == {"Voyager 1", "Voyager 2"}
+        assert world.resolve("Pioneer").outcome != "ambiguous"
+        assert world.resolve("Galileo").outcome == "no match"
+
+
 def test_candidates_are_bounded_and_can_be_of_a_graph(world: World) -> None:
     world.add([(EX + "other", "rdfs:label", '"Lyon"', EX + "g")])
     assert world.resolve("lyon").outcome == "ambiguous"

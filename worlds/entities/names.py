@@ -82,6 +82,7 @@ class Named:
     types: tuple[Any, ...]
     names: set[tuple[str, str]] = field(default_factory=set)  # (text, role)
     matched: str = ""
+    form: str = ""  # of what matched, as it is compared
     role: str = "alias"
     spelling: float = -1.0
     similarity: float | None = None
@@ -93,8 +94,12 @@ class Named:
 
     def compare(self, sought: str) -> float:
         """Choose the name that fits best; how alike it is written."""
-        spellings = ((likeness(sought, normal(text[:_LONGEST])), role == "label", text) for text, role in self.names)
-        self.spelling, label, self.matched = max(spellings)
+        spellings = (
+            (likeness(sought, form), role == "label", text, form)
+            for text, role in self.names
+            for form in forms(text[:_LONGEST])
+        )
+        self.spelling, label, self.matched, self.form = max(spellings)
         self.role = "label" if label else "alias"
         return self.spelling
 
@@ -106,9 +111,21 @@ def normal(text: str) -> str:
     return " ".join(words(folded)) or folded.strip()
 
 
+def forms(name: str) -> list[str]:
+    """The normal name; of "Armstrong, Neil" also "neil armstrong", of "I.B.M." also "ibm"."""
+    found = [normal(name)]
+    last, comma, first = name.partition(",")
+    if comma and "," not in first and last.strip() and first.strip():
+        found.append(normal(f"{first} {last}"))
+    letters = found[0].split()
+    if "." in name and len(letters) > 1 and all(len(letter) == 1 for letter in letters):
+        found.append("".join(letters))
+    return found
+
+
 def readings(name: str) -> list[str]:
-    """The normal name, and where it begins with an English article, the one without."""
-    return list(dict.fromkeys((normal(name), normal(_article.sub("", name, count=1)))))
+    """The forms of a name, and where it begins with an English article, the normal one without."""
+    return list(dict.fromkeys((*forms(name), normal(_article.sub("", name, count=1)))))
 
 
 def likeness(one: str, other: str) -> float:
@@ -126,7 +143,7 @@ def overlap(one: Iterable[str], other: Iterable[str]) -> float:
 
 def features(sought: str, named: Named, others: Sequence[Named]) -> tuple[float, ...]:
     """What tells a right candidate from a wrong one, in the order of `FEATURES`."""
-    found = normal(named.matched[:_LONGEST])
+    found = named.form
     exact = named.spelling == 1.0
     rivals = [other.spelling for other in others if other is not named]
     return (
@@ -149,12 +166,20 @@ def confidence(values: Sequence[float], weights: Sequence[float]) -> float:
 
 
 def ranked(sought: str, close: Sequence[Named]) -> list[tuple[tuple[float, ...], Candidate]]:
-    """The candidates, the likeliest first, each with its features."""
+    """The candidates, the likeliest first, each with its features.
+
+    One of them is meant at most: what several that bear one name have together is no more than certain.
+    """
     weights = WEIGHTS["hybrid" if any(one.similarity is not None for one in close) else "text"]
-    found = []
-    for one in close:
-        values = features(sought, one, close)
-        found.append((values, _candidate(sought, one, confidence(values, weights))))
+    told = [(one, features(sought, one, close)) for one in close]
+    chances = [confidence(values, weights) for _, values in told]
+    together: dict[str, float] = {}
+    for one, chance in zip(close, chances, strict=True):
+        together[one.form] = together.get(one.form, 0.0) + chance
+    found = [
+        (values, _candidate(sought, one, chance / max(together[one.form], 1.0)))
+        for (one, values), chance in zip(told, chances, strict=True)
+    ]
     return sorted(found, key=lambda item: (-item[1].confidence, -item[1].score, str(item[1].iri)))
 
 
@@ -162,15 +187,16 @@ def outcome(sought: str, close: Sequence[Named], found: Sequence[Candidate]) -> 
     """What candidates, the likeliest first, come to.
 
     Several that bear one name share its confidence. So whether the name is there at all is asked of the best one as if
-    it bore the name alone.
+    it bore the name alone. A name that others only begin with may mean any of them, where there are several.
     """
     if not found:
         return "no match"
-    best, name = found[0], normal(found[0].matched[:_LONGEST])
-    others = [one for one in close if one.subject == best.iri or normal(one.matched[:_LONGEST]) != name]
+    best = found[0]
+    form = {one.subject: one.form for one in close}
+    others = [one for one in close if one.subject == best.iri or one.form != form[best.iri]]
     alone = next(one for _, one in ranked(sought, others) if one.iri == best.iri)
     if alone.confidence < _POSSIBLE:
-        return "no match"
+        return "ambiguous" if sum(one.form.startswith(f"{sought} ") for one in close) > 1 else "no match"
     lead = best.confidence - (found[1].confidence if len(found) > 1 else 0.0)
     return "match" if best.confidence >= _LIKELY and lead >= _APART else "ambiguous"
 
@@ -190,7 +216,7 @@ def _candidate(sought: str, one: Named, chance: float) -> Candidate:
 
 
 def _kind(sought: str, one: Named) -> str:
-    found = normal(one.matched[:_LONGEST])
+    found = one.form
     if one.spelling == 1.0:
         return "exact" if one.role == "label" else "alias"
     if f"{found} ".startswith(f"{sought} ") or f"{sought} ".startswith(f"{found} "):

@@ -19,6 +19,7 @@ from worlds.texts.chunks import ChunkStore
 from worlds.texts.facts import Facts
 
 _HITS = 50  # of each search for names
+_INITIALS = 6  # capitals that may stand apart, as in I.B.M.
 _COMPARED = 20  # candidates that are looked at closely
 
 
@@ -54,7 +55,7 @@ class Resolver:
         read = readings(name)
         if not read[0]:
             return "", []
-        named = self._named(name, read[-1], types=types, graphs=graphs)
+        named = self._named(name, read, types=types, graphs=graphs)
         sought = max(read, key=lambda reading: max((one.compare(reading) for one in named), default=0.0))
         for one in named:
             one.compare(sought)
@@ -66,15 +67,16 @@ class Resolver:
             self._learn_cosines(close, name, graphs=graphs)
         return sought, close
 
-    def _named(self, name: str, sought: str, **filters: Any) -> list[Named]:
+    def _named(self, name: str, read: Sequence[str], **filters: Any) -> list[Named]:
         """The entities with names like the one sought, by words, by beginnings of words, and by meaning."""
         policy = self._chunks.policy
         predicates = policy.predicates("label", "alias")
-        phrase = '"' + sought.replace('"', " ") + '"'
-        beginnings = " OR ".join(f'"{word[:3]}"*' for word in sought.split()[:8] if len(word) > 3)
+        sought = [*read, " ".join(name)] if name.isalpha() and name.isupper() and len(name) <= _INITIALS else read
+        phrases = " OR ".join('"' + reading.replace('"', " ") + '"' for reading in sought)
+        beginnings = " OR ".join(f'"{word[:3]}"*' for word in read[-1].split()[:8] if len(word) > 3)
         asked: list[tuple[str, dict[str, Any]]] = [
             (name, {"explain": True, "fusion": "rrf"}),
-            (phrase, {"mode": "text", "syntax": "fts5"}),
+            (phrases, {"mode": "text", "syntax": "fts5"}),
         ]
         if beginnings:
             asked.append((beginnings, {"mode": "text", "syntax": "fts5", "limit": 4 * _HITS, "candidates": 4 * _HITS}))
