@@ -2,7 +2,7 @@
 
 A SET is a folder of texts with judgements, or RDF whose hidden labels or descriptions are asked for; without one, all
 that the shared data have: cranfield, cisi, medline, cacm, eight sets like uat:synonyms and fibo:descriptions, and
-metaqa-movies with its one-hop questions. docs/evaluation.md describes their shapes.
+metaqa-movies with its one-hop questions. docs/benchmarks.md describes their shapes.
 
     python -m benchmarks.quality cranfield cisi --modes text,vector,hybrid
     python -m benchmarks.quality uat:synonyms ~/my-graph.ttl:descriptions --fusion rrf,relative

@@ -1,4 +1,4 @@
-"""A hook of MkDocs: writes the pages of the reference from the code, and the examples and the changelog as pages.
+"""A hook of MkDocs: writes the pages of the reference from the code; README, changelog and examples become pages too.
 
 Nothing of it is kept in the repository, so nothing of it can be stale.
 """
@@ -43,6 +43,7 @@ def pages() -> dict[str, str]:
         "reference/settings.md": settings(),
         "reference/http.md": http(),
         "reference/mcp.md": tools(),
+        "index.md": (ROOT / "README.md").read_text("utf-8").replace("](docs/", "](").replace("](CHANGELOG", "](changelog"),
         "changelog.md": (ROOT / "CHANGELOG.md").read_text("utf-8"),
     }
     for example in sorted((ROOT / "examples").glob("*.py")):

@@ -1,4 +1,4 @@
-"""Make the screenshots of docs/page.md: a real server, the world of examples/space.ttl, and Chromium.
+"""Make the screenshots of the web page in docs/server.md: a real server, the world of examples/space.ttl, and Chromium.
 
     python docs/screenshots.py [NAME ...]
 
