@@ -43,7 +43,10 @@ def pages() -> dict[str, str]:
         "reference/settings.md": settings(),
         "reference/http.md": http(),
         "reference/mcp.md": tools(),
-        "index.md": (ROOT / "README.md").read_text("utf-8").replace("](docs/", "](").replace("](CHANGELOG", "](changelog"),
+        "index.md": (ROOT / "README.md")
+        .read_text("utf-8")
+        .replace("](docs/", "](")
+        .replace("](CHANGELOG", "](changelog"),
         "changelog.md": (ROOT / "CHANGELOG.md").read_text("utf-8"),
     }
     for example in sorted((ROOT / "examples").glob("*.py")):

@@ -131,6 +131,7 @@ VERBS = {
         "*exclude",
         "*fusion",
         "*normalise",
+        "*label_bonus",
         "*k",
         "*weights",
         "*candidates",
