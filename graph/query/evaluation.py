@@ -18,6 +18,8 @@ from worlds.graph.query.query import Query
 from worlds.graph.query.repairs import checked, concerned, repaired
 from worlds.graph.query.results import Solutions, Triples
 from worlds.graph.query.tokens import Token, error_at, scan
+from worlds.graph.query.transfer import distinct, read_empty_solutions, read_solutions, read_triples
+from worlds.graph.query.transfer import write as write_answer
 
 _PLACE = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
 _QUERIES = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
@@ -27,7 +29,6 @@ _BEGUN = b"!"  # what the child writes when it could touch the store
 _BEGINNING = 1.0  # seconds to wait for that
 _FORKS = 3  # children that may fail to begin
 _PLANNED_AT_ONCE = 5000  # characters whose plan takes milliseconds
-_TSV, _JSON = ox.QueryResultsFormat.TSV, ox.QueryResultsFormat.JSON
 
 
 class Selected(list[ox.QuerySolution]):
@@ -113,18 +114,18 @@ def run(store: ox.Store, query: Query, running: Running | None = None) -> Found:
             if isinstance(found, ox.QuerySolutions):
                 return Selected(_fetched(in_time(found, deadline), most), found.variables)
             if isinstance(found, ox.QueryTriples):
-                return _fetched(in_time(found if most is None else _distinct(found), deadline), most)
+                return _fetched(in_time(found if most is None else distinct(found), deadline), most)
             return bool(found)
         finally:
             del found
 
-    def write(functions: Functions | None, out: Writer) -> None:
+    def work(functions: Functions | None, out: Writer) -> None:
         next(store.quads_for_pattern(None, None, None), None)
         out.write(_BEGUN)
-        _write(ask(functions), out)
+        write_answer(ask(functions), out)
 
     def begin() -> Child:
-        return Child(write, functions=query.functions, limits=query.limits, running=running or Running())
+        return Child(work, functions=query.functions, limits=query.limits, running=running or Running())
 
     def fork(_: Functions | None) -> Child:
         # A store on disk has threads, which hold its locks now and then: a child that was forked just then waits for
@@ -167,6 +168,8 @@ def _query_errors(query: Query) -> Iterator[None]:
         yield
     except SyntaxError as error:
         raise syntax_error(error, query.text, query.prefixes) from error
+    except RecursionError:
+        raise QueryError("the query cannot be answered: a term is nested too deeply") from None
     except (OSError, RuntimeError, ValueError, MemoryError) as error:
         raise QueryError(f"the query cannot be answered: {error}") from error
     except BaseException as error:
@@ -190,45 +193,16 @@ def _fetched(items: Iterable[Any], most: int | None) -> list[Any]:
     return fetched
 
 
-def _distinct(triples: Iterable[ox.Triple]) -> Iterable[ox.Triple]:
-    seen: set[ox.Triple] = set()
-
-    def is_new(triple: ox.Triple) -> bool:
-        known = triple in seen
-        seen.add(triple)
-        return not known
-
-    return filter(is_new, triples)
-
-
-# The child's answer: a letter, then the solutions as TSV, which is read twice as fast as JSON but has no rows without
-# columns, or the triples as N-Triples.
-
-
-def _write(found: ox.QuerySolutions | ox.QueryTriples | ox.QueryBoolean, out: Writer) -> None:
-    if isinstance(found, ox.QuerySolutions):
-        out.write(b"T" if found.variables else b"J")
-        found.serialize(out, format=_TSV if found.variables else _JSON)  # type: ignore[arg-type]  # a stream
-    elif isinstance(found, ox.QueryTriples):
-        out.write(b"N")
-        found.serialize(out, format=ox.RdfFormat.N_TRIPLES)  # type: ignore[arg-type]  # a stream
-    else:
-        out.write(b"1" if found else b"0")
-
-
-def _read(child: Child, max_results: int | None) -> Found:
+def _read(child: Child, most: int | None) -> Found:
     child.read(len(_BEGUN))
     form = child.read(1)
-    if form in (b"T", b"J"):
-        found = ox.parse_query_results(child, format=_TSV if form == b"T" else _JSON)  # type: ignore[arg-type]
-        try:
-            assert isinstance(found, ox.QuerySolutions)
-            return Selected(_fetched(found, max_results), found.variables)
-        finally:
-            del found
+    if form == b"T":
+        variables, solutions = read_solutions(child.read)
+        return Selected(_fetched(solutions, most), variables)
+    if form == b"J":
+        return Selected(_fetched(read_empty_solutions(child.read), most), [])
     if form == b"N":
-        quads = ox.parse(child, format=ox.RdfFormat.N_TRIPLES, lenient=True)  # type: ignore[arg-type]
-        return _fetched(_distinct(quad.triple for quad in quads), max_results)
+        return _fetched(distinct(read_triples(child.read)), most)
     child.read()
     return form == b"1"
 

@@ -192,12 +192,13 @@ class Child:
             self._left = length
         elif kind == _CALL:
             assert self._functions is not None
-            name, arguments = pickle.loads(self._exactly(length))
-            try:
-                answer = self._functions[name](*arguments)
+            request = self._exactly(length)
+            try:  # a term that is nested deeply can neither be packed nor unpacked
+                name, arguments = pickle.loads(request)
+                reply = pickle.dumps(self._functions[name](*arguments))
             except Exception as error:
-                answer = RuntimeError(str(error))
-            self._reply(pickle.dumps(answer))
+                reply = pickle.dumps(RuntimeError(str(error)))
+            self._reply(reply)
         elif kind == _FAILED:
             name, message = self._exactly(length).decode("utf-8", "replace").split("\n", 1)
             if name == "MemoryError":

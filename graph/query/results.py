@@ -218,7 +218,10 @@ class Solutions(_Noted, Sequence[Row]):
         writer = _WRITERS.get(format.partition(";")[0].strip().lower())
         if writer is None:
             raise ValueError(f"{format!r} is not a results format: use json, xml, csv or tsv")
-        return writer(self._variables, self._solutions.all())
+        try:
+            return writer(self._variables, self._solutions.all())
+        except RecursionError:
+            raise ValueError(f"a triple term is nested too deeply to be written as {format}") from None
 
 
 # --- SPARQL results formats -----------------------------------------------------------------------------
@@ -241,8 +244,8 @@ def _json_term(term: Term) -> dict[str, Any]:
     if isinstance(term, ox.BlankNode):
         return {"type": "bnode", "value": term.value}
     if isinstance(term, ox.Triple):
-        parts = {name: _json_term(getattr(term, name)) for name in ("subject", "predicate", "object")}
-        return {"type": "triple", "value": parts}
+        subject, predicate, value = _json_term(term.subject), _json_term(term.predicate), _json_term(term.object)
+        return {"type": "triple", "value": {"subject": subject, "predicate": predicate, "object": value}}
     found = {"type": "literal", "value": term.value}
     if term.language is not None:
         found["xml:lang"] = term.language
@@ -273,8 +276,10 @@ def _xml_term(term: Term) -> str:
     if isinstance(term, ox.BlankNode):
         return f"<bnode>{term.value}</bnode>"
     if isinstance(term, ox.Triple):
-        parts = ((name, _xml_term(getattr(term, name))) for name in ("subject", "predicate", "object"))
-        return f"<triple>{''.join(f'<{name}>{part}</{name}>' for name, part in parts)}</triple>"
+        subject, predicate, value = _xml_term(term.subject), _xml_term(term.predicate), _xml_term(term.object)
+        return (
+            f"<triple><subject>{subject}</subject><predicate>{predicate}</predicate><object>{value}</object></triple>"
+        )
     attributes = ""
     if term.language is not None:
         attributes = f' xml:lang="{term.language}"'

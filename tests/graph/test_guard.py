@@ -523,6 +523,37 @@ def test_a_child_gives_the_same(triples: list[tuple[Any, Any, Any]]) -> None:
     assert ask(store, "ASK { ?s ?p ?o }") == ask(store, "ASK { ?s ?p ?o }", timeout=60) == bool(triples)
 
 
+LONG = "a\tb\n\r\"'\\\\n\b\f\x00\x01\x7f\u2028é中\U0001f600 " * 8000
+
+
+@forks
+def test_long_values_come_from_a_child_as_they_are() -> None:
+    store = ox.Store()
+    values: list[Any] = [
+        *(ox.Literal(LONG + "x" * length) for length in range(3)),
+        ox.Literal(LONG, language="en-GB"),
+        ox.Literal(LONG, language="ar", direction=ox.BaseDirection.RTL),
+        ox.Literal(LONG, datatype=iri("odd")),
+        ox.NamedNode("http://example.org/" + "long" * 20_000),
+        ox.Triple(ox.BlankNode("b"), iri("p"), ox.Triple(iri("s"), iri("p"), ox.Literal(LONG))),
+        *(ox.Literal(f"short {number}") for number in range(50)),
+        ox.BlankNode("b"),
+    ]
+    store.extend([ox.Quad(iri(f"s{number}"), iri("p"), value) for number, value in enumerate(values)])
+    for query in ("SELECT * { ?s ?p ?o OPTIONAL { ?o ?q ?x } } ORDER BY ?s", "CONSTRUCT { ?s ?p ?o } { ?s ?p ?o }"):
+        assert terms(ask(store, query)) == terms(ask(store, query, timeout=60))
+
+
+@forks
+def test_a_long_value_takes_time_by_its_length_only() -> None:
+    store = ox.Store()
+    store.add(ox.Quad(iri("s"), iri("p"), ox.Literal("long " * 4_000_000)))
+    for query in ("SELECT ?o { ?s ?p ?o }", "CONSTRUCT WHERE { ?s ?p ?o }"):
+        began = time.process_time()
+        assert len(next(iter(ask(store, query, timeout=60)))[-1]) == 20_000_000
+        assert time.process_time() - began < 10
+
+
 def test_a_world_answers_the_same_with_limits() -> None:
     with worlds.open(embedder=None) as world:
         world.add([(iri("s"), iri("p"), ox.Literal("01", datatype=ox.NamedNode(XSD + "integer")))])

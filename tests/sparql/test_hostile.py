@@ -59,6 +59,13 @@ def test_expressions_that_double_are_refused(world: World) -> None:
         world.query(f"SELECT (COUNT(?x) AS ?a0) {doubled} {{ ?x ?y ?z }}")
 
 
+@pytest.mark.parametrize("format", ["json", "xml", "csv", "tsv"])
+def test_a_term_nested_as_deep_as_may_be_is_written(world: World, format: str) -> None:
+    term = "TRIPLE(<urn:s>, <urn:p>, " * 250 + "1" + ")" * 250
+    found = world.query(f"SELECT ({term} AS ?term) {{}}")
+    assert found.serialize(format).count("urn:s") == 250  # type: ignore[union-attr]  # a SELECT
+
+
 def test_many_graph_patterns_are_read_together(world: World) -> None:
     world.update("INSERT DATA { GRAPH <urn:g> { <urn:a> <urn:b> 1 } }")
     patterns = " ".join(f"GRAPH ?g{number} {{ VALUES ?x{number} {{ 1 }} }}" for number in range(300))
