@@ -244,6 +244,20 @@ _ALL = (
         "Whether one may write without a key; on a loopback address only.",
     ),
     Setting("server.hosts", "list", (), "Further host names that requests may name, such as those of a reverse proxy."),
+    Setting(
+        "server.allow_network",
+        "list",
+        (),
+        "A host that SERVICE and LOAD may reach, such as query.wikidata.org; none by default.",
+    ),
+    Setting(
+        "server.default_graph",
+        "text",
+        None,
+        "What a query sees that names no graph: the default graph alone (strict), or all graphs together (union).",
+        choices=("strict", "union"),
+        meaning="what the world's own setting says",
+    ),
     Setting("server.log", "text", "text", "The form of the log: lines for people, or JSON.", choices=("text", "json")),
     Setting(
         "server.grace",

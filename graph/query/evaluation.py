@@ -280,5 +280,8 @@ def syntax_error(error: SyntaxError, query: str, prefixes: Collection[str], *, u
 
 
 def _unknown(prefix: str, line: int | None, column: int | None) -> QueryError:
-    message = f"the prefix {prefix + ':'!r} is not declared, and the world does not know it"
+    message = (
+        f"the prefix {prefix + ':'!r} is not declared, and the world does not know it: write PREFIX {prefix}: <…> "
+        "before the query, or store it once by `worlds prefix`, or World.bind"
+    )
     return QueryError(message, line=line, column=column, kind="prefix", prefix=prefix)

@@ -261,3 +261,10 @@ def test_an_error_leaves_no_empty_world(
         pass
     fails(4, "load", "old.db", "bad.ttl")
     assert Path("old.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("query", "sparql"), ("history", "log"), ("prefixes", "prefix"), ("import", "load")]
+)
+def test_what_other_programs_call_a_command_is_told(typed: str, meant: str) -> None:
+    assert f"there is no command '{typed}': `worlds {meant}` does that" in fails(2, typed, "kb.db")

@@ -279,3 +279,39 @@ def test_texts_of_a_graph_are_found(client: httpx.Client) -> None:
     assert client.put("/graphs?graph=urn:texts", content=body, headers=TURTLE).status_code == 201
     found = client.get("/search", params={"q": "lighthouse", "mode": "vector"}).json()
     assert [hit["text"] for hit in found["hits"]] == ["a lighthouse on a cliff"]
+
+
+# --- compressed bodies ------------------------------------------------------------------------------------------------
+
+GZIP = {**TURTLE, "Content-Encoding": "gzip"}
+
+
+def test_a_body_may_be_compressed(client: httpx.Client) -> None:
+    lines = "".join(f"<urn:s{number}> <urn:p> {number} .\n" for number in range(100_000))
+    assert client.put("/graphs?graph=urn:g", headers=GZIP, content=gzip.compress(lines.encode())).status_code == 201
+    assert client.get("/stats").json()["quads"] == 100_000
+
+
+def test_a_compressed_body_is_limited_by_what_it_becomes(tmp_path: Path) -> None:
+    worlds.open(tmp_path / "kb.db", embedder=None).close()
+    with served(tmp_path / "kb.db", "--readers", "1", "--allow-writes", "--max-body", "1000000") as server:
+        bomb = gzip.compress(b"\n" * 500_000_000, 1)
+        assert len(bomb) > 1_000_000
+        with server.client() as client:
+            small = gzip.compress(b"\n" * 1_000_001)
+            for body, status in (
+                (bomb, 413),
+                (bomb[:900_000], 413),
+                (small, 413),
+                (gzip.compress(b"\n" * 1_000_000), 204),
+                (small[:500], 413 if len(small) < 500 else 400),
+                (gzip.compress(b"<urn:a> <urn:b> 1 .")[:-5], 400),
+                (gzip.compress(b"<urn:a> <urn:b> 1 .") + b"x", 400),
+                (b"<urn:a> <urn:b> 1 .", 400),
+                (b"", 400),
+            ):
+                response = client.put("/graphs?default", headers=GZIP, content=body)
+                assert response.status_code == status, (len(body), response.text)
+            for encoding in ("br", "deflate", "gzip, gzip"):
+                response = client.put("/graphs?default", headers={**TURTLE, "Content-Encoding": encoding}, content=b"x")
+                assert response.status_code == 415

@@ -472,3 +472,48 @@ def test_a_misspelt_parameter_is_no_question_for_the_service_description(client:
     refused = client.get("/sparql", params={"qeury": "ASK {}"})
     assert refused.status_code == 400
     assert "did you mean 'query'" in refused.json()["detail"]
+
+
+# --- all graphs together ----------------------------------------------------------------------------------------------
+
+
+def test_a_query_sees_the_union_of_all_graphs_where_it_asks_for_it(client: httpx.Client) -> None:
+    text = f"ASK {{ ?s <{EX}in> ?o }}"
+
+    def asked(**parameters: Any) -> bool:
+        return bool(select(client, text, **parameters).json()["boolean"])
+
+    assert not asked()
+    assert not asked(union="false")
+    assert asked(union="true")
+    assert asked(**{"default-graph-uri": "urn:x-arq:UnionGraph"})
+    form = client.post("/sparql", data={"query": text, "union": "true"})
+    direct = client.post("/sparql?union=true", content=text, headers={"Content-Type": QUERY})
+    assert form.json()["boolean"] is direct.json()["boolean"] is True
+    for wrong in ({"union": "maybe"}, {"union": "true", "default-graph-uri": f"{EX}g1"}):
+        assert select(client, text, **wrong).status_code == 400
+
+
+def test_the_setting_of_the_server_is_what_queries_see_that_do_not_say(tmp_path: Path) -> None:
+    with worlds.open(tmp_path / "kb.db", embedder=None) as world:
+        fill(world)
+    with served(tmp_path / "kb.db", "--readers", "1", "--default-graph", "union") as server, server.client() as client:
+        text = f"ASK {{ ?s <{EX}in> ?o }}"
+        assert select(client, text).json()["boolean"] is True
+        assert select(client, text, union="false").json()["boolean"] is False
+        assert select(client, text, **{"default-graph-uri": f"{EX}none"}).json()["boolean"] is False
+
+
+# --- the network ------------------------------------------------------------------------------------------------------
+
+
+def test_service_reaches_the_hosts_that_the_server_names(tmp_path: Path, server: Served) -> None:
+    worlds.open(tmp_path / "kb.db", embedder=None).close()
+    text = f"SELECT ?n {{ SERVICE <{server.url}/sparql> {{ <{EX}s7> <{EX}number> ?n }} }}"
+    with (
+        served(tmp_path / "kb.db", "--readers", "1", "--allow-network", "127.0.0.1") as other,
+        other.client() as client,
+    ):
+        found = select(client, text)
+        assert [row["n"]["value"] for row in found.json()["results"]["bindings"]] == ["7"], found.text
+        assert select(client, text.replace("127.0.0.1", "localhost")).json()["kind"] == "network"

@@ -18,6 +18,7 @@ from worlds.cli import (
     keep,
     keys,
     mcp,
+    prefix,
     schema,
     search,
     serve,
@@ -69,13 +70,14 @@ def _options(
 _PANELS = {
     "Begin": ("init", "doctor", "config", "completion"),
     "Write": ("load", "add-document", "update", "embed"),
-    "Ask": ("search", "sparql", "resolve", "similar", "describe", "schema"),
+    "Ask": ("search", "sparql", "resolve", "similar", "describe", "schema", "prefix"),
     "History": ("log", "diff", "undo", "patch", "apply", "prune"),
     "The file": ("export", "stats", "check", "backup", "restore", "compact"),
     "Serve": ("serve", "keys", "mcp"),
 }
 for _module in (
-    init, doctor, config, completion, write, documents, search, ask, entities, schema, history, keep, serve, keys, mcp,
+    init, doctor, config, completion, write, documents, search, ask, entities, schema, prefix, history, keep, serve,
+    keys, mcp,
 ):  # fmt: skip
     _module.register(app)
 

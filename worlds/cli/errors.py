@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
@@ -51,6 +52,27 @@ def exit_code(error: BaseException) -> int:
     if isinstance(error, WorldsError):
         return error.exit_code
     return next((_FOREIGN[kind] for kind in type(error).__mro__ if kind in _FOREIGN), INTERNAL)
+
+
+_UNKNOWN_COMMAND = re.compile(r"no such command '([\w-]+)'")
+_VERBS = {
+    **dict.fromkeys(("query", "select", "ask-sparql"), "sparql"),
+    **dict.fromkeys(("find", "ask", "lookup"), "search"),
+    **dict.fromkeys(("history", "revisions", "changes"), "log"),
+    **dict.fromkeys(("prefixes", "namespaces", "bind"), "prefix"),
+    **dict.fromkeys(("import", "add", "insert", "read"), "load"),
+    **dict.fromkeys(("delete", "remove"), "update"),
+    **dict.fromkeys(("revert", "rollback"), "undo"),
+    **dict.fromkeys(("show", "entity", "get"), "describe"),
+    **dict.fromkeys(("info", "status"), "stats"),
+    **dict.fromkeys(("server", "run", "start"), "serve"),
+    **dict.fromkeys(("create", "new", "make"), "init"),
+    **dict.fromkeys(("dump", "save"), "export"),
+    **dict.fromkeys(("vacuum", "optimize"), "compact"),
+    **dict.fromkeys(("settings", "configuration"), "config"),
+    **dict.fromkeys(("classes", "ontology"), "schema"),
+}
+"""What people type → the command that does it."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -171,6 +193,8 @@ def _report_usage(error: Any) -> int:
     command = context.command_path if context is not None else "worlds"
     message = error.format_message().strip().replace("Value error, ", "")
     message = f"{message[:1].lower()}{message[1:]}"
+    if (unknown := _UNKNOWN_COMMAND.match(message)) and (meant := _VERBS.get(unknown[1])):
+        message = f"there is no command {unknown[1]!r}: `worlds {meant}` does that"
     if command.endswith(" search") and message.startswith("no such option"):
         message += "; words that begin with - go into quotes with others, or after --"
     stop = "" if message.endswith((".", "?")) else "."

@@ -24,6 +24,8 @@ _OPTIONS = {
     "key_file": "server.keys",
     "host_name": "server.hosts",
     "cors": "server.cors",
+    "allow_network": "server.allow_network",
+    "default_graph": "server.default_graph",
     "embedder": "embedder",
     "readers": "server.readers",
     "most_workers": "server.most_workers",

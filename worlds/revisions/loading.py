@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pyoxigraph as ox
 
 from worlds.graph.formats import FORMATS, parsing, rdflib_quads
 from worlds.graph.sources import Source, sources
@@ -18,6 +19,9 @@ from worlds.quads.rows import NO_QUADS, difference, read_quads
 from worlds.revisions.gate import Change
 from worlds.revisions.writer import Progress, Writer
 from worlds.sql.connection import Connection
+
+_PREFIX = ox.NamedNode("http://purl.org/vocab/vann/preferredNamespacePrefix")
+_NAMESPACE = ox.NamedNode("http://purl.org/vocab/vann/preferredNamespaceUri")
 
 
 class Loader:
@@ -63,6 +67,7 @@ class Loader:
                         documents.read(document)
                 quads = documents.quads()
             self._namespaces.adopt(documents.prefixes)
+            self._namespaces.adopt(self._preferred(quads))
             removed = NO_QUADS
             if mode == "replace":
                 held = self._held(documents.targets(quads))
@@ -71,6 +76,20 @@ class Loader:
                 progress("write", 0, len(quads) + len(removed))
             revision.apply(quads, removed)
         return revision.change
+
+    def _preferred(self, quads: Ids) -> dict[str, str]:
+        """The prefixes that vocabularies among the quads prefer (VANN)."""
+        prefix, namespace = self._dictionary.find([_PREFIX, _NAMESPACE])
+        if prefix is None or namespace is None:
+            return {}
+        said = quads[np.isin(quads[:, 1], (prefix, namespace))]
+        terms = self._dictionary.terms(said[:, 2].tolist())
+        texts = {(subject, of): getattr(terms[value], "value", "") for subject, of, value, _ in said.tolist()}
+        return {
+            text: texts[subject, namespace]
+            for (subject, of), text in texts.items()
+            if of == prefix and (subject, namespace) in texts
+        }
 
     def _held(self, graphs: Iterable[int]) -> Ids:
         blocks = [block for graph in graphs for block in read_quads(self._connection, "quads_of_graph", graph=graph)]

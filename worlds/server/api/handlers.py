@@ -129,6 +129,10 @@ async def _quads(request: Request, given: Given) -> Response:
     return _changed(request, await server_of(request).write(request, "quads", **{**given, **texts}))
 
 
+async def _bind(request: Request, given: Given) -> Response:
+    return answer(await server_of(request).write(request, "bind", **given))
+
+
 def _changed(request: Request, change: Mapping[str, Any]) -> Response:
     server = server_of(request)
     if change["added"] + change["removed"] > LARGE:
@@ -252,6 +256,7 @@ HANDLERS: Mapping[str, Handler] = {
     "stats": _plain("stats"),
     "schema": _plain("schema"),
     "prefixes": _plain("prefixes"),
+    "bind": _bind,
     "page": _page,
     "worlds": _worlds,
     "create_world": _create,

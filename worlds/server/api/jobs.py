@@ -97,6 +97,13 @@ def prefixes(world: World) -> dict[str, str]:
     return world.prefixes
 
 
+@job("bind", write=True)
+def bind(world: World, *, author: str | None, prefix: str, iri: str) -> dict[str, str]:
+    """`World.bind`; gives all prefixes."""
+    world.bind(prefix, iri)
+    return world.prefixes
+
+
 # --- history --------------------------------------------------------------------------------------------------------
 
 

@@ -85,6 +85,7 @@ _DATASET = (
     Parameter("default-graph-uri", "texts", "A graph of the default graph; may be repeated."),
     Parameter("named-graph-uri", "texts", "A named graph; may be repeated."),
 )
+_UNION = Parameter("union", "boolean", "Whether a query that names no graph sees all graphs together.")
 _UPDATED = (
     Parameter("using-graph-uri", "texts", "A graph that patterns are matched in; may be repeated."),
     Parameter("using-named-graph-uri", "texts", "A named graph for patterns; may be repeated."),
@@ -287,6 +288,18 @@ def operations() -> tuple[Operation, ...]:
             "prefixes", "GET", "/prefixes", "List the prefixes.", "read", _json("Prefix and IRI of each.", "Prefixes")
         ),
         Operation(
+            "bind",
+            "POST",
+            "/prefixes",
+            "Declare a prefix, for queries, filters and exports.",
+            "write",
+            _json("All prefixes.", "Prefixes"),
+            fields=(
+                Parameter("prefix", "text", "The prefix, without its colon.", True, most=1000),
+                Parameter("iri", "text", "What it stands for.", True, most=10_000),
+            ),
+        ),
+        Operation(
             "page",
             "GET",
             "",
@@ -302,7 +315,7 @@ def operations() -> tuple[Operation, ...]:
             "Answer a SPARQL query (SPARQL 1.1 Protocol).",
             "read",
             {200: _SPARQL_ANSWERS[200]},
-            parameters=(Parameter("query", "text", "The query.", example="ASK {}"), *_DATASET),
+            parameters=(Parameter("query", "text", "The query.", example="ASK {}"), *_DATASET, _UNION),
             errors=(406,),
             tag="SPARQL",
         ),
@@ -313,7 +326,7 @@ def operations() -> tuple[Operation, ...]:
             "Answer a query, or run an update, which needs the scope write.",
             "read",
             _SPARQL_ANSWERS,
-            parameters=(*_DATASET, *_UPDATED),
+            parameters=(*_DATASET, *_UPDATED, _UNION),
             body={
                 "application/x-www-form-urlencoded": "SparqlForm",
                 "application/sparql-query": None,

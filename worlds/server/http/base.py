@@ -93,6 +93,8 @@ class ServerSettings:
     public_reads: bool | None
     allow_writes: bool
     hosts: tuple[str, ...]
+    allow_network: tuple[str, ...]
+    default_graph: Literal["strict", "union"] | None
     log: Literal["text", "json"]
     grace: float
     embedder: str | None

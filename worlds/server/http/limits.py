@@ -6,8 +6,9 @@ import asyncio
 import contextlib
 import ipaddress
 import time
+import zlib
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Send
@@ -20,6 +21,7 @@ from worlds.server.http.metrics import Metrics
 
 _CLIENTS = 10_000  # whose rate is remembered
 _FREE = ("/health", "/page/")  # what a client needs to see at all, and what costs nothing
+_PIECE = 1 << 20  # bytes of a body that are unpacked at a time
 _SLOWEST = 10_000  # bytes a second that a body comes at, or faster, after its first `timeout` seconds
 
 
@@ -107,7 +109,7 @@ class BodyLimit:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        self._check_headers(scope)
+        encoding = self._check_headers(scope)
         began = time.monotonic()
         taken, whole = 0, False
 
@@ -129,19 +131,61 @@ class BodyLimit:
                 raise self._too_large()
             return message
 
-        await self.app(scope, limited, send)
+        unpack = None if encoding == "identity" else _Unpacked(limited, self._most, self._too_large)
 
-    def _check_headers(self, scope: ASGIScope) -> None:
+        await self.app(scope, unpack or limited, send)
+
+    def _check_headers(self, scope: ASGIScope) -> str:
+        """What the body is encoded by; errors for what cannot be read."""
         headers = Request(scope).headers
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit()):
             raise Problem("Content-Length is not a number", headers={"Connection": "close"})
         if len(length) > 18 or int(length) > self._most:
             raise self._too_large()
-        if headers.get("content-encoding", "identity").lower() != "identity":
+        encoding = headers.get("content-encoding", "identity").strip().lower()
+        if encoding not in ("identity", "gzip"):
             raise UnsupportedType(
-                "compressed bodies are not read here: send it as it is", headers={"Connection": "close"}
+                "a body is compressed by gzip, or sent as it is",
+                headers={"Connection": "close", "Accept-Encoding": "gzip"},
             )
+        return encoding
 
     def _too_large(self) -> TooLarge:
         return TooLarge(f"a body may have {self._most:,} bytes", headers={"Connection": "close"})
+
+
+class _Unpacked:
+    """Receives a body as it was before gzip compressed it, piece by piece, of so many bytes at most."""
+
+    def __init__(self, receive: Receive, most: int, too_large: Callable[[], TooLarge]) -> None:
+        self._receive = receive
+        self._left = most
+        self._too_large = too_large
+        self._reader = zlib.decompressobj(wbits=31)
+        self._packed = b""
+        self._more = True
+
+    async def __call__(self) -> Message:
+        """The next piece."""
+        if not self._packed:
+            if not self._more:
+                return await self._receive()
+            message = await self._receive()
+            if message["type"] != "http.request":
+                return message
+            self._packed, self._more = message.get("body", b""), message.get("more_body", False)
+        try:
+            piece = self._reader.decompress(self._packed, _PIECE)
+        except zlib.error as error:
+            raise Problem(f"the body is not what gzip makes: {error}") from error
+        self._packed = self._reader.unconsumed_tail
+        if self._reader.unused_data:
+            raise Problem("something follows the end of what gzip made")
+        self._left -= len(piece)
+        if self._left < 0:
+            raise self._too_large()
+        more = self._more or bool(self._packed)
+        if not more and not self._reader.eof:
+            raise Problem("the body ends before what gzip made does")
+        return {"type": "http.request", "body": piece, "more_body": more}

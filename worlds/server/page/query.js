@@ -26,6 +26,7 @@ export function queryView(asked) {
     chooser.selectedIndex = 0;
     run({ view: example.view });
   } }, h("option", { value: "" }, "Examples"));
+  const union = h("input", { type: "checkbox", checked: asked.get("union") ? "" : null });
   const node = h("section", { class: "query-view" },
     h("h1", { class: "unseen" }, "SPARQL"),
     place,
@@ -33,6 +34,7 @@ export function queryView(asked) {
       h("button", { type: "button", class: "quiet", onclick: () => {
         editor.value = withPrefixes(editor.value);
       } }, "Insert prefixes"),
+      h("label", { class: "union", title: "What a query sees that names no graph: all graphs together, not the default graph alone" }, union, " All graphs"),
       hint),
     output);
 
@@ -48,11 +50,11 @@ export function queryView(asked) {
     put(output, loading("Running"));
     const began = performance.now();
     try {
-      const response = await sparql(query, { signal: controller.signal });
+      const response = await sparql(query, { signal: controller.signal, union: union.checked });
       const results = await readResults(response);
       if (running !== controller) return;
       const taken = performance.now() - began;
-      put(output, resultsView(results, { query, view: chosen, taken: duration(taken), onview: (name) => {
+      put(output, resultsView(results, { query, union: union.checked, view: chosen, taken: duration(taken), onview: (name) => {
         if (query.length <= LONGEST) record(address(name === "table" ? { query } : { query, as: name }));
       } }));
     } catch (error) {

@@ -27,7 +27,7 @@ export async function readResults(response) {
 }
 
 /** The results with tabs for the ways to see them. */
-export function resultsView(results, { query, view, taken, onview }) {
+export function resultsView(results, { query, union, view, taken, onview }) {
   if (results.boolean !== undefined) {
     return [h("p", { class: "status", role: "status" }, `Answered in ${taken}`), h("p", { class: "verdict" }, results.boolean ? "Yes" : "No")];
   }
@@ -61,15 +61,15 @@ export function resultsView(results, { query, view, taken, onview }) {
     choose(names[(names.indexOf(names.find((_, at) => tabs[at].tabIndex === 0)) + step + names.length) % names.length], true);
   } }, tabs);
   choose(views[view] ? view : "table");
-  return [h("div", { class: "results-head" }, list, status, downloads(query, results)), panel];
+  return [h("div", { class: "results-head" }, list, status, downloads(query, union, results)), panel];
 }
 
-function downloads(query, results) {
+function downloads(query, union, results) {
   const place = h("div", { class: "downloads" });
   for (const [ending, [words, type]] of Object.entries(results.triples ? TRIPLES : RESULTS)) {
     place.append(h("button", { type: "button", class: "quiet", "aria-label": `Download as ${words}`, onclick: async () => {
       try {
-        const response = await request("sparql", { method: "POST", body: query, headers: { accept: type, "content-type": "application/sparql-query" } });
+        const response = await sparql(query, { accept: type, union });
         const url = URL.createObjectURL(await response.blob());
         h("a", { href: url, download: `results.${ending}` }).click();
         setTimeout(() => URL.revokeObjectURL(url), 10_000);

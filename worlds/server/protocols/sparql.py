@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from worlds.server.errors import Problem, TooLarge, UnsupportedType
-from worlds.server.http.base import server_of
+from worlds.server.http.base import Server, server_of
 from worlds.server.http.negotiation import GRAPHS, RESULTS, accepts_any, type_of
 from worlds.server.http.streaming import begun, streamed
 
@@ -28,6 +28,9 @@ _DATASETS = {
 }
 LARGE = 50_000
 """Quads that a write may change before the processes are to look at their index anew, outside of any time limit."""
+UNION_GRAPH = "urn:x-arq:UnionGraph"
+"""What Jena calls all graphs together, as a default graph."""
+_FLAGS = {"": True, "true": True, "1": True, "false": False, "0": False}
 _MOST_PARAMETERS = 10_000
 _MOST_FORM = 1 << 20  # bytes of a form: it is decoded whole, while nothing else runs
 
@@ -47,6 +50,7 @@ class Operation:
     text: str
     default_graphs: list[str] | None
     named_graphs: list[str] | None
+    union: bool | None = None  # None is what the server's setting or the world's says
 
 
 async def sparql(request: Request) -> Response:
@@ -71,6 +75,8 @@ async def sparql(request: Request) -> Response:
             base=endpoint,
             using_graphs=operation.default_graphs,
             using_named_graphs=operation.named_graphs,
+            union=_union(server, operation),
+            allow_network=server.settings.allow_network,
         )
         if change["added"] + change["removed"] > LARGE:
             server.pool.unprepare(world.path)
@@ -85,9 +91,19 @@ async def sparql(request: Request) -> Response:
         accept=accept,
         default_graphs=operation.default_graphs,
         named_graphs=operation.named_graphs,
+        union=_union(server, operation),
+        allow_network=server.settings.allow_network,
         max_results=server.settings.max_results,
     )
     return streamed(stream, leaving, headers={"Vary": "Accept"})
+
+
+def _union(server: Server, operation: Operation) -> bool | None:
+    """Whether an operation sees all graphs together; None is what the world's setting says."""
+    setting = server.settings.default_graph
+    if operation.union is not None or operation.default_graphs is not None or setting is None:
+        return operation.union
+    return setting == "union"
 
 
 def accepted(request: Request) -> str | None:
@@ -133,7 +149,7 @@ async def _form(request: Request) -> bytes:
 
 def _refuse_unknown(parameters: Parameters) -> None:
     """Problem for a parameter that only looks like one, as of a query that the service description would answer."""
-    known = ("query", *_DATASETS["query"])
+    known = ("query", "union", *_DATASETS["query"])
     for name, _ in parameters:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
@@ -179,9 +195,20 @@ def _operation(parameters: Parameters) -> Operation:
         if name in _DATASETS["update" if kind == "query" else "query"]:
             raise Problem(f"{name} is not for {'queries' if kind == 'query' else 'updates'}")
     default, named = ([graph_iri(value) for name, value in parameters if name == wanted] for wanted in _DATASETS[kind])
+    union = _flag([value for name, value in parameters if name == "union"])
+    if UNION_GRAPH in default:
+        union, default = True, [iri for iri in default if iri != UNION_GRAPH]
+    if union and (default or named):
+        raise Problem("the union of all graphs has no other graphs beside it")
     if not default and not named:
-        return Operation(kind, text, None, None)
+        return Operation(kind, text, None, None, union)
     return Operation(kind, text, default, named)
+
+
+def _flag(given: list[str]) -> bool | None:
+    if len(given) > 1 or (given and given[0].lower() not in _FLAGS):
+        raise Problem("union is true or false")
+    return _FLAGS[given[0].lower()] if given else None
 
 
 def graph_iri(iri: str) -> str:

@@ -49,6 +49,8 @@ def query(
     accept: str | None,
     default_graphs: Sequence[str] | None,
     named_graphs: Sequence[str] | None,
+    union: bool | None,
+    allow_network: Sequence[str],
     max_results: int,
 ) -> tuple[dict[str, Any], Iterator[bytes]]:
     """The answer in the type that is accepted: its head has the "type", which is a Content-Type."""
@@ -56,7 +58,12 @@ def query(
         query,
         base,
         lambda text: world.query(
-            text, default_graphs=_names(default_graphs), named_graphs=_names(named_graphs), max_results=max_results
+            text,
+            default_graphs=_names(default_graphs),
+            named_graphs=_names(named_graphs),
+            union=union,
+            allow_network=allow_network,
+            max_results=max_results,
         ),
     )
     if isinstance(found, bool):
@@ -84,6 +91,8 @@ def update(
     base: str,
     using_graphs: Sequence[str] | None,
     using_named_graphs: Sequence[str] | None,
+    union: bool | None,
+    allow_network: Sequence[str],
 ) -> dict[str, Any]:
     """What an update did: the "revision", None if nothing, and the quads "added" and "removed"."""
     try:
@@ -94,6 +103,8 @@ def update(
                 text,
                 using_graphs=_names(using_graphs),
                 using_named_graphs=_names(using_named_graphs),
+                union=union,
+                allow_network=allow_network,
                 author=author,
                 embed=len(text) < _INLINE,
             ),
