@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 SQL_FOLDER = Path(__file__).parent
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 # What may hold a colon without being a parameter comes first: comments, strings.
 _TOKEN = re.compile(r"--[^\n]*|'(?:[^']|'')*'|:([a-z_]+)")

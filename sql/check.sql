@@ -22,7 +22,8 @@ FROM (SELECT rowid, * FROM removed_quads WHERE rowid > :after ORDER BY rowid LIM
 -- ---- revisions -----------------------------------------------------------------------------------------------------
 
 -- name: revisions
-SELECT revision, added, removed, first_quad FROM revisions;
+-- Gives (revision, quads and graphs that it added, that it removed, the smallest id that a quad of it may have).
+SELECT revision, added + created, removed + dropped, first_quad FROM revisions;
 
 -- name: quads_by_revision
 -- Gives (revision, quads that it added and that still hold, the smallest id among them).

@@ -3,11 +3,15 @@
 -- one of `removed_quads` held from `revision` up to, and not at, `removed`.
 
 -- name: entries
-SELECT revision, time, author, message, added, removed FROM revisions
+SELECT revision, time, author, message, added, removed, created, dropped, undoes FROM revisions
 WHERE revision >= :first ORDER BY revision DESC LIMIT :limit;
 
+-- name: undoing
+-- The revisions that undid others, newest first.
+SELECT revision, undoes FROM revisions WHERE undoes IS NOT NULL ORDER BY revision DESC;
+
 -- name: entry
-SELECT revision, time, author, message, added, removed FROM revisions WHERE revision = :revision;
+SELECT revision, time, author, message, added + created, removed + dropped FROM revisions WHERE revision = :revision;
 
 -- name: first_quad
 -- No quad that one of these revisions added has a smaller id.

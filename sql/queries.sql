@@ -206,8 +206,15 @@ SELECT (SELECT coalesce(max(revision), 0) FROM revisions),
 SELECT time, author, message, added, removed, first_quad FROM revisions WHERE revision = :revision;
 
 -- name: insert_revision
-INSERT INTO revisions (revision, time, author, message, added, removed, first_quad)
-VALUES (:revision, :time, :author, :message, :added, :removed, :first_quad);
+INSERT INTO revisions (revision, time, author, message, added, removed, first_quad, created, dropped, undoes)
+VALUES (:revision, :time, :author, :message, :added - :created, :removed - :dropped, :first_quad, :created, :dropped,
+        :undoes);
+
+-- name: graphs_created
+SELECT count(*) FROM quads INDEXED BY quads_spog WHERE subject = 0 AND revision = :revision;
+
+-- name: graphs_dropped
+SELECT count(*) FROM removed_quads WHERE removed = :revision AND subject = 0;
 
 -- name: next_quad
 SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'quads'), 0) + 1;

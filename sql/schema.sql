@@ -1,4 +1,4 @@
--- The tables of one world, as of schema version 3.
+-- The tables of one world, as of schema version 4.
 -- migrations/ is the road to the same database from each earlier version; a test proves that both agree.
 
 -- Settings and counters of the world: format, schema_version, created, policy, embedder, next_blank_node, …
@@ -60,7 +60,10 @@ CREATE TABLE revisions (
     message TEXT,
     added INTEGER NOT NULL,      -- quads
     removed INTEGER NOT NULL,    -- quads
-    first_quad INTEGER NOT NULL  -- no quad that this revision added has a smaller id
+    first_quad INTEGER NOT NULL, -- no quad that this revision added has a smaller id
+    created INTEGER NOT NULL DEFAULT 0, -- named graphs that it made to exist also while they are empty
+    dropped INTEGER NOT NULL DEFAULT 0, -- such graphs that it made to exist no longer
+    undoes INTEGER               -- the revision that it took back
 );
 
 -- Passages of the literals that are text; one literal's chunks are shared by all quads that have it. And of profiles.

@@ -484,7 +484,7 @@ class World:
         them; `force=True` leaves such quads as they are and takes back the rest. Other errors as `diff` has them.
         """
         message = f"undo of revision {revision}" if message is None else message
-        with self._writer.revision(author=author, message=message, embed=True) as written:
+        with self._writer.revision(author=author, message=message, embed=True, undoes=revision) as written:
             written.apply(*inverse(self._connection, self._dictionary, self._history, revision, force=force))
         return written.change
 

@@ -212,6 +212,37 @@ def test_an_undo_belongs_to_the_transaction_around_it(birds: World) -> None:
     assert birds.check().ok
 
 
+def test_an_undone_revision_says_so(world: World) -> None:
+    world.add([("urn:a", "urn:p", "urn:b")])
+    world.add([("urn:c", "urn:p", "urn:d")])
+    world.undo(1)
+    assert [(entry.undoes, entry.undone_by) for entry in world.history()] == [(1, None), (None, None), (None, 3)]
+    world.undo(3)
+    assert [entry.undone_by for entry in world.history()] == [None, 4, None, None]
+    world.undo(4, message="again")
+    assert [entry.undone_by for entry in world.history()] == [None, 5, None, None, 3]
+    assert [entry.undone_by for entry in world.history(1)] == [None]
+    with world.transaction():  # it does more than to take back
+        world.undo(2)
+        world.add([("urn:e", "urn:p", "urn:f")])
+    assert world.history(1)[0].undoes is None
+
+
+def test_the_log_and_the_difference_agree_on_graphs(world: World) -> None:
+    world.add([("urn:a", "urn:p", "urn:b")])
+    world.update("CREATE GRAPH <urn:g>; CREATE GRAPH <urn:h>; INSERT DATA { <urn:x> <urn:p> <urn:y> }")
+    world.update("DROP GRAPH <urn:g>")
+    world.undo(3)
+    with world.transaction():
+        world.update("DROP GRAPH <urn:g>")
+        world.update("CREATE GRAPH <urn:g>; CREATE GRAPH <urn:i>")
+    for entry in world.history():
+        diff = world.diff(entry.revision - 1, entry.revision)
+        assert (entry.added, entry.removed) == (len(diff.added), len(diff.removed)), entry
+        assert (entry.created, entry.dropped) == (len(diff.created), len(diff.dropped)), entry
+    assert [(entry.created, entry.dropped) for entry in world.history()] == [(1, 0), (1, 0), (0, 1), (2, 0), (0, 0)]
+
+
 def test_a_read_only_world_tells_its_history_and_takes_nothing_back(path: Path) -> None:
     with worlds.open(path, embedder=None) as world:
         world.add([("urn:a", "urn:p", "urn:b")])

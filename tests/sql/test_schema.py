@@ -211,6 +211,13 @@ def test_an_older_world_is_not_migrated_by_who_only_reads(filled: Path, next_rel
     assert digest(filled) == before
 
 
+def back_to_version_3(connection: Connection) -> None:
+    connection.run("UPDATE revisions SET added = added + created, removed = removed + dropped")
+    for column in ("created", "dropped", "undoes"):
+        connection.run(f"ALTER TABLE revisions DROP COLUMN {column}")
+    connection.run("UPDATE meta SET value = 3 WHERE name = 'schema_version'")
+
+
 def test_what_add_document_wrote_is_known_after_the_migration_of_version_2(path: Path) -> None:
     with worlds.open(path, embedder=None) as world:
         world.add_document("urn:doc", "One.", graph="urn:g", title="First")
@@ -218,6 +225,7 @@ def test_what_add_document_wrote_is_known_after_the_migration_of_version_2(path:
     old = Connection(str(path))
     rows = old.rows("SELECT subject, graph, predicate, object FROM document_quads ORDER BY id")
     (name,) = {f"document {row[0]} {row[1]}" for row in rows}
+    back_to_version_3(old)
     old.run("DROP TABLE document_quads")
     old.insert("INSERT INTO meta (name, value)", [(name, json.dumps([row[2:] for row in rows]))])
     old.run("UPDATE meta SET value = 2 WHERE name = 'schema_version'")
@@ -228,6 +236,21 @@ def test_what_add_document_wrote_is_known_after_the_migration_of_version_2(path:
         assert ("urn:ann",) in [(str(quad[2]),) for quad in world.quads("urn:doc")]
         assert tables.rows(world, "SELECT name FROM meta WHERE name LIKE 'document%'") == []
         assert world.check().ok
+    assert version_of(path) == SCHEMA_VERSION
+
+
+def test_graphs_are_counted_apart_after_the_migration_of_version_3(path: Path) -> None:
+    with worlds.open(path, embedder=None) as world:
+        world.add([("urn:a", "urn:p", "urn:b")])
+        world.update("CREATE GRAPH <urn:g>; CREATE GRAPH <urn:h>; INSERT DATA { <urn:x> <urn:p> <urn:y> }")
+        world.update("DROP GRAPH <urn:g>")
+        before, name = world.history(), world.patch(1, 2).splitlines()[0]
+    old = Connection(str(path))
+    back_to_version_3(old)
+    old.close()
+    with worlds.open(path, embedder=None) as world:
+        assert world.history() == before
+        assert world.patch(1, 2).splitlines()[0] == name
     assert version_of(path) == SCHEMA_VERSION
 
 

@@ -47,8 +47,16 @@ def log(
 
 def _shown(entry: Entry) -> tuple[str, ...]:
     when = entry.time.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    remarks = [" ".join(clean(text or "").split()) for text in (entry.author, entry.message)]
-    return (str(entry.revision), when, f"{entry.added:,}", f"{entry.removed:,}", *remarks)
+    author, message = (" ".join(clean(text or "").split()) for text in (entry.author, entry.message))
+    if entry.undone_by is not None:
+        message = f"{message} (undone by {entry.undone_by})".lstrip()
+    amounts = (_amount(entry.added, entry.created), _amount(entry.removed, entry.dropped))
+    return (str(entry.revision), when, *amounts, author, message)
+
+
+def _amount(quads: int, graphs: int) -> str:
+    """Quads, and the graphs that came or went apart from them."""
+    return f"{quads:,} + {counted(graphs, 'graph')}" if graphs else f"{quads:,}"
 
 
 def diff(

@@ -133,6 +133,9 @@ class EntryShown(BaseModel):
     message: str | None
     added: int
     removed: int
+    created: int
+    dropped: int
+    undone_by: int | None
 
 
 class Changes(BaseModel):

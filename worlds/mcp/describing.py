@@ -293,12 +293,17 @@ def _entry(one: Any) -> EntryShown:
         message=None if one.message is None else clip(one.message, 200),
         added=one.added,
         removed=one.removed,
+        created=one.created,
+        dropped=one.dropped,
+        undone_by=one.undone_by,
     )
 
 
 def _entry_line(one: EntryShown) -> str:
     said = " ".join(part for part in (one.author and f"by {one.author}", one.message) if part)
-    return f"{one.revision}  {one.time}  +{one.added:,} -{one.removed:,}  {said}".rstrip()
+    graphs = f" ({one.created:,} graphs created, {one.dropped:,} dropped)" if one.created or one.dropped else ""
+    undone = f"  (undone by {one.undone_by})" if one.undone_by else ""
+    return f"{one.revision}  {one.time}  +{one.added:,} -{one.removed:,}{graphs}  {said}".rstrip() + undone
 
 
 def _revisions(service: Service, limit: int, tokens: int | None) -> CallToolResult:

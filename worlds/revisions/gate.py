@@ -51,8 +51,10 @@ class Revision:
     last_chunk: int  # chunks made by it have larger ids
     author: str | None
     message: str | None
+    undoes: int | None = None
     added: int = 0
     removed: int = 0
+    graphs: bool = False  # whether graphs without quads were created or dropped
     chunks: int = 0
     embed: bool = False  # whether a write asked for its new texts to be embedded
     deltas: int = 0  # that its followers were told of
@@ -86,26 +88,28 @@ class Gate:
         return revision is not None and revision.thread == threading.get_ident()
 
     @contextlib.contextmanager
-    def write(self, *, author: str | None = None, message: str | None = None) -> Iterator[Revision]:
+    def write(
+        self, *, author: str | None = None, message: str | None = None, undoes: int | None = None
+    ) -> Iterator[Revision]:
         """A revision, or a part of the one that is being written: kept whole or not at all."""
         author, message = _remark("author", author), _remark("message", message)
         with self._connection.lock:
             if self._revision is None:
-                with self._outermost(author, message) as revision:
+                with self._outermost(author, message, undoes) as revision:
                     yield revision
             else:
                 with self._part(self._revision) as revision:
                     yield revision
 
     @contextlib.contextmanager
-    def _outermost(self, author: str | None, message: str | None) -> Iterator[Revision]:
+    def _outermost(self, author: str | None, message: str | None, undoes: int | None) -> Iterator[Revision]:
         revision = None
         try:
             with self._connection.transaction():
                 self._followers.begin()
                 last = self._connection.value(_SQL["last_revision"])
                 next_quad, last_chunk = (self._connection.value(_SQL[name]) for name in ("next_quad", "last_chunk"))
-                revision = Revision(last + 1, next_quad, last_chunk, author, message)
+                revision = Revision(last + 1, next_quad, last_chunk, author, message, undoes)
                 self._revision = revision
                 try:
                     yield revision
@@ -147,6 +151,10 @@ class Gate:
     def _record(self, revision: Revision) -> None:
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
         statement = _SQL["insert_revision"]
+        created, dropped = (
+            self._connection.value(_SQL[name], (revision.number,)) if revision.graphs else 0
+            for name in ("graphs_created", "graphs_dropped")
+        )
         self._connection.run(
             statement,
             statement.bind(
@@ -157,6 +165,9 @@ class Gate:
                 added=revision.added,
                 removed=revision.removed,
                 first_quad=revision.first_quad,
+                created=created,
+                dropped=dropped,
+                undoes=revision.undoes,
             ),
         )
 
@@ -177,6 +188,7 @@ class Gate:
         # A quad that this revision had added and now removes, or the other way round, is no change of the revision.
         revision.removed += removed_net - restored
         revision.added += len(added) - restored - (len(removed) - removed_net)
+        revision.graphs |= bool((added[:, 0] == 0).any() or (removed[:, 0] == 0).any())
         delta = Delta(added, removed)
         if len(added) or len(removed):
             revision.deltas += 1

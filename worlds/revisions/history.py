@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import json
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -32,7 +32,11 @@ _PATCHES = uuid.UUID("5d0e6f3c-1c52-4d2c-9a57-6a5f1c3f2b10")  # what the names o
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One revision: when (in UTC), by whom and why it was made, and how many quads it added and removed."""
+    """One revision: when (in UTC), by whom and why it was made, and how many quads it added and removed.
+
+    `created` and `dropped` are the numbers of named graphs that came to exist, or ceased to, apart from their quads.
+    `undoes` is the revision that it took back, `undone_by` the one that took it back and was not taken back itself.
+    """
 
     revision: int
     time: datetime.datetime
@@ -40,6 +44,10 @@ class Entry:
     message: str | None
     added: int
     removed: int
+    created: int = 0
+    dropped: int = 0
+    undoes: int | None = None
+    undone_by: int | None = None
 
 
 class History:
@@ -68,7 +76,17 @@ class History:
         most = -1 if limit is None else min(int(limit), NEVER)
         with self._connection.snapshot():
             rows = self._connection.rows(_SQL["entries"], _SQL["entries"].bind(first=self.first, limit=most))
-        return [Entry(number, datetime.datetime.fromisoformat(time), *others) for number, time, *others in rows]
+            undone = self._undone()
+        found = [Entry(row[0], datetime.datetime.fromisoformat(row[1]), *row[2:]) for row in rows]
+        return [replace(entry, undone_by=undone.get(entry.revision)) for entry in found]
+
+    def _undone(self) -> dict[int, int]:
+        """Revision → the one that took it back, of those whose taking back was not taken back."""
+        undone: dict[int, int] = {}
+        for number, undoes in self._connection.rows(_SQL["undoing"]):  # the newest first: it is settled who stands
+            if number not in undone:
+                undone.setdefault(undoes, number)
+        return undone
 
     def _now(self) -> int:
         """The last revision, or the one that is being written."""

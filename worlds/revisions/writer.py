@@ -68,13 +68,14 @@ class Writer:
         message: str | None = None,
         embed: bool = False,
         progress: Progress | None = None,
+        undoes: int | None = None,
     ) -> Iterator[Writing]:
         """A revision, or a part of the one that this thread is writing: kept when the block ends, undone if it raises.
 
         What is kept is followed up once the outermost block is over: older revisions are forgotten as the retention
         asks, and new texts embedded if one of the writes wants it (`embed`). A failure of that undoes nothing.
         """
-        with self._gate.write(author=author, message=message) as revision:
+        with self._gate.write(author=author, message=message, undoes=undoes) as revision:
             writing = Writing(self._gate)
             yield writing
         if self._gate.writing:

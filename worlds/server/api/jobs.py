@@ -140,7 +140,7 @@ def revision(world: World, *, revision: int, limit: int = 1000) -> bytes | None:
         "graphs_created": [str(to_oxigraph(graph)) for graph in diff.created],
         "graphs_dropped": [str(to_oxigraph(graph)) for graph in diff.dropped],
         "truncated": max(len(diff.added), len(diff.removed)) > limit,
-        "undone": _is_undone(world, diff),
+        "undone": entry.undone_by is not None or _is_undone(world, diff),
     }
     return encoded(document)
 

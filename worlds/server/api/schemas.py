@@ -52,6 +52,10 @@ _ENTRY = {
     "message": _MAYBE_TEXT,
     "added": _COUNT,
     "removed": _COUNT,
+    "created": _COUNT,
+    "dropped": _COUNT,
+    "undoes": {"type": ["integer", "null"], "description": "The revision that it took back."},
+    "undone_by": {"type": ["integer", "null"], "description": "The revision that took it back."},
 }
 
 SCHEMAS: dict[str, Any] = {

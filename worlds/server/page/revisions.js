@@ -29,5 +29,6 @@ export function revisionLine(entry, attributes = {}) {
     h("span", { class: "number" }, `#${entry.revision}`),
     h("span", { class: "message", dir: "auto" }, entry.message ?? h("span", { class: "unit" }, "no message")),
     amounts(entry.added, entry.removed),
+    entry.undone_by && h("span", { class: "unit" }, `undone by #${entry.undone_by}`),
     h("span", { class: "who" }, entry.author && h("span", { dir: "auto" }, entry.author), entry.author && " · ", timeNode(entry.time)));
 }
