@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pyoxigraph as ox
 import pytest
 
-import worlds
 from tests.support.w3c import (
     NotHereError,
     Tally,
@@ -46,19 +44,6 @@ FAILURES = {
 
 def of_kind(ending: str) -> list[Any]:
     return parameters([test for test in TESTS if test.kind.endswith(ending)], FAILURES)
-
-
-@pytest.fixture(scope="module")
-def tally(request: pytest.FixtureRequest) -> Tally:
-    tally = Tally()
-    request.config.pluginmanager.register(tally)
-    return tally
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with worlds.open(embedder=None) as world:
-        yield world
 
 
 def load(world: World, test: W3CTest) -> None:

@@ -12,7 +12,6 @@ from urllib.parse import urljoin
 import pyoxigraph as ox
 import pytest
 
-import worlds
 from tests.support import tables
 from tests.support.w3c import (
     Dataset,
@@ -113,19 +112,6 @@ def test_every_test_is_run_or_said_not_to_be() -> None:
 
 def of_kind(*kinds: str) -> list[Any]:
     return parameters([test for test in TESTS if test.kind.removesuffix("11") in kinds], FAILURES)
-
-
-@pytest.fixture(scope="module")
-def tally(request: pytest.FixtureRequest) -> Tally:
-    tally = Tally()
-    request.config.pluginmanager.register(tally)
-    return tally
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with worlds.open(embedder=None) as world:
-        yield world
 
 
 def text_of(test: W3CTest) -> str:
