@@ -6,6 +6,7 @@ Nothing of it is kept in the repository, so nothing of it can be stale.
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import typing
 from collections.abc import Iterator
@@ -190,6 +191,34 @@ def settings() -> str:
     )
     head = "# Settings\n\nWhere their values come from stands in [Settings](../settings.md).\n\n"
     return head + _table(("setting", "variable", "default", "what it does"), rows) + "\n"
+
+
+def search_options() -> str:
+    """The table of a search's options; docs/search.md holds it, and a test compares the two."""
+    from worlds.search.options import OPTIONS
+
+    kinds = {
+        "integer": "a whole number",
+        "number": "a number",
+        "boolean": "True or False",
+        "text": "a text",
+        "texts": "an IRI, or a list",
+        "numbers": "numbers, one a dimension",
+        "json": "a mapping",
+    }
+    special = {
+        "languages": "a tag, or a list",
+        "rerank": "True, a text, or a cross-encoder",
+        "boost": "a mapping, a text, or a list",
+    }
+    rows = []
+    for option in OPTIONS.values():
+        kind = special.get(option.name) or ", ".join(f'`"{choice}"`' for choice in option.choices) or kinds[option.kind]
+        if option.least is not None:
+            kind += f" from {option.least:g}" + ("" if option.most is None else f" to {option.most:,g}")
+        default = json.dumps(option.default) if isinstance(option.default, str) else repr(option.default)
+        rows.append((f"`{option.name}`", kind, f"`{default}`", option.help))
+    return _table(("option", "type", "default", "what it does"), rows)
 
 
 def http() -> str:

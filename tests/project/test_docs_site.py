@@ -26,6 +26,7 @@ from typer.testing import CliRunner
 import worlds
 from tests.project.test_readme import RUN, SHOWN, Block, blocks, folder
 from worlds.cli import app
+from worlds.search.options import OPTIONS
 from worlds.settings import SETTINGS
 
 __all__ = ["folder"]  # a fixture
@@ -246,6 +247,13 @@ def test_every_command_is_documented(everything: str) -> None:
     assert [name for name in names if not re.search(rf"{name}\b", everything)] == []
     reference = generated().commands()
     assert [name for name in names if f"\n## {name}\n" not in reference] == []
+
+
+def test_the_table_of_search_options_is_as_they_are() -> None:
+    table = generated().search_options()
+    document = (DOCS / "search.md").read_text("utf-8")
+    assert table in document, f"docs/search.md wants this table:\n{table}"
+    assert [name for name in OPTIONS if not re.search(rf"`{name}[`=]", document.replace(table, ""))] == []
 
 
 def test_every_setting_is_documented(everything: str) -> None:

@@ -19,7 +19,6 @@ import typer
 from typer.testing import CliRunner
 
 import worlds
-from tests.project.test_public import VERBS
 from worlds.cli import app
 from worlds.embedders import reason_without
 from worlds.search.plans import EXACT, EXACT_WITHOUT_CODES, INDEX_CANDIDATES, INDEX_FROM
@@ -234,12 +233,6 @@ def test_the_readme_names_every_command() -> None:
     readme = text_of("README.md")
     names = typer.main.get_command(app).commands  # type: ignore[attr-defined]  # a group
     assert {name for name in names if f"worlds {name}" not in readme} == set()
-
-
-def test_every_option_of_a_search_is_documented() -> None:
-    document = text_of("docs/search.md")
-    options = {parameter.lstrip("*") for parameter in VERBS["search"]} - {"text"}
-    assert {option for option in options if f"`{option}`" not in document and f"`{option}=" not in document} == set()
 
 
 def test_every_member_of_a_hit_is_documented() -> None:
