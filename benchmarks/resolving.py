@@ -23,7 +23,7 @@ import worlds
 from benchmarks.quality_cache import CachedEmbedder, default_folder
 from benchmarks.quality_sets import shared_data
 from worlds.embedders import Embedder, resolve_embedder
-from worlds.entities.names import FEATURES
+from worlds.entities.names import FEATURES, WEIGHTS
 from worlds.graph.terms import to_rdflib
 from worlds.texts.policy import DEFAULT_ROLES
 
@@ -131,7 +131,7 @@ def main() -> None:
     if embedder is not None:
         embedder = CachedEmbedder(embedder, options.cache)
     kind = "text" if embedder is None else "hybrid"
-    weights = np.array(worlds.resolving.WEIGHTS[kind])
+    weights = np.array(WEIGHTS[kind])
     if options.fit:
         found = [item for name in FITTED for item in examples(name, embedder)]
         rows = np.array([values for features, _, _ in found for values in features])

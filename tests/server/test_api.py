@@ -155,10 +155,11 @@ def test_facets_count_what_the_hits_have(client: httpx.Client) -> None:
 
 def test_facets_of_the_library(world: worlds.World) -> None:
     world.load(DATA.encode(), format="trig")
-    found = world.search("solar", mode="text", limit=3)
-    assert sum(count for _, count in found.facets.predicates) == 3
+    found = world.search("solar", mode="text", limit=100)
+    assert sum(count for _, count in found.facets.predicates) == len(found)
     assert dict(found.facets.types) == Counter(str(kind) for hit in found for kind in hit.types)
     assert [count for _, count in found.facets.types] == sorted(dict(found.facets.types).values(), reverse=True)
+    assert world.search("solar", mode="text", limit=1).facets == found.facets
     assert world.search("nothing like it", mode="text").facets.to_dict() == {
         "types": [],
         "predicates": [],

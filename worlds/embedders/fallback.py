@@ -68,9 +68,10 @@ class FallbackEmbedder:
 
     @property
     def failures(self) -> dict[str, EmbedderError]:
-        """The members that are not asked any more, and why: by their repr, as two may have one name."""
+        """The members that are not asked any more, and why: by place and name, as "2. all-minilm"."""
         with self._lock:
-            return {repr(self.embedders[place]): error for place, error in sorted(self._failures.items())}
+            failed = sorted(self._failures.items())
+        return {f"{place + 1}. {self.embedders[place].name}": error for place, error in failed}
 
     def reset(self) -> None:
         """Forget all failures: the first member is asked again."""

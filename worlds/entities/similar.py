@@ -90,7 +90,9 @@ class SimilarEntities:
             return Cursor([*given.keys, *((number, 0) for _, _, number, _ in page)]).text(digest)
 
         more = len(ranked) > limit or len(near) == needed
-        return SearchResults([hit for *_, hit in page], near.explain, following if page and more else None)
+        return SearchResults(
+            [hit for *_, hit in page], near.explain, lambda: near.facets, following if page and more else None
+        )
 
     def _words_of(self, number: int) -> str:
         """The words of an entity's texts, as a query."""

@@ -9,9 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from worlds.quads.dictionary import Ids
+from worlds.quads.dictionary import DEFAULT_GRAPH_ID, PROFILE_ID, Ids, json_ids
+from worlds.search.filters import Eligible
 from worlds.search.stages import Cursor, Floats, Indexes, Key
-from worlds.sql.connection import Row
+from worlds.sql import statements
+from worlds.sql.connection import Connection, Row
+from worlds.texts.profiles import term_of
+
+_SQL = statements("hits.sql")
 
 
 class Fused(NamedTuple):
@@ -62,6 +67,29 @@ class Cited:
         return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
+def read_cited(connection: Connection, literals: Ids, eligible: Eligible) -> Cited:
+    """The quads of literals, ascending ids, that may be cited, oldest first.
+
+    A profile stands as if its entity had it.
+    """
+    profiles, literals = literals[literals < 0], literals[literals >= 0]
+    table = np.stack(connection.columns(_SQL["quads_of_literals"], (json_ids(literals),)))
+    table = np.delete(table[:, np.lexsort(table[1::-1])], 1, axis=0)  # literals, subjects, predicates, graphs
+    table = table[:, eligible.admits(*table[1:])]
+    subjects = term_of(profiles)
+    about = [profiles, subjects, np.full_like(subjects, PROFILE_ID), np.full_like(subjects, DEFAULT_GRAPH_ID)]
+    table = np.concatenate([np.stack(about), table], axis=1)
+    owners, starts = np.unique(table[0], return_index=True)
+    return Cited(owners, np.append(starts, table.shape[1]), *table[1:])
+
+
+def spread(first: Ids, last: Ids) -> tuple[Indexes, Indexes]:
+    """The ranges from `first` to before `last`, one after another, and which of them each number is from."""
+    counts = last - first
+    owner = np.repeat(np.arange(len(counts)), counts)
+    return owner, np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(first, counts)
+
+
 @dataclass(frozen=True)
 class Candidates:
     """What fusion found: chunks, or pairs of a chunk and a subject where hits are grouped. Quads are by candidate."""
@@ -90,10 +118,7 @@ class Candidates:
 def candidates(rows: Sequence[Fused], cited: Cited, *, by_subject: bool) -> Candidates:
     """The candidates that rows of the statement are; each row's literal has a quad in `cited`."""
     literal = np.searchsorted(cited.literals, np.array([row.term for row in rows], dtype=np.int64))
-    counts = cited.starts[literal + 1] - cited.starts[literal]
-    owner = np.repeat(np.arange(len(rows)), counts)
-    offsets = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-    quad = np.repeat(cited.starts[literal], counts) + offsets
+    owner, quad = spread(cited.starts[literal], cited.starts[literal + 1])
     subjects, predicates = cited.subjects[quad], cited.predicates[quad]
     row = np.arange(len(rows))
     scores = np.array([row.score for row in rows], dtype=np.float64)

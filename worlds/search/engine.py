@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from worlds.quads.dictionary import Dictionary
 from worlds.search.candidates import Candidates, Cited, candidates, enough
+from worlds.search.facets import FacetCounter, Facets
 from worlds.search.fields import Fields
 from worlds.search.filters import Filters
 from worlds.search.hits import Clock, Explanation, SearchResults
@@ -14,7 +19,7 @@ from worlds.search.plans import Plans
 from worlds.search.ranking import Ranked, Ranking
 from worlds.search.request import Requests, SearchRequest
 from worlds.search.showing import HitMaker
-from worlds.search.stages import Cursor, rest
+from worlds.search.stages import Cursor, Stages, rest
 from worlds.search.statement import Prepared, SearchStatements
 from worlds.sql import statements
 from worlds.sql.connection import Connection
@@ -32,6 +37,7 @@ class SearchEngine:
         self._statements = SearchStatements(connection, filters, Plans(connection, codes), Fields(dictionary, filters))
         self._ranking = Ranking(connection, dictionary, filters)
         self._hits = HitMaker(connection, dictionary, filters)
+        self._facets = FacetCounter(connection, dictionary, filters)
 
     def state(self) -> tuple[Any, ...]:
         """What tells one state of the world from another."""
@@ -78,7 +84,18 @@ class SearchEngine:
             keys = [found.key(candidate) for candidate in chosen]
             return Cursor([*keys, *(() if given is None else given.keys)]).text(request.identity.digest)
 
-        return SearchResults(hits, told, following if len(hits) == request.limit else None)
+        facets = partial(self._count_facets, request)
+        return SearchResults(hits, told, facets, following if len(hits) == request.limit else None)
+
+    def _count_facets(self, request: SearchRequest) -> Facets:
+        """The facets of all that a search matches."""
+        depth = request.candidates
+        whole = replace(request, limit=2 * depth, cursor=None, stages=Stages())
+        with self._connection.snapshot():
+            prepared = self._statements.prepare(whole, self.state(), depth, Clock())
+            rows = self._statements.run(whole, prepared) if request.vector is not None else []
+            nearest = [row.chunk for row in rows if row.vector_rank is not None]
+            return self._facets.count(prepared.match, nearest, prepared.eligible)
 
     def _found(
         self, request: SearchRequest, state: tuple[Any, ...], clock: Clock
@@ -91,7 +108,9 @@ class SearchEngine:
             with clock.step("statement"):
                 rows = self._statements.run(request, prepared)
             with clock.step("quads"):
-                cited = self._hits.cited(sorted({row.term for row in rows}), prepared.eligible)
+                cited = self._hits.cited(
+                    np.unique(np.array([row.term for row in rows], dtype=np.int64)), prepared.eligible
+                )
                 literals = set(cited.literals.tolist())
                 found = candidates([row for row in rows if row.term in literals], cited, by_subject=most is not None)
                 whole = all((row.vector_rank or 0) < depth and (row.text_rank or 0) < depth for row in rows)

@@ -1,26 +1,33 @@
-"""What the hits of a search have in common: how many have each type, predicate, graph and language."""
+"""What a search finds, counted: how many of its texts have each type, predicate, graph and language."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-from worlds.graph.terms import shorten
+import numpy as np
+import pyoxigraph as ox
 
-if TYPE_CHECKING:
-    from worlds.search.hits import Hit
+from worlds.graph.terms import RDF, shorten, to_rdflib
+from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids, json_ids
+from worlds.search.candidates import read_cited, spread
+from worlds.search.filters import Eligible, Filters
+from worlds.sql import statements
+from worlds.sql.connection import Connection, integers
+from worlds.texts.facts import Facts
 
+_SQL = statements("hits.sql")
 Counts: TypeAlias = list[tuple[str, int]]
 
 
 @dataclass(frozen=True)
 class Facets:
-    """Values and the number of hits that have each, the commonest first; among equals, in their order.
+    """Values and the number of texts that have each, the commonest first; among equals, in their order.
 
-    Each value is what the filter of the same name takes: an IRI, "default" for the default graph, "" for no language.
-    A hit has as many types as its subject has.
+    The texts are all that match, however few hits were asked for: those that have one of the words, and those nearest
+    by vectors, as many as each list has `candidates`. Each value is what the filter of the same name takes: an IRI,
+    "default" for the default graph, "" for no language. A text has all types of all its subjects.
     """
 
     types: Counts
@@ -39,21 +46,67 @@ class Facets:
         }
 
 
-def count_facets(hits: Iterable[Hit]) -> Facets:
-    """The facets of some hits."""
-    types: Counter[str] = Counter()
-    predicates: Counter[str] = Counter()
-    graphs: Counter[str] = Counter()
-    languages: Counter[str] = Counter()
-    for hit in hits:
-        types.update({str(kind) for kind in hit.types})
-        predicates[str(hit.predicate)] += 1
-        graphs["default" if hit.graph is None else str(hit.graph)] += 1
-        languages[getattr(hit.literal, "language", None) or ""] += 1
-    return Facets(*map(_ordered, (types, predicates, graphs, languages)))
+class FacetCounter:
+    """Counts the facets of one world's searches."""
+
+    def __init__(self, connection: Connection, dictionary: Dictionary, filters: Filters) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._filters = filters
+        self._facts = Facts(connection, dictionary)
+
+    def count(self, match: str | None, nearest: Iterable[int], eligible: Eligible | None) -> Facets:
+        """The facets of the chunks that match an FTS5 expression, and of those nearest by vectors."""
+        chunks = np.array(sorted(nearest), dtype=np.int64)
+        if match is not None:
+            statement = _SQL["matching_chunks"]
+            chunks = np.union1d(chunks, self._connection.column(statement, statement.bind(match=match)))
+        if eligible is not None:
+            chunks = np.intersect1d(chunks, eligible.chunks)
+        _, terms = self._connection.columns(_SQL["terms_of_chunks"], (json_ids(chunks),))
+        cited = read_cited(self._connection, np.unique(terms), eligible or self._filters.citable())
+        terms = terms[np.isin(terms, cited.literals)]
+        literal = np.searchsorted(cited.literals, terms)
+        owner, quad = spread(cited.starts[literal], cited.starts[literal + 1])
+        subjects = cited.subjects[quad]
+        return Facets(
+            self._named(*self._types(owner, subjects)),
+            self._named(owner, cited.predicates[quad]),
+            self._named(owner, cited.graphs[quad]),
+            self._languages(terms),
+        )
+
+    def _types(self, owner: Ids, subjects: Ids) -> tuple[Ids, Ids]:
+        """Pairs of a chunk and a type of one of its subjects."""
+        rdf_type = self._facts.numbers([RDF + "type"])
+        listed = np.unique(subjects).tolist()
+        table = self._facts.quads_by("quads_under", listed, predicates_json=json_ids(rdf_type))[:, [0, 2]]
+        table = table[np.lexsort(table.T[::-1])]
+        first, last = (np.searchsorted(table[:, 0], subjects, side=side) for side in ("left", "right"))
+        which, row = spread(first, last)
+        return owner[which], table[row, 1]
+
+    def _named(self, owner: Ids, values: Ids) -> Counts:
+        """Each value with the number of chunks that have it."""
+        pairs = np.unique(np.stack([owner, values], axis=1), axis=0)
+        numbers, counts = np.unique(pairs[:, 1], return_counts=True)
+        terms = self._dictionary.terms(numbers.tolist())
+        names = ["default" if number == DEFAULT_GRAPH_ID else _name(terms[number]) for number in numbers.tolist()]
+        return _ordered(dict(zip(names, counts.tolist(), strict=True)))
+
+    def _languages(self, terms: Ids) -> Counts:
+        literals, counts = np.unique(terms, return_counts=True)
+        rows = self._connection.rows(_SQL["languages_of_terms"], (json_ids(literals),))
+        found = {tag: int(counts[np.searchsorted(literals, integers(ids))].sum()) for tag, ids in rows}
+        without = len(terms) - sum(found.values())
+        return _ordered({**found, **({"": without} if without else {})})
 
 
-def _ordered(counts: Counter[str]) -> Counts:
+def _name(term: Any) -> str:
+    return str(to_rdflib(term)) if isinstance(term, ox.NamedNode) else str(term)
+
+
+def _ordered(counts: Mapping[str, int]) -> Counts:
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 

@@ -11,11 +11,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 from worlds.graph.terms import to_oxigraph, to_rdflib
-from worlds.search.facets import Facets, count_facets
 from worlds.texts.segmentation import unsegment
 
 if TYPE_CHECKING:
     from worlds.quads.dictionary import Dictionary
+    from worlds.search.facets import Facets
 
 _MARKS = ("\x02", "\x03")
 _SNIPPET = 240  # characters
@@ -177,9 +177,16 @@ class Hit:
 class SearchResults(Sequence[Hit]):
     """The hits of one search, best first. `explain` tells how it was answered, `notes` what could not be done."""
 
-    def __init__(self, hits: list[Hit], explain: Explanation, following: Callable[[], str] | None = None) -> None:
+    def __init__(
+        self,
+        hits: list[Hit],
+        explain: Explanation,
+        facets: Callable[[], Facets],
+        following: Callable[[], str] | None = None,
+    ) -> None:
         self._hits = hits
         self.explain = explain
+        self._facets = facets
         self._following = following
 
     @cached_property
@@ -188,12 +195,15 @@ class SearchResults(Sequence[Hit]):
         return None if self._following is None else self._following()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "cursor": self.cursor, "_following": None}
+        return {**vars(self), "cursor": self.cursor, "facets": self.facets, "_following": None, "_facets": None}
 
     @cached_property
     def facets(self) -> Facets:
-        """How many of these hits have each type, predicate, graph and language."""
-        return count_facets(self)
+        """How many of all texts that match have each type, predicate, graph and language, however many hits there are.
+
+        They are counted when this is first asked for, as of then; after the world was closed, that is an OpenError.
+        """
+        return self._facets()
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from worlds.graph.terms import to_rdflib
-from worlds.quads.dictionary import DEFAULT_GRAPH_ID, PROFILE_ID, Dictionary, json_ids
-from worlds.search.candidates import Candidates, Cited, Fused
+from worlds.quads.dictionary import Dictionary, Ids
+from worlds.search.candidates import Candidates, Cited, Fused, read_cited
 from worlds.search.filters import Eligible, Filters
 from worlds.search.hits import Hit, Leg
 from worlds.search.ranking import Ranked, texts_of
@@ -21,7 +19,6 @@ from worlds.search.request import SearchRequest
 from worlds.sql import statements
 from worlds.sql.connection import Connection, as_text
 from worlds.texts.facts import Facts
-from worlds.texts.profiles import term_of
 
 _SQL = statements("hits.sql")
 
@@ -45,19 +42,9 @@ class HitMaker:
         self._filters = filters
         self._facts = Facts(connection, dictionary)
 
-    def cited(self, literals: list[int], eligible: Eligible | None) -> Cited:
-        """The quads of literals that may be cited, oldest first; a profile stands as if its entity had it."""
-        profiles = np.array([number for number in literals if number < 0], dtype=np.int64)
-        literals = literals[len(profiles) :]
-        eligible = eligible or self._filters.citable()
-        table = np.stack(self._connection.columns(_SQL["quads_of_literals"], (json_ids(literals),)))
-        table = np.delete(table[:, np.lexsort(table[1::-1])], 1, axis=0)  # literals, subjects, predicates, graphs
-        table = table[:, eligible.admits(*table[1:])]
-        subjects = term_of(profiles)
-        about = [profiles, subjects, np.full_like(subjects, PROFILE_ID), np.full_like(subjects, DEFAULT_GRAPH_ID)]
-        table = np.concatenate([np.stack(about), table], axis=1)
-        owners, starts = np.unique(table[0], return_index=True)
-        return Cited(owners, np.append(starts, table.shape[1]), *table[1:])
+    def cited(self, literals: Ids, eligible: Eligible | None) -> Cited:
+        """The quads of literals that may be cited."""
+        return read_cited(self._connection, literals, eligible or self._filters.citable())
 
     def shown(self, chosen: Sequence[int], found: Candidates, cited: Cited) -> Shown:
         """What the hits of these candidates show, read from the world at once."""
