@@ -30,7 +30,7 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 RUN = {"python", "pycon", "console"}  # languages of blocks that the tests run
-SHOWN = {"html", "http", "json", "jsonc", "sh", "sparql", "text", "toml", "yaml"}
+SHOWN = {"html", "http", "json", "jsonc", "py", "sh", "sparql", "text", "toml", "yaml"}  # py: what needs a server
 
 
 @dataclass(frozen=True)
