@@ -138,3 +138,10 @@ CROSS JOIN terms INDEXED BY terms_hash ON terms.hash = sought.value ->> 0 AND te
 CROSS JOIN quads INDEXED BY quads_o ON quads.object = terms.id
 WHERE terms.kind = 3 AND quads.subject > 0
 LIMIT :most;
+
+-- name: sources_of_triples
+-- Gives (position, graph, revision that added it), of triples given as [subject, predicate, object].
+SELECT sought.key, quads.graph, quads.revision
+FROM json_each(:triples_json) AS sought CROSS JOIN quads INDEXED BY quads_spog
+    ON quads.subject = sought.value ->> 0 AND quads.predicate = sought.value ->> 1 AND quads.object = sought.value ->> 2
+ORDER BY sought.key, quads.graph;

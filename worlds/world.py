@@ -819,13 +819,14 @@ class World:
         """
         return self._similar.find(self._namespaces.entity(iri), limit=limit, **options)
 
-    def describe(self, iri: object, *, limit: int = 20) -> Description:
+    def describe(self, iri: object, *, limit: int = 20, language: str | None = None) -> Description:
         """What the world says of an entity: label, types, description, its triples and those that point to it.
 
-        Of each predicate `limit` values are given, and their number. What the world does not know is described too,
-        by nothing: such a description is false.
+        Of each predicate `limit` values are given, and their number; each value says in which graphs it is said, and
+        which revision added it. Labels and the description in `language` come first. What the world does not know is
+        described too, by nothing: such a description is false.
         """
-        return self._describer.describe(self._namespaces.entity(iri), limit=limit)
+        return self._describer.describe(self._namespaces.entity(iri), limit=limit, language=language)
 
     def context(
         self,

@@ -264,7 +264,8 @@ def test_a_description_has_what_is_said_of_an_entity(world: World) -> None:
     assert found.incoming == ()
     shown = found.to_dict()
     assert json.loads(json.dumps(shown)) == shown
-    assert shown["properties"][1]["values"] == [{"term": f"<{EX}france>", "label": "France"}]
+    sources = [{"graph": None, "revision": 1}]
+    assert shown["properties"][1]["values"] == [{"term": f"<{EX}france>", "label": "France", "sources": sources}]
 
 
 def test_a_description_counts_what_it_leaves_out(world: World) -> None:

@@ -79,7 +79,7 @@ VERBS = {
     "close": [],
     "compact": [],
     "context": ["question", "*budget", "*hops", "*types", "*language"],
-    "describe": ["iri", "*limit"],
+    "describe": ["iri", "*limit", "*language"],
     "neighbourhood": ["iri", "*hops", "*limit"],
     "paths": ["start", "end", "*hops", "*limit"],
     "diff": ["a", "b"],

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyoxigraph as ox
 
@@ -19,16 +20,29 @@ from worlds.texts.profiles import words_of
 _SQL = statements("entities.sql")
 
 
+class Source(NamedTuple):
+    """Where a triple stands: its graph, None for the default graph, and the revision that added it there."""
+
+    graph: Any
+    revision: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The graph as in N-Triples, and the revision."""
+        return {"graph": None if self.graph is None else str(to_oxigraph(self.graph)), "revision": self.revision}
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A term, and the label of what it names; `label` is None for literals and what has no label."""
+    """A term, the label of what it names, and where it is said; `label` is None for literals and what has no label."""
 
     term: Any
     label: str | None
+    sources: tuple[Source, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The term as in N-Triples, and the label."""
-        return {"term": str(to_oxigraph(self.term)), "label": self.label}
+        """The term as in N-Triples, the label, and the sources, where it is the value of a triple."""
+        told: dict[str, Any] = {"term": str(to_oxigraph(self.term)), "label": self.label}
+        return {**told, "sources": [source.to_dict() for source in self.sources]} if self.sources else told
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +96,13 @@ class Describer:
         self._chunks = chunks
         self._facts = Facts(connection, dictionary)
 
-    def describe(self, iri: Any, *, limit: int) -> Description:
+    def describe(self, iri: Any, *, limit: int, language: str | None) -> Description:
         """See `World.describe`."""
         check_limit(limit)
         with self._connection.snapshot():
-            return self._described(iri, limit)
+            return self._described(iri, limit, language)
 
-    def _described(self, iri: Any, limit: int) -> Description:
+    def _described(self, iri: Any, limit: int, language: str | None) -> Description:
         number = self._dictionary.find([iri])[0]
         if number is None:
             return Description(to_rdflib(iri), None, (), None, (), ())
@@ -98,32 +112,49 @@ class Describer:
         needed |= {predicate for predicate, _, _ in (*own, *incoming)} | {number}
         terms = self._dictionary.terms(needed)
         entities = [other for other in needed if not isinstance(terms[other], ox.Literal)]
-        labels = self._facts.labels(self._chunks.policy, entities)
-        description = self._facts.descriptions(self._chunks.policy, [number]).get(number)
+        labels = self._facts.labels(self._chunks.policy, entities, language=language)
+        description = self._facts.descriptions(self._chunks.policy, [number], language=language).get(number)
 
-        def value(other: int) -> Value:
-            return Value(to_rdflib(terms[other]), labels[other].label if other in labels else None)
+        triples = [(number, predicate, other) for predicate, others, _ in own for other in others]
+        triples += [(other, predicate, number) for predicate, others, _ in incoming for other in others]
+        sources = self._sources(triples)
 
-        def properties(groups: list[tuple[int, list[int], int]]) -> tuple[Property, ...]:
+        def value(other: int, triple: tuple[int, int, int]) -> Value:
+            return Value(to_rdflib(terms[other]), labels[other].label if other in labels else None, sources[triple])
+
+        def properties(groups: list[tuple[int, list[int], int]], *, backwards: bool) -> tuple[Property, ...]:
             return tuple(
                 Property(
                     to_rdflib(terms[predicate]),
                     labels[predicate].label if predicate in labels else words_of(terms[predicate].value),
-                    tuple(map(value, others)),
+                    tuple(
+                        value(other, (other, predicate, number) if backwards else (number, predicate, other))
+                        for other in others
+                    ),
                     count,
                 )
                 for predicate, others, count in groups
             )
 
-        types = tuple(value(other) for predicate, others, _ in own if predicate == rdf_type for other in others)
+        typed = [group for group in own if group[0] == rdf_type]
+        types = tuple(value for part in properties(typed, backwards=False) for value in part.values)
         return Description(
             to_rdflib(iri),
             labels[number].label if number in labels else None,
             types,
             None if description is None else description.whole,
-            properties([group for group in own if group[0] != rdf_type]),
-            properties(incoming),
+            properties([group for group in own if group[0] != rdf_type], backwards=False),
+            properties(incoming, backwards=True),
         )
+
+    def _sources(self, triples: list[tuple[int, int, int]]) -> dict[tuple[int, int, int], tuple[Source, ...]]:
+        """Triple → where it stands."""
+        rows = self._connection.rows(_SQL["sources_of_triples"], (json.dumps(triples),))
+        terms = self._dictionary.terms({graph for _, graph, _ in rows})
+        found: dict[tuple[int, int, int], tuple[Source, ...]] = dict.fromkeys(triples, ())
+        for place, graph, revision in rows:
+            found[triples[int(place)]] += (Source(to_rdflib(terms[graph]) if graph else None, revision),)
+        return found
 
     def _groups(self, name: str, number: int, limit: int) -> list[tuple[int, list[int], int]]:
         """(predicate, the first of the others, how many there are), by predicate."""

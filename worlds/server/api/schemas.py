@@ -98,7 +98,10 @@ SCHEMAS: dict[str, Any] = {
         {"query": _TEXT, "mode": _TEXT, "plan": _MAYBE_TEXT, "reason": _TEXT, "notes": _list(_TEXT)},
         help="How a search was answered.",
     ),
-    "Value": _object({"term": _TEXT, "label": _MAYBE_TEXT}),
+    "Value": _object(
+        {"term": _TEXT, "label": _MAYBE_TEXT},
+        {"sources": _list(_object({"graph": _MAYBE_TEXT, "revision": _REVISION}))},
+    ),
     "Property": _object({"predicate": _TEXT, "label": _TEXT, "count": _COUNT, "values": _list(_ref("Value"))}),
     "Description": _object(
         {
