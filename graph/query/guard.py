@@ -42,6 +42,7 @@ _BEFORE_DATA = ("DATA", "INSERT", "DELETE", "CONSTRUCT", "VALUES")
 _ESCAPE = re.compile(
     r"""\\(?:[tbnrf"'\\]|(?:u|U0000)(?![Dd][89A-Fa-f])[0-9A-Fa-f]{4}|U00(?:0[1-9A-Fa-f]|10)[0-9A-Fa-f]{4})"""
 )
+_OURS = "urn:worlds:"
 _WITH_AUTHORITY = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*://")
 _MAY_HIDE = re.compile(r"['()\[\]#]")
 
@@ -165,6 +166,12 @@ class _Walk:
         )
 
     def _ask(self, service: Token, endpoint: Token) -> None:
+        name = endpoint.text.strip("<>").removeprefix(_OURS if endpoint.kind == "iri" else "w:")
+        if endpoint.text in (f"w:{name}", f"<{_OURS}{name}>"):
+            told = f"a world has no service {endpoint.text}: the one that it has is w:search"
+            if name == "search":
+                told = "a search cannot stand in a pattern of a search: it stands in a query, beside other patterns"
+            raise error_at(told, self._text, endpoint.start)
         host = _host(endpoint.text[1:-1]) if endpoint.kind == "iri" else None
         if host is None or host not in self._hosts:
             hint = f"; allow_network=[{host!r}] allows this host" if host else ""

@@ -14,6 +14,7 @@ LIMIT = 10_000
 def property_function(reader: SearchReader, search: WrittenSearch) -> WrittenSearch:
     """Read Jena's `(?s ?score ?literal ?graph ?property) text:query (property … "words" limit "option" …)`."""
     element = search.element
+    search.is_jena = True
     outputs = ("subject", "jenaScore", "object", "graph", "predicate")
     subjects, end = reader.values(element.subject[0], many=True)
     if end != element.subject[1] or not 1 <= len(subjects) <= len(outputs):

@@ -40,6 +40,7 @@ class WrittenSearch:
     options: dict[str, Any] = field(default_factory=dict)
     silent: bool = False
     named_only: bool = False  # not in the default graph
+    is_jena: bool = False
     marks: tuple[str, str] = ("", "")  # of Jena's highlighting
     without: set[Term | None] = field(default_factory=set)  # subjects that what surrounds it excludes
 

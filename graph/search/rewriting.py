@@ -23,6 +23,7 @@ from worlds.graph.query.shape import Element, Shape
 from worlds.graph.query.surroundings import GroupPattern, exclusions, surroundings
 from worlds.graph.query.tokens import Edit
 from worlds.graph.search import jena
+from worlds.graph.search.lucene import as_fts5
 from worlds.graph.search.reading import SearchReader, WrittenSearch
 from worlds.graph.search.vocabulary import NAMESPACE, PROPERTIES, SEARCH, SIMILARITY, TEXT_QUERY
 from worlds.graph.terms import XSD, Term
@@ -174,11 +175,13 @@ class _Rewriting:
         bound = self.bindings.get(search.subject or "")
         names = {name for name, _ in search.outputs}
         wanted = {"textScore" if name == "jenaScore" else name for name in names}
-        found: list[dict[str, Term | None]] = []
+        found: dict[tuple[Any, ...], dict[str, Term | None]] = {}
         resolved = self._resolved(search, None if bound else search.subject)
         for values, subjects in in_time(resolved, self.query.deadline):
             options = self._options(search, values)
             try:
+                if search.is_jena and (expression := as_fts5(options["text"])) is not None:
+                    options |= {"text": expression, "syntax": "fts5"}
                 rows = self.searcher.search(options, [bound] if bound else subjects, wanted)
             except QueryTimeout:
                 raise
@@ -192,8 +195,8 @@ class _Rewriting:
                 solution: dict[str, Term | None] = dict(values)
                 terms = [(variable, self._term(search, name, row)) for name, variable in search.outputs]
                 if all(_agree(solution, variable, term, self.bindings) for variable, term in terms):
-                    found.append(solution)
-        return found
+                    found[tuple(solution.items())] = solution  # equal ones are one
+        return list(found.values())
 
     def _resolved(
         self, search: WrittenSearch, subject: str | None

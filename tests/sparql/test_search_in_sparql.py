@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import worlds
 from tests.support.embedder import HashingEmbedder
-from worlds.errors import EmbedderError, QueryError
+from worlds.errors import EmbedderError, FilterError, QueryError
 from worlds.graph.search.rewriting import MOST_SEARCHES, mentions_search
 from worlds.graph.search.vocabulary import PROPERTIES
 
@@ -144,7 +144,7 @@ def test_the_best_are_those_of_an_oracle(
 
     with opened(named(data)) as world:  # IRIs for blank nodes, which VALUES cannot hold
         ranked = [hit.literal for hit in world.search(WANTED, mode="vector", limit=1000)]
-        rows = [(s, p, o) for s, p, o, _ in world.quads() if str(p) in TEXT]
+        rows = list(dict.fromkeys((s, p, o) for s, p, o, _ in world.quads() if str(p) in TEXT))
         everything = ask(world, with_search(found_everywhere(rows)), union=union)
         allowed = {subject for subject, literal, _ in everything if literal is not None}
         texts = {literal for subject, _, literal in rows if subject in allowed}
@@ -512,6 +512,8 @@ FORMS = {
     "(?s ?score ?literal) text:query (ex:note 'ice') . FILTER(STRSTARTS(?literal, 'an orbiter'))": {"c"},
     "(?s ?score ?literal ?g) text:query 'graph' . FILTER(?g = ex:g)": {"e"},
     "(?s ?score ?literal ?g ?p) text:query 'ice' . FILTER(?p = ex:asks)": {"y"},
+    "?s text:query (rdfs:label 'rover AND mars') .": {"b"},
+    "?s text:query (rdfs:label 'rover NOT mars') .": {"a"},
     "GRAPH ex:g { ?s text:query 'moon' }": {"e"},
     "GRAPH ?g { ?s text:query 'moon' }": {"e"},
     "?x ex:asks ?q ; ex:of ex:Orbiter . ?s a ex:Orbiter . ?s text:query ?q .": {"c"},
@@ -589,3 +591,33 @@ def test_a_limit_of_memory_holds_for_the_patterns_of_a_search(wide: worlds.World
     query = f'SELECT * {{ SERVICE w:search {{ ?h w:query "word" ; w:subject ?s ; w:where "{pattern}" }} }}'
     with pytest.raises(worlds.QueryError, match="bytes of memory, its limit"):
         wide.query(query, max_memory=50_000_000, timeout=60)
+
+
+def test_solutions_that_are_equal_in_all_that_is_bound_are_one() -> None:
+    with worlds.open(embedder=None) as world:
+        world.add([("urn:a", "rdfs:label", '"Zebra"'), ("urn:a", "urn:name", '"Zebra"')])
+        search = "[] w:query 'zebra' ; w:limit 1 ; w:subject ?s"
+        assert len(ask(world, f"SELECT * {{ SERVICE w:search {{ {search} ; w:text ?t }} }}")) == 1
+        assert len(ask(world, f"SELECT * {{ SERVICE w:search {{ {search} ; w:predicate ?p }} }}")) == 2
+
+
+@pytest.mark.parametrize(
+    ("service", "told"),
+    [("w:serch", "a world has no service w:serch: the one that it has is w:search"),
+     ("<urn:worlds:find>", "a world has no service <urn:worlds:find>: the one that it has is w:search")],
+)  # fmt: skip
+def test_another_service_of_a_world_is_named(service: str, told: str) -> None:
+    with worlds.open(embedder=None) as world, pytest.raises(QueryError, match=told) as caught:
+        world.query(f"SELECT * {{ SERVICE {service} {{ ?hit w:query 'x' }} }}")
+    assert (caught.value.line, caught.value.column) == (1, 20)
+
+
+def test_a_search_in_the_pattern_of_a_search_is_named() -> None:
+    with worlds.open(embedder=None) as world, pytest.raises(FilterError, match="a search cannot stand in a pattern"):
+        world.search("x", where="SERVICE w:search { ?hit w:query 'y' ; w:subject ?subject }")
+
+
+def test_what_lucene_alone_knows_is_refused_with_its_place() -> None:
+    with worlds.open(embedder=None) as world, pytest.raises(QueryError, match="'~' in 'rover~'") as caught:
+        world.query("PREFIX text: <http://jena.apache.org/text#> SELECT * { ?s text:query 'rover~' }")
+    assert caught.value.line == 1
