@@ -92,6 +92,22 @@ def test_the_retriever_has_every_option_of_a_search() -> None:
         assert getattr(retriever, name) == defaults[name], name
 
 
+def test_a_context_is_one_document(space: worlds.World) -> None:
+    (document,) = WorldsRetriever(world=space, content="context").invoke("What did Stardust bring back?")
+    assert "Stardust" in document.page_content
+    assert document.metadata["facts"][0]["quads"]
+    with pytest.raises(ValueError, match="'text', 'snippet' or 'context'"):
+        WorldsRetriever(world=space).invoke("a", content="whole")
+
+
+def test_notes_are_in_the_metadata(space: worlds.World) -> None:
+    with worlds.open(":memory:", embedder=None) as world:
+        world.add([("urn:a", "rdfs:label", '"a text"')])
+        (document,) = WorldsRetriever(world=world).invoke("text")
+        assert document.metadata["notes"] == list(world.search("text").notes)
+    assert "notes" not in WorldsRetriever(world=space).invoke("aerogel")[0].metadata
+
+
 def test_a_document_of_the_retriever_cites_its_quads(space: worlds.World) -> None:
     retriever = WorldsRetriever(world=space, k=2, languages="en", predicates="s:description", explain=True)
     first, second = retriever.invoke("aerogel")

@@ -64,6 +64,7 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "describe": ({"iri": "ex:Curiosity"}, "ex:Curiosity Mars Science Laboratory\na s:Rover Rover\n"),
     "history": ({}, "+4,546 -0  by ann the example"),
     "search": ({"query": "aerogel", "languages": "en"}, "[1] ex:Stardust Stardust (s:SampleReturn) score"),
+    "context": ({"question": "What did Stardust bring?"}, "Stardust"),
     "resolve": ({"names": ["Curiosity"]}, "1.00 ex:Curiosity Mars Science Laboratory (s:Rover) alias “Curiosity”"),
     "similar": ({"iri": "ex:Curiosity", "types": "s:Rover"}, " (s:Rover) score "),
     "sparql": ({"query": "SELECT (COUNT(*) AS ?n) { ?r a s:Rover }"}, "?n\n11"),

@@ -88,6 +88,14 @@ def test_a_search_answers_as_the_library_does(client: httpx.Client, server: Serv
     assert found == expected
 
 
+def test_the_context_of_a_question(client: httpx.Client, server: Served) -> None:
+    told = client.get("/context", params={"q": "solar cells", "budget": 200}).json()
+    assert told["text"]
+    assert told["tokens"] <= 200
+    assert told["facts"][0]["number"] == 1
+    problem(client.get("/context", params={"q": "a", "hops": 3}), 400)
+
+
 def test_get_and_post_take_the_same_options(client: httpx.Client) -> None:
     options: dict[str, Any] = {
         "q": "solar",

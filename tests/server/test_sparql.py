@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 import signal
 import time
@@ -517,3 +518,10 @@ def test_service_reaches_the_hosts_that_the_server_names(tmp_path: Path, server:
         found = select(client, text)
         assert [row["n"]["value"] for row in found.json()["results"]["bindings"]] == ["7"], found.text
         assert select(client, text.replace("127.0.0.1", "localhost")).json()["kind"] == "network"
+
+
+def test_an_empty_answer_says_why_in_a_header(client: httpx.Client) -> None:
+    text = f"SELECT * {{ ?s <{EX}in> ?o }}"
+    (note,) = json.loads(select(client, text).headers["worlds-notes"])
+    assert "named graphs" in note
+    assert "worlds-notes" not in select(client, text, union="true").headers

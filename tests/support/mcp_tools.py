@@ -16,6 +16,7 @@ READING = {
         "exclude", "fusion", "k", "weights", "min_similarity", "rerank", "boost", "decay", "diversity", "group_by",
         "per_subject", "full_text", "cursor", "token_budget",
     ],
+    "context": ["question", "token_budget", "hops", "types"],
     "resolve": ["names", "context", "types", "graphs", "limit"],
     "similar": ["iri", "limit", "types", "graphs", "where", "mode", "cursor", "token_budget"],
     "sparql": ["query", "limit", "union", "format", "timeout", "token_budget"],

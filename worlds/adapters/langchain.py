@@ -109,7 +109,9 @@ class WorldsRetriever(BaseRetriever, extra="forbid"):
     """Finds passages in a world by `World.search`, all of whose options are fields, and arguments of `invoke` as well.
 
     `k` is how many passages there are at most; what `World.search` calls `k`, the constant of rrf, is `rrf_k` here.
-    A document's content is the passage, or with `content="snippet"` the part of it that matches. Its id identifies
+    A document's content is the passage, or with `content="snippet"` the part of it that matches; with
+    `content="context"` there is one document, what `World.context` tells of the question, for a language model, and of
+    the options `types` alone counts. Its id identifies
     the passage; its metadata are those of `Hit.to_dict`: subject, label, types, predicate, graph, language, score,
     start, end, `quads` (what to cite) and, if asked for, `explain` and `steps`. Errors as of `World.search`; an
     unknown field is a ValidationError.
@@ -117,7 +119,7 @@ class WorldsRetriever(BaseRetriever, extra="forbid"):
 
     world: Any
     k: int = 10
-    content: Literal["text", "snippet"] = "text"
+    content: Literal["text", "snippet", "context"] = "text"
     mode: Mode = "hybrid"
     subjects: Any = None
     predicates: Any = None
@@ -129,6 +131,7 @@ class WorldsRetriever(BaseRetriever, extra="forbid"):
     exclude: Mapping[str, Any] | None = None
     fusion: Literal["relative", "rrf", "weighted"] = "relative"
     normalise: Literal["minmax", "theoretical"] = "minmax"
+    label_bonus: bool = True
     rrf_k: float = 60
     weights: Mapping[str, float] | None = None
     candidates: int | None = None
@@ -152,11 +155,17 @@ class WorldsRetriever(BaseRetriever, extra="forbid"):
     ) -> list[Document]:
         asked = {name: options.pop(name, getattr(self, name)) for name in _FIELDS}
         content = asked.pop("content")
+        if content == "context":
+            found = self.world.context(query, types=asked["types"])
+            told = found.to_dict()
+            return [Document(page_content=told.pop("text"), metadata=told)] if found.facts else []
         if content not in ("text", "snippet"):
-            raise ValueError(f"content is 'text' or 'snippet', not {content!r}")
+            raise ValueError(f"content is 'text', 'snippet' or 'context', not {content!r}")
+        hits = self.world.search(query, **_search_options(asked), **options)
+        notes = {"notes": list(hits.notes)} if hits.notes else {}
         return [
-            Document(id=hit_id(hit), page_content=getattr(hit, content), metadata=hit_metadata(hit))
-            for hit in self.world.search(query, **_search_options(asked), **options)
+            Document(id=hit_id(hit), page_content=getattr(hit, content), metadata={**hit_metadata(hit), **notes})
+            for hit in hits
         ]
 
     async def _aget_relevant_documents(

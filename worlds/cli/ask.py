@@ -87,11 +87,17 @@ def sparql(
             else:
                 answer = world.query(text, progress=bar, **options)
         if not explain:
+            for remark in world.explain(text, counts=False, **options).notes if answer is False else _notes(answer):
+                note(remark)
             _print_answer(answer, form, world)
         elif form.name == "json":
             write_json(told.to_dict())
         else:
             output().print(str(told), markup=False, highlight=False, soft_wrap=True)
+
+
+def _notes(answer: Solutions | Triples | bool) -> tuple[str, ...]:
+    return () if isinstance(answer, bool) else answer.notes
 
 
 def _print_answer(answer: Solutions | Triples | bool, form: ResultFormat, world: World) -> None:

@@ -10,6 +10,7 @@ from worlds.cli import (
     ask,
     completion,
     config,
+    context,
     doctor,
     documents,
     entities,
@@ -70,14 +71,14 @@ def _options(
 _PANELS = {
     "Begin": ("init", "doctor", "config", "completion"),
     "Write": ("load", "add-document", "update", "embed"),
-    "Ask": ("search", "sparql", "resolve", "similar", "describe", "schema", "prefix"),
+    "Ask": ("search", "sparql", "context", "resolve", "similar", "describe", "schema", "prefix"),
     "History": ("log", "diff", "undo", "patch", "apply", "prune"),
     "The file": ("export", "stats", "check", "backup", "restore", "compact"),
     "Serve": ("serve", "keys", "mcp"),
 }
 for _module in (
-    init, doctor, config, completion, write, documents, search, ask, entities, schema, prefix, history, keep, serve,
-    keys, mcp,
+    init, doctor, config, completion, write, documents, search, ask, context, entities, schema, prefix, history, keep,
+    serve, keys, mcp,
 ):  # fmt: skip
     _module.register(app)
 

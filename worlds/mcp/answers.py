@@ -30,6 +30,16 @@ class Found(BaseModel):
     notes: list[str]
 
 
+class Told(BaseModel):
+    """What bears on a question."""
+
+    text: str = Field(description="Facts and passages; the numbers in brackets are those of the citations.")
+    citations: dict[int, list[str]] = Field(description="The quads that say each fact; a graph is in the fourth place.")
+    entities: list[str] = Field(description="The entities that the question names, or that were found.")
+    left_out: int = Field(description="Quads that were looked at, and are not told.")
+    notes: list[str]
+
+
 class Solutions(BaseModel):
     """What a query gave: rows of a SELECT, the truth of an ASK, or triples of a CONSTRUCT or DESCRIBE."""
 

@@ -11,7 +11,7 @@ from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
 from worlds.errors import ArgumentError
-from worlds.mcp.answers import CandidateShown, Citation, Found, ResolutionShown, Resolved, plain
+from worlds.mcp.answers import CandidateShown, Citation, Found, ResolutionShown, Resolved, Told, plain
 from worlds.mcp.arguments import (
     Cursor,
     Exclude,
@@ -137,6 +137,32 @@ def register(server: MCPServer[Any], service: Service) -> None:
 
         return await service.run(work)
 
+    async def context(
+        question: Annotated[str, Field(description="The question, in a person's words.")],
+        token_budget: Tokens = None,
+        hops: Annotated[int, Field(ge=0, le=2, description="How far facts may be from an entity it names.")] = 2,
+        types: Types = None,
+    ) -> Annotated[CallToolResult, Told]:
+        """Tell the facts and passages that bear on a question, with the quads to cite; the quickest way."""
+        most = service.token_budget if token_budget is None else min(token_budget, 10 * service.token_budget)
+
+        def work() -> CallToolResult:
+            with service.explained(), service.turn:
+                found = service.world.context(question, budget=most, hops=hops, types=listed(types))
+                terms = service.terms()
+                cited = {
+                    fact.number: [
+                        " ".join(terms.show(term) for term in quad[:4] if term is not None) for quad in fact.quads
+                    ]
+                    for fact in found.facts
+                }
+                named = [f"{terms.show(one.iri)} {one.label}" for one in found.entities]
+            notes = list(found.notes)
+            told = Told(text=found.text, citations=cited, entities=named, left_out=found.left_out, notes=notes)
+            return answer("\n".join([found.text or "Nothing bears on it.", *notes]), told)
+
+        return await service.run(work)
+
     async def similar(
         iri: Iri,
         limit: Annotated[int, Field(ge=1, le=100, description="The most entities.")] = 10,
@@ -199,7 +225,12 @@ def register(server: MCPServer[Any], service: Service) -> None:
 
         return await service.run(work)
 
-    for tool, title in ((search, "Search"), (resolve, "Resolve names"), (similar, "Similar entities")):
+    for tool, title in (
+        (search, "Search"),
+        (context, "Context of a question"),
+        (resolve, "Resolve names"),
+        (similar, "Similar entities"),
+    ):
         server.add_tool(tool, title=title, annotations=READS)
 
 

@@ -216,7 +216,7 @@ class SearchResults(Sequence[Hit]):
         explain = self.explain.to_dict()
         if not sql:
             del explain["sql"]
-        return {"hits": hits, "cursor": self.cursor, "explain": explain}
+        return {"hits": hits, "cursor": self.cursor, "notes": list(self.notes), "explain": explain}
 
     def to_json(self, *, indent: int | None = None) -> str:
         """`to_dict` as a JSON document."""

@@ -36,7 +36,7 @@ from worlds.server.workers.pool import Pool
 _NAMED_BY_PATH = re.compile(rb"(?:/worlds/[^/]*)?/(?:entities|graphs)/")
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
 _REQUEST_HEADERS = ("Authorization", "Content-Type", "If-Match", "If-None-Match", REQUEST_ID)
-_RESPONSE_HEADERS = ("ETag", "Location", "Retry-After", REQUEST_ID)
+_RESPONSE_HEADERS = ("ETag", "Location", "Retry-After", "Worlds-Notes", REQUEST_ID)
 
 
 def create_app(target: Path, settings: ServerSettings) -> Starlette:

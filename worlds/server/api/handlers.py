@@ -245,6 +245,7 @@ async def _openapi(request: Request, given: Given) -> Response:
 HANDLERS: Mapping[str, Handler] = {
     "search": _search,
     "search_post": _search,
+    "context": _plain("context"),
     "entity": _entity,
     "similar": _similar,
     "resolve": _resolve,

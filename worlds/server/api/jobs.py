@@ -54,6 +54,12 @@ def search(world: World, *, q: str, facets: bool = False, **options: Any) -> byt
     return encoded(document)
 
 
+@job("context")
+def context(world: World, *, q: str, **options: Any) -> bytes:
+    """`World.context`."""
+    return encoded(world.context(q, **options).to_dict())
+
+
 @job("entity")
 def entity(world: World, *, iri: str, limit: int = 20) -> bytes | None:
     """`World.describe`; None for an unknown entity."""

@@ -175,6 +175,21 @@ def operations() -> tuple[Operation, ...]:
             fields=(_Q, *options, _FACETS),
         ),
         Operation(
+            "context",
+            "GET",
+            "/context",
+            "Tell the facts and passages that bear on a question, for a language model.",
+            "read",
+            _json("The text, and the facts that it cites by their numbers.", "Context"),
+            parameters=(
+                Parameter("q", "text", "The question.", required=True, most=10_000, example="solar cells"),
+                Parameter("budget", "integer", "About how many tokens.", default=2000, least=50, most=100_000),
+                Parameter("hops", "integer", "How far facts may be from an entity.", default=2, least=0, most=2),
+                _TYPES,
+                Parameter("language", "text", "Labels in this language come first.", most=100),
+            ),
+        ),
+        Operation(
             "entity",
             "GET",
             "/entities/{iri}",

@@ -70,7 +70,7 @@ SCHEMAS: dict[str, Any] = {
         "An error, as RFC 9457 has it.",
     ),
     "SearchResults": _object(
-        {"hits": _list(_ref("Hit")), "cursor": _MAYBE_TEXT, "explain": _ref("Explanation")},
+        {"hits": _list(_ref("Hit")), "cursor": _MAYBE_TEXT, "notes": _list(_TEXT), "explain": _ref("Explanation")},
         {
             "facets": _object({"types": _FACET, "predicates": _FACET, "graphs": _FACET, "languages": _FACET}),
         },
@@ -97,6 +97,17 @@ SCHEMAS: dict[str, Any] = {
     "Explanation": _object(
         {"query": _TEXT, "mode": _TEXT, "plan": _MAYBE_TEXT, "reason": _TEXT, "notes": _list(_TEXT)},
         help="How a search was answered.",
+    ),
+    "Context": _object(
+        {
+            "question": _TEXT,
+            "text": {"type": "string", "description": "For a language model; its numbers in brackets are the facts'."},
+            "tokens": _COUNT,
+            "facts": _list({"type": "object"}),
+            "entities": _list({"type": "object"}),
+            "left_out": {"type": "integer", "description": "Quads that were looked at and are not told."},
+            "notes": _list(_TEXT),
+        }
     ),
     "Value": _object(
         {"term": _TEXT, "label": _MAYBE_TEXT},

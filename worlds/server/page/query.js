@@ -52,11 +52,12 @@ export function queryView(asked) {
     try {
       const response = await sparql(query, { signal: controller.signal, union: union.checked });
       const results = await readResults(response);
+      const notes = JSON.parse(response.headers.get("worlds-notes") ?? "[]");
       if (running !== controller) return;
       const taken = performance.now() - began;
       put(output, resultsView(results, { query, union: union.checked, view: chosen, taken: duration(taken), onview: (name) => {
         if (query.length <= LONGEST) record(address(name === "table" ? { query } : { query, as: name }));
-      } }));
+      } }), notes.map((text) => h("p", { class: "unit note" }, text)));
     } catch (error) {
       if (running !== controller) return;
       if (error.name === "AbortError") put(output, h("p", { class: "unit" }, "Stopped."));

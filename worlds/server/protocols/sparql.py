@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import parse_qsl
@@ -31,6 +32,9 @@ LARGE = 50_000
 UNION_GRAPH = "urn:x-arq:UnionGraph"
 """What Jena calls all graphs together, as a default graph."""
 _FLAGS = {"": True, "true": True, "1": True, "false": False, "0": False}
+NOTES = "Worlds-Notes"
+"""The header that says why an answer is empty: a JSON list of texts."""
+_MOST_NOTES, _LONGEST_NOTE = 10, 500  # what a header can bear
 _MOST_PARAMETERS = 10_000
 _MOST_FORM = 1 << 20  # bytes of a form: it is decoded whole, while nothing else runs
 
@@ -95,7 +99,11 @@ async def sparql(request: Request) -> Response:
         allow_network=server.settings.allow_network,
         max_results=server.settings.max_results,
     )
-    return streamed(stream, leaving, headers={"Vary": "Accept"})
+    headers = {"Vary": "Accept"}
+    notes = [note for note in stream.head["notes"] if len(note) < _LONGEST_NOTE]
+    if notes:
+        headers[NOTES] = json.dumps(notes[:_MOST_NOTES])
+    return streamed(stream, leaving, headers=headers)
 
 
 def _union(server: Server, operation: Operation) -> bool | None:

@@ -79,7 +79,8 @@ def query(
         media_type, name = choose(accept, GRAPHS)
         with _cannot_hold(media_type):
             pieces = _triples(found, name)
-    return {"type": with_charset(media_type)}, pieces
+    notes = () if isinstance(found, bool) else found.notes
+    return {"type": with_charset(media_type), "notes": list(notes)}, pieces
 
 
 @job("update", write=True)
