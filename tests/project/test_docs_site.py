@@ -13,6 +13,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -247,6 +248,19 @@ def test_every_command_is_documented(everything: str) -> None:
     assert [name for name in names if not re.search(rf"{name}\b", everything)] == []
     reference = generated().commands()
     assert [name for name in names if f"\n## {name}\n" not in reference] == []
+
+
+def test_the_design_names_modules_and_layers_that_there_are() -> None:
+    document = (DOCS / "design.md").read_text("utf-8")
+    modules = set(re.findall(r"`((?:worlds|graph|sql)/[\w/.]+)`", document))
+    assert len(modules) > 20
+    assert [name for name in sorted(modules) if not (ROOT / name).exists()] == []
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"][0]
+    alone = {"__main__", "langchain : llamaindex : rdflib_store"}  # a line of code each
+    drawn = re.findall(
+        r"^(\w+(?: [:|] \w+)*)(?: {2,}.*)?$", document.partition("```text")[2].partition("```")[0], re.MULTILINE
+    )
+    assert drawn == [layer for layer in contract["layers"] if layer not in alone]
 
 
 def test_the_table_of_search_options_is_as_they_are() -> None:
