@@ -12,6 +12,7 @@ import pyoxigraph as ox
 
 from worlds.errors import QueryError
 from worlds.graph.lexical import LexicalForms
+from worlds.graph.query.functions import FUNCTIONS, uses_functions
 from worlds.graph.query.guard import Functions, check, with_room
 from worlds.graph.query.limits import CAN_FORK, Child, Limits, Running, Writer, in_time, remaining
 from worlds.graph.query.query import Query
@@ -25,6 +26,7 @@ _PLACE = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
 _QUERIES = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
 _UPDATES = ("INSERT", "DELETE", "WITH", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY")
 _KEYWORDS = re.compile(r"(one of )?(\w+|\"[^\"]+\")(, (\w+|\"[^\"]+\"))*")
+_NO_FUNCTION = re.compile(r"custom function <([^>]*)> is not supported")
 _BEGUN = b"!"  # what the child writes when it could touch the store
 _BEGINNING = 1.0  # seconds to wait for that
 _FORKS = 3  # children that may fail to begin
@@ -90,6 +92,7 @@ def run(store: ox.Store, query: Query, running: Running | None = None) -> Found:
     check(query.text, query.scan(), allow_network=query.allow_network)
     query = checked(query.bound())
     deadline, most = query.deadline, query.max_results
+    standard = FUNCTIONS if uses_functions(query.text) else {}
 
     def ask(functions: Functions | None) -> ox.QuerySolutions | ox.QueryTriples | ox.QueryBoolean:
         if not concerned(query):
@@ -105,7 +108,7 @@ def run(store: ox.Store, query: Query, running: Running | None = None) -> Found:
             use_default_graph_as_union=bool(query.union),
             default_graph=None if query.default_graphs is None else list(query.default_graphs),
             named_graphs=None if query.named_graphs is None else list(query.named_graphs),
-            custom_functions=dict(functions) if functions else None,
+            custom_functions={**standard, **(functions or {})} or None,
         )
 
     def fetch(functions: Functions | None) -> Found:
@@ -171,6 +174,10 @@ def _query_errors(query: Query) -> Iterator[None]:
     except RecursionError:
         raise QueryError("the query cannot be answered: a term is nested too deeply") from None
     except (OSError, RuntimeError, ValueError, MemoryError) as error:
+        if unknown := _NO_FUNCTION.search(str(error)):
+            places = (token.start for token in query.tokens if query.iri(token) == unknown[1])
+            told = f"there is no function <{unknown[1]}>; docs/sparql.md lists those that there are"
+            raise error_at(told, query.text, next(places, 0)) from error
         raise QueryError(f"the query cannot be answered: {error}") from error
     except BaseException as error:
         if type(error).__name__ == "PanicException":  # a BaseException, as a KeyboardInterrupt is
