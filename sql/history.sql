@@ -6,6 +6,14 @@
 SELECT revision, time, author, message, added, removed, created, dropped, undoes FROM revisions
 WHERE revision >= :first ORDER BY revision DESC LIMIT :limit;
 
+-- name: numbered
+SELECT revision, time, author, message, added, removed, created, dropped, undoes
+FROM json_each(:revisions_json) AS sought CROSS JOIN revisions ON revisions.revision = sought.value;
+
+-- name: before_time
+-- The last revision up to a time.
+SELECT max(revision) FROM revisions WHERE revision >= :first AND time <= :time;
+
 -- name: undoing
 -- The revisions that undid others, newest first.
 SELECT revision, undoes FROM revisions WHERE undoes IS NOT NULL ORDER BY revision DESC;
@@ -38,6 +46,34 @@ FROM (SELECT rowid, * FROM removed_quads
 -- How many quads there were after a revision.
 SELECT (SELECT count(*) FROM quads WHERE revision <= :revision AND subject <> 0)
      + (SELECT count(*) FROM removed_quads WHERE removed > :revision AND revision <= :revision AND subject <> 0);
+
+-- ---- provenance ----------------------------------------------------------------------------------------------------
+-- An id below 0 stands for any term.
+
+-- name: removed_matching
+-- The quads that held once: four ids, the revision that had added them, the one that removed them.
+SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph),
+       group_concat(revision), group_concat(removed)
+FROM removed_quads
+WHERE (:subject < 0 OR subject = :subject) AND (:predicate < 0 OR predicate = :predicate)
+  AND (:object < 0 OR object = :object) AND (:graph < 0 OR graph = :graph) AND subject > 0;
+
+-- name: revisions_touching
+-- The revisions that added or removed a quad of a predicate and graph.
+SELECT revision FROM quads
+WHERE (:predicate < 0 OR predicate = :predicate) AND (:graph < 0 OR graph = :graph)
+UNION SELECT iif(end.value, revision, removed) FROM removed_quads CROSS JOIN json_each('[0, 1]') AS end
+WHERE (:predicate < 0 OR predicate = :predicate) AND (:graph < 0 OR graph = :graph);
+
+-- name: revisions_touching_entity
+-- Those of quads whose subject or object is an entity.
+SELECT revision FROM quads INDEXED BY quads_spog
+WHERE subject = :entity AND (:predicate < 0 OR predicate = :predicate) AND (:graph < 0 OR graph = :graph)
+UNION SELECT revision FROM quads INDEXED BY quads_o
+WHERE object = :entity AND (:predicate < 0 OR predicate = :predicate) AND (:graph < 0 OR graph = :graph)
+UNION SELECT iif(end.value, revision, removed) FROM removed_quads CROSS JOIN json_each('[0, 1]') AS end
+WHERE (subject = :entity OR object = :entity)
+  AND (:predicate < 0 OR predicate = :predicate) AND (:graph < 0 OR graph = :graph);
 
 -- ---- forgetting ----------------------------------------------------------------------------------------------------
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from worlds.revisions.gate import Change
     from worlds.revisions.history import Entry
     from worlds.revisions.past import Past
+    from worlds.revisions.provenance import Provenance
     from worlds.revisions.retention import Retention
     from worlds.search.hits import Hit, SearchResults
     from worlds.texts.policy import ChunkSize, TextPolicy
@@ -65,6 +66,7 @@ __all__ = [
     "OpenError",
     "ParseError",
     "Past",
+    "Provenance",
     "QueryError",
     "QueryTimeout",
     "ReadOnlyError",
@@ -91,6 +93,7 @@ _HOMES = {
     "worlds.revisions.diff": "Diff",
     "worlds.revisions.history": "Entry",
     "worlds.revisions.past": "Past",
+    "worlds.revisions.provenance": "Provenance",
     "worlds.revisions.retention": "Retention",
     "worlds.search.hits": "Hit SearchResults",
     "worlds.texts.policy": "ChunkSize TextPolicy",

@@ -46,10 +46,11 @@ from worlds.quads.rows import NO_QUADS
 from worlds.quads.vocabulary import Vocabulary
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change, Gate
-from worlds.revisions.history import Entry, History
+from worlds.revisions.history import Entry, History, Moment
 from worlds.revisions.loading import Loader
 from worlds.revisions.past import Past
 from worlds.revisions.patches import Patches
+from worlds.revisions.provenance import Provenance, Provenances
 from worlds.revisions.retention import Forgetting, Retention
 from worlds.revisions.undoing import inverse
 from worlds.revisions.writer import Progress as Progress
@@ -142,6 +143,7 @@ class World:
         self._namespaces = Namespaces(connection)
         self._patterns = Patterns(connection, self._dictionary)
         self._history = History(connection, self._dictionary)
+        self._provenances = Provenances(connection, self._dictionary, self._patterns, self._history)
         self._forgetting = Forgetting(connection, self._history)
         self._chunks = ChunkStore(connection, self._dictionary)
         self._embeddings = Embeddings(connection, self._chunks)
@@ -458,20 +460,50 @@ class World:
 
     # -- history --------------------------------------------------------------------------------------------------
 
-    def history(self, limit: int | None = None) -> list[Entry]:
-        """The revisions, newest first, at most `limit`: each with its number, time, author, message, and counts."""
-        return self._history.entries(limit)
+    def history(
+        self,
+        limit: int | None = None,
+        *,
+        entity: object = None,
+        predicate: object = None,
+        graph: object = None,
+        author: str | None = None,
+        message: str | None = None,
+        since: datetime.datetime | None = None,
+        until: datetime.datetime | None = None,
+    ) -> list[Entry]:
+        """The revisions, newest first, at most `limit`: each with its number, time, author, message, and counts.
 
-    def diff(self, a: int, b: int | None = None) -> Diff:
+        With `entity`, `predicate` and `graph`, those that added or removed a quad that has them all, the entity as its
+        subject or object; with `author`, `message` (a part of it), `since` and `until`, those that this holds for.
+        """
+        about, of = self._namespaces.pattern(entity, predicate)
+        name = None if graph is None else self._namespaces.graph(graph)
+        among = None if about is of is name is None else self._provenances.touching(about, of, name)
+        return self._history.entries(limit, author=author, message=message, since=since, until=until, among=among)
+
+    def provenance(
+        self, subject: object = None, predicate: object = None, object: Any = None, graph: Any = None
+    ) -> list[Provenance]:
+        """Who said what: for each quad that matches, now or once, the revisions that added and removed it.
+
+        Terms are given as for `quads`. One that was removed and added again has several; they are in the order in which
+        they were added. What `prune` forgot is not there.
+        """
+        pattern = self._namespaces.pattern(subject, predicate, object)
+        return self._provenances.of(pattern, None if graph is None else self._namespaces.graph(graph))
+
+    def diff(self, a: Moment, b: Moment | None = None) -> Diff:
         """What is different after revision `b` from how it was after revision `a`: the quads added and removed.
 
-        `a` may be 0, the empty world; `b` None is now. With `a` after `b`, it is what leads back. ValueError for an
-        unknown revision, WorldsError for one before those that `prune` left.
+        `a` may be 0, the empty world; `b` None is now; a time, with its zone, is the last revision up to it. With `a`
+        after `b`, it is what leads back. ValueError for an unknown revision, WorldsError for one before those that
+        `prune` left.
         """
         return self._history.diff(a, b)
 
-    def at(self, revision: int) -> Past:
-        """The world as it was after a revision, to query and export, not to write. Errors as `diff` has them."""
+    def at(self, revision: Moment) -> Past:
+        """The world as it was after a revision, or at a time, to query and export, not to write. Errors as `diff`'s."""
         with self._connection.snapshot():
             return Past(self._connection, self._dictionary, self._namespaces, self._history, revision)
 
@@ -488,7 +520,7 @@ class World:
             written.apply(*inverse(self._connection, self._dictionary, self._history, revision, force=force))
         return written.change
 
-    def patch(self, a: int, b: int | None = None) -> str:
+    def patch(self, a: Moment, b: Moment | None = None) -> str:
         """The difference between two revisions (see `diff`) as an RDF Patch; `patch(n - 1, n)` is what n did."""
         return self.diff(a, b).patch()
 

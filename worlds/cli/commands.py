@@ -72,7 +72,7 @@ _PANELS = {
     "Begin": ("init", "doctor", "config", "completion"),
     "Write": ("load", "add-document", "update", "embed"),
     "Ask": ("search", "sparql", "context", "resolve", "similar", "describe", "schema", "prefix"),
-    "History": ("log", "diff", "undo", "patch", "apply", "prune"),
+    "History": ("log", "blame", "diff", "undo", "patch", "apply", "prune"),
     "The file": ("export", "stats", "check", "backup", "restore", "compact"),
     "Serve": ("serve", "keys", "mcp"),
 }

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from worlds.revisions.diff import Diff
     from worlds.revisions.gate import Change
     from worlds.revisions.history import Entry
+    from worlds.revisions.provenance import Provenance
     from worlds.world import World
 
 _SHOWN = 50  # quads of a difference that are printed for people, of each kind
@@ -57,6 +58,59 @@ def _shown(entry: Entry) -> tuple[str, ...]:
 def _amount(quads: int, graphs: int) -> str:
     """Quads, and the graphs that came or went apart from them."""
     return f"{quads:,} + {counted(graphs, 'graph')}" if graphs else f"{quads:,}"
+
+
+def blame(
+    path: WorldPath,
+    entity: Annotated[
+        str, typer.Argument(metavar="IRI", help="An entity, in full or by a prefix.", show_default=False)
+    ],
+    predicate: Annotated[
+        str | None, typer.Option("--predicate", "-p", metavar="IRI", help="Only what is said by this predicate.")
+    ] = None,
+    removed: Annotated[bool, typer.Option("--removed", help="What was said once, too.")] = False,
+    json: Json = False,
+) -> None:
+    """Tell who said what of an entity: each of its triples with the revision that added it, its author and message."""
+    with opened(path) as world:
+        found = [one for one in world.provenance(entity, predicate) if removed or one.removed is None]
+        prefixes = world.prefixes
+    if json:
+        write_json({"quads": list(map(_provenance_document, found))})
+        return
+    head = (
+        "revision",
+        "time",
+        "author",
+        "message",
+        "predicate",
+        "object",
+        "graph",
+        *(["removed by"] if removed else []),
+    )
+    show.print_table(output(), head, [_blamed(one, prefixes, removed=removed) for one in found])
+
+
+def _provenance_document(one: Provenance) -> dict[str, Any]:
+    from worlds.graph.terms import format_term, to_oxigraph
+
+    def entry(found: Entry | None) -> dict[str, Any] | None:
+        return None if found is None else asdict(found) | {"time": found.time.isoformat()}
+
+    quad = [None if term is None else format_term(to_oxigraph(term)) for term in one.quad]
+    return {"quad": quad, "added": entry(one.added), "removed": entry(one.removed)}
+
+
+def _blamed(one: Provenance, prefixes: Mapping[str, str], *, removed: bool) -> tuple[str, ...]:
+    from worlds.graph.terms import format_term, to_oxigraph
+
+    _, *terms = ("" if t is None else clean(format_term(to_oxigraph(t), prefixes)).replace("\n", " ") for t in one.quad)
+    if one.added is None:
+        number, when, author, message = "forgotten", "", "", ""
+    else:
+        number, when, *_, author, message = _shown(one.added)
+    last = () if not removed else ("" if one.removed is None else f"{one.removed.revision} {one.removed.author or ''}",)
+    return (number, when, author, message, *terms, *last)
 
 
 def diff(
@@ -236,6 +290,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     for command, lines in (
         (log, ("worlds log kb.db", "worlds log kb.db -n 5 --json")),
+        (blame, ("worlds blame kb.db ex:Curiosity", "worlds blame kb.db ex:Curiosity -p ex:landed --removed")),
         (diff, ("worlds diff kb.db 3 5", "worlds diff kb.db 0 --json")),
         (undo, ("worlds undo kb.db 5 --author ann --message 'wrong file'",)),
         (patch, ("worlds patch kb.db 4 5 > fifth.rdfp",)),

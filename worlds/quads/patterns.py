@@ -49,11 +49,11 @@ class Patterns:
 
         They are found at once and decoded while they are read: what is written meanwhile changes nothing.
         """
-        found = self._decode(unique_quads(self._matching(triple, graph)))  # a triple's graphs stand together
+        found = self._decode(unique_quads(self.matching(triple, graph)))  # a triple's graphs stand together
         # A transaction that is undone frees its ids, which may then come to mean other terms.
         return iter(list(found)) if self._connection.in_transaction else found
 
-    def _matching(self, triple: Sequence[Term | None], graph: GraphName | None) -> Ids:
+    def matching(self, triple: Sequence[Term | None], graph: GraphName | None) -> Ids:
         """The ids of the quads that match, int64 [n, 4]."""
         named = None if isinstance(graph, ox.DefaultGraph) else graph
         terms = [*triple, named]
@@ -104,7 +104,7 @@ class Patterns:
         """The number of quads that match; with `triples`, a triple counts once however many graphs have it."""
         with self._connection.snapshot():
             if any(term is not None for term in triple):
-                found = self._matching(triple, graph)
+                found = self.matching(triple, graph)
                 return len(np.unique(found[:, :3], axis=0) if triples else found)
             if graph is None:
                 return int(self._connection.value(_SQL["count_triples" if triples else "count_quads"]))

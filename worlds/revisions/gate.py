@@ -167,7 +167,7 @@ class Gate:
                 first_quad=revision.first_quad,
                 created=created,
                 dropped=dropped,
-                undoes=revision.undoes,
+                undoes=None if revision.undoes is None else int(revision.undoes),  # NumPy's, too
             ),
         )
 

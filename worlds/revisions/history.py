@@ -9,8 +9,10 @@ from __future__ import annotations
 import datetime
 import json
 import uuid
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
+from typing import TypeAlias
 
 import numpy as np
 import pyoxigraph as ox
@@ -20,7 +22,7 @@ from worlds.quads.dictionary import Dictionary, Ids
 from worlds.quads.rows import difference
 from worlds.revisions.diff import Diff
 from worlds.sql import statements
-from worlds.sql.connection import Connection
+from worlds.sql.connection import Connection, Row
 
 _QUERIES = statements("queries.sql")
 _SQL = statements("history.sql")
@@ -50,6 +52,10 @@ class Entry:
     undone_by: int | None = None
 
 
+Moment: TypeAlias = int | datetime.datetime
+"""A revision: its number, or a time, with its zone, for the last one up to it."""
+
+
 class History:
     """What one world remembers of itself."""
 
@@ -69,14 +75,43 @@ class History:
         """The first revision that is not forgotten; how the world was can be told from the one before it on."""
         return int(self._connection.meta("history_from") or 1)
 
-    def entries(self, limit: int | None) -> list[Entry]:
-        """The revisions, newest first."""
+    def entries(
+        self,
+        limit: int | None,
+        *,
+        author: str | None = None,
+        message: str | None = None,
+        since: datetime.datetime | None = None,
+        until: datetime.datetime | None = None,
+        among: set[int] | None = None,
+    ) -> list[Entry]:
+        """The revisions, newest first; see `World.history`. `among` are numbers."""
         if limit is not None and not is_whole(limit):
             raise ValueError(f"limit is a whole number from 0 on, or None, not {limit!r}")
-        most = -1 if limit is None else min(int(limit), NEVER)
+        begin, end = (None if time is None else instant(time) for time in (since, until))
+        filtered = any(given is not None for given in (author, message, begin, end, among))
+        most = -1 if limit is None or filtered else min(int(limit), NEVER)
         with self._connection.snapshot():
             rows = self._connection.rows(_SQL["entries"], _SQL["entries"].bind(first=self.first, limit=most))
-            undone = self._undone()
+            if filtered:
+                rows = [
+                    row
+                    for row in rows
+                    if (among is None or row[0] in among)
+                    and (begin is None or row[1] >= begin)
+                    and (end is None or row[1] <= end)
+                    and (author is None or row[2] == author)
+                    and (message is None or message.casefold() in (row[3] or "").casefold())
+                ]
+            return self._entries(rows if limit is None else rows[: int(limit)])
+
+    def numbered(self, revisions: Collection[int]) -> dict[int, Entry]:
+        """Number → revision, of those that are not forgotten."""
+        rows = self._connection.rows(_SQL["numbered"], (json.dumps(sorted(revisions)),))
+        return {entry.revision: entry for entry in self._entries(rows) if entry.revision >= self.first}
+
+    def _entries(self, rows: Iterable[Row]) -> list[Entry]:
+        undone = self._undone()
         found = [Entry(row[0], datetime.datetime.fromisoformat(row[1]), *row[2:]) for row in rows]
         return [replace(entry, undone_by=undone.get(entry.revision)) for entry in found]
 
@@ -93,7 +128,16 @@ class History:
         return self.last + (1 if self._connection.in_transaction else 0)
 
     def check(self, revision: object) -> int:
-        """The number of a revision after which it can be told how the world was; 0 is the world before the first."""
+        """The number of a revision after which it can be told how the world was; 0 is the world before the first.
+
+        A time stands for the last revision up to it.
+        """
+        if isinstance(revision, datetime.datetime):
+            statement = _SQL["before_time"]
+            found = self._connection.value(statement, statement.bind(first=self.first, time=instant(revision)))
+            if found is None and self.first > 1:
+                raise WorldsError(f"how the world was at {revision} is forgotten: history is pruned", kind="revision")
+            return found or 0
         if not is_number(revision) or not isinstance(revision, Integral):
             raise TypeError(f"a revision is a whole number, not {revision!r}")
         number, last = int(revision), self.last
@@ -146,7 +190,7 @@ class History:
             held, gone = self.held(0, revision), self.gone(revision, revision)
         return np.concatenate([held[:, :4], gone[:, :4]])
 
-    def diff(self, a: int, b: int | None) -> Diff:
+    def diff(self, a: Moment, b: Moment | None) -> Diff:
         """The difference between two states; `b` None is the world as it is now, an open transaction included."""
         with self._connection.snapshot():
             a = self.check(a)
@@ -186,3 +230,12 @@ def is_number(value: object) -> bool:
 def is_whole(value: object) -> bool:
     """Whether it is a whole number, Python's or NumPy's, from 0 on."""
     return is_number(value) and isinstance(value, Integral) and int(value) >= 0
+
+
+def instant(time: datetime.datetime) -> str:
+    """A time as revisions have it; ValueError for one without a zone."""
+    if not isinstance(time, datetime.datetime):
+        raise TypeError(f"a time is a datetime, not {time!r}")
+    if time.tzinfo is None:
+        raise ValueError(f"{time!r} has no time zone: datetime.now(UTC) has one")
+    return time.astimezone(datetime.UTC).isoformat(timespec="milliseconds")

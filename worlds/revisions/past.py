@@ -21,7 +21,7 @@ from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids
 from worlds.quads.export import export
 from worlds.quads.namespaces import Namespaces
 from worlds.revisions.diff import Quad, Quads, decoded_quads, ordered, sorted_terms
-from worlds.revisions.history import History
+from worlds.revisions.history import History, Moment
 from worlds.sql.connection import Connection
 
 _BLOCK = 20_000  # terms that are decoded together
@@ -48,7 +48,7 @@ class Past:
         dictionary: Dictionary,
         namespaces: Namespaces,
         history: History,
-        revision: int,
+        revision: Moment,
     ) -> None:
         self.revision = history.check(revision)
         self._connection = connection

@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict, dataclass
 from numbers import Integral
 
-from worlds.revisions.history import History, is_number, is_whole
+from worlds.revisions.history import History, instant, is_number, is_whole
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 
@@ -74,17 +74,14 @@ class Forgetting:
         return max(min(bounds), 1)
 
     def _first_since(self, time: datetime.datetime) -> int:
-        text = time.astimezone(datetime.UTC).isoformat(timespec="milliseconds")
         statement = _SQL["first_since"]
-        found = self._connection.value(statement, statement.bind(first=self._history.first, time=text))
+        found = self._connection.value(statement, statement.bind(first=self._history.first, time=instant(time)))
         return self._history.last + 1 if found is None else int(found)
 
     def prune(self, before: object) -> int:
         """Forget the revisions before a number or a time; gives how many. In a transaction."""
         first, last = self._history.first, self._history.last
         if isinstance(before, datetime.datetime):
-            if before.tzinfo is None:
-                raise ValueError(f"{before!r} has no time zone: datetime.now(UTC) has one")
             target = self._first_since(before)
         elif is_number(before) and isinstance(before, Integral):
             target = int(before)

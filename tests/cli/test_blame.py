@@ -1,0 +1,33 @@
+"""`worlds blame`: which revision said what of an entity."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import worlds
+from tests.support.command_line import ok
+
+
+def test_each_triple_is_shown_with_who_said_it(tmp_path: Path) -> None:
+    path = tmp_path / "kb.db"
+    with worlds.open(path, embedder=None) as world:
+        world.bind("ex", "http://example.org/")
+        world.add([("ex:a", "ex:p", '"one"')], author="ann", message="first")
+        world.add([("ex:a", "ex:q", '"two"', "ex:g")], author="bob")
+        world.remove([("ex:a", "ex:p", '"one"')], author="bob", message="wrong")
+        world.update("CREATE GRAPH ex:empty", author="ann")
+        world.undo(4)
+    held = ok("blame", path, "ex:a")
+    assert "bob" in held
+    assert "ex:q" in held
+    assert "one" not in held
+    all_of_it = ok("blame", path, "ex:a", "--removed")
+    assert "first" in all_of_it
+    assert "3 bob" in all_of_it
+    (found,) = json.loads(ok("blame", path, "ex:a", "-p", "ex:p", "--removed", "--json"))["quads"]
+    assert found["quad"] == ["<http://example.org/a>", "<http://example.org/p>", '"one"', None]
+    assert (found["added"]["revision"], found["removed"]["message"]) == (1, "wrong")
+    log = ok("log", path)
+    assert "1 graph" in log
+    assert "(undone by 5)" in log

@@ -1,0 +1,94 @@
+"""Who said that: the revisions that added and removed quads, and those that touched an entity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.graph.terms import GraphName, Term, to_rdflib
+from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary
+from worlds.quads.patterns import Patterns
+from worlds.quads.rows import find_quads
+from worlds.revisions.history import Entry, History
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+
+_SQL = statements("history.sql")
+_ANY = -1  # no term has this id
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """A quad, and one time during which it held: since the revision `added`, up to the revision `removed`.
+
+    The quad is a tuple of four rdflib terms, the fourth None in the default graph. `removed` is None for a quad that
+    holds now, `added` for one whose revision was forgotten.
+    """
+
+    quad: tuple[Any, Any, Any, Any]
+    added: Entry | None
+    removed: Entry | None
+
+
+class Provenances:
+    """Finds out who said what in one world."""
+
+    def __init__(self, connection: Connection, dictionary: Dictionary, patterns: Patterns, history: History) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._patterns = patterns
+        self._history = history
+
+    def of(self, triple: Sequence[Term | None], graph: GraphName | None) -> list[Provenance]:
+        """The provenance of the quads that match, removed ones too, oldest first; see `World.provenance`."""
+        with self._connection.snapshot():
+            ids = self._ids([*triple, graph])
+            if ids is None:
+                return []
+            held = self._patterns.matching(triple, graph)
+            rows = [
+                (added, None, tuple(held[position].tolist()))
+                for position, _, added in find_quads(self._connection, held)
+            ]
+            values = dict(zip(("subject", "predicate", "object", "graph"), ids, strict=True))
+            gone = self._connection.table(_SQL["removed_matching"], _SQL["removed_matching"].bind(**values))
+            rows += [(added, removed, (s, p, o, g)) for s, p, o, g, added, removed in gone.tolist()]
+            rows.sort(key=lambda row: (row[0], row[2]))
+            entries = self._history.numbered({number for row in rows for number in row[:2] if number is not None})
+            terms = self._dictionary.terms({number for row in rows for number in row[2]})
+        shown = {number: to_rdflib(term) if number else None for number, term in terms.items()}
+        return [
+            Provenance(
+                (shown[s], shown[p], shown[o], shown[g]),
+                entries.get(added),
+                None if removed is None else entries.get(removed),
+            )
+            for added, removed, (s, p, o, g) in rows
+        ]
+
+    def touching(self, entity: Term | None, predicate: Term | None, graph: GraphName | None) -> set[int]:
+        """The revisions that added or removed a quad of an entity (its subject or object), predicate and graph."""
+        with self._connection.snapshot():
+            ids = self._ids([entity, predicate, graph])
+            if ids is None:
+                return set()
+            statement = _SQL["revisions_touching" if entity is None else "revisions_touching_entity"]
+            values = dict(zip(("entity", "predicate", "graph"), ids, strict=True))
+            found = self._connection.rows(
+                statement, statement.bind(**{name: values[name] for name in statement.parameters})
+            )
+        return {number for (number,) in found}
+
+    def _ids(self, terms: Sequence[Any]) -> list[int] | None:
+        """The ids of terms, -1 for None; None if the world does not know one of them."""
+        sought = [term for term in terms if term is not None and not isinstance(term, ox.DefaultGraph)]
+        known: dict[Any, int | None] = dict(zip(sought, self._dictionary.find(sought), strict=True))
+        ids = [
+            _ANY if term is None else DEFAULT_GRAPH_ID if isinstance(term, ox.DefaultGraph) else known[term]
+            for term in terms
+        ]
+        return None if None in ids else np.array(ids, dtype=np.int64).tolist()
