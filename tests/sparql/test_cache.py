@@ -234,9 +234,8 @@ def test_damage_that_shows_only_when_it_is_read(path: Path, caplog: pytest.LogCa
 CHILD = """
 import sys
 import worlds
-import pytest
 from tests.support import seams
-seams.keep_small_indexes_on_disk(pytest.MonkeyPatch(), 50)
+seams.keep_small_indexes_on_disk(seams.ForGood(), 50)
 path, start = sys.argv[1], int(sys.argv[2])
 print("ready", flush=True)
 for turn in range(1000):

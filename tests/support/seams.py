@@ -5,12 +5,29 @@ A test that patches anything else of ours would break when code moves, and says 
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
-import pytest
+if TYPE_CHECKING:
+    import pytest
 
 
-def keep_small_indexes_on_disk(monkeypatch: pytest.MonkeyPatch, quads: int) -> None:
+class Setter(Protocol):
+    """A `pytest.MonkeyPatch`, or `ForGood`."""
+
+    def setattr(self, target: str, name: object, /) -> None: ...
+
+
+class ForGood:
+    """Changes a limit in a process of a test's own, which need not import pytest."""
+
+    def setattr(self, target: str, value: object, /) -> None:
+        module, _, name = target.rpartition(".")
+        setattr(importlib.import_module(module), name, value)
+
+
+def keep_small_indexes_on_disk(monkeypatch: Setter, quads: int) -> None:
     """Let a world of so many quads have its SPARQL index on disk; otherwise it takes 100,000."""
     monkeypatch.setattr("worlds.sparql.index.DISK_FROM", quads)
 
