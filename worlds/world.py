@@ -202,7 +202,7 @@ class World:
 
     @property
     def path(self) -> str:
-        """Where the world lies; ":memory:" for one that lies nowhere."""
+        """The path of the world's file; ":memory:" for a world without one."""
         return self._connection.path
 
     def close(self) -> None:
@@ -246,9 +246,10 @@ class World:
 
     @property
     def default_graph(self) -> DefaultGraphSetting:
-        """What a query sees that does not say: "strict", at first, the default graph alone, or "union", all graphs.
+        """What queries see that name no graph: with "strict" the default graph alone, with "union" all graphs together.
 
-        It is stored in the file. `query`, `explain` and `update` ask otherwise with `union`.
+        A new world has "strict"; the setting is stored in the file. The `union` of `query`, `explain` and `update`
+        comes before it.
         """
         return default_graph(self._connection)
 
@@ -291,8 +292,8 @@ class World:
         """Add triples or quads of terms, given as tuples of three or four (the fourth the graph), or an rdflib graph.
 
         A str is an IRI or a prefixed name (or `_:label`, `"literal"@en` as in N-Triples); rdflib and pyoxigraph terms,
-        numbers, booleans and dates are taken as they are. ValueError or TypeError for what is no term. When embedding
-        fails afterwards, the change is kept all the same: see `load`.
+        numbers, booleans and dates are taken as they are. ValueError or TypeError if a value cannot be a term. When
+        embedding fails afterwards, the change is kept all the same: see `load`.
         """
         given = self._namespaces.quads(quads)
         with self._writer.revision(author=author, message=message, embed=embed) as revision:
@@ -300,7 +301,7 @@ class World:
         return revision.change
 
     def remove(self, quads: Iterable[QuadLike], *, author: str | None = None, message: str | None = None) -> Change:
-        """Remove triples (of the default graph) or quads, given as `add` takes them. What is not there is ignored."""
+        """Remove triples (of the default graph) or quads, given as `add` takes them. Others are ignored."""
         given = self._namespaces.quads(quads)
         with self._writer.revision(author=author, message=message) as revision:
             revision.apply(removed=quad_ids(self._connection, self._dictionary, given))
@@ -341,7 +342,7 @@ class World:
     def to_rdflib(self) -> rdflib.Dataset:
         """A copy in memory: an rdflib Dataset with the world's quads, graphs and prefixes, blank nodes kept.
 
-        ValueError for what rdflib cannot hold: triple terms and texts with a base direction.
+        ValueError if the world has triple terms or texts with a base direction, which rdflib cannot hold.
         """
         with self._connection.snapshot():
             return to_dataset(self.quads(), self.graphs(), self.prefixes)
@@ -370,7 +371,7 @@ class World:
         `allow_network` is True or names their host. `max_unpacked` is how many bytes a compressed input may unpack to.
 
         ParseError (with source, line and column) for input that is not RDF, OpenError for input that is not there;
-        the world is then as it was, and it is after an interruption too. But the load is kept before its texts are
+        the world is then as it was, as it is after an interruption. But the load is kept before its texts are
         embedded: if that fails, the change says why in its `.notes`, the log "worlds" warns, and the texts are pending
         (found by words, not by vectors) until `embed()` or the next write.
         """
@@ -503,7 +504,7 @@ class World:
         return self._history.diff(a, b)
 
     def at(self, revision: Moment) -> Past:
-        """The world as it was after a revision, or at a time, to query and export, not to write. Errors as `diff`'s."""
+        """The world as it was after a revision, or at a time, to query and export. It raises what `diff` does."""
         with self._connection.snapshot():
             return Past(self._connection, self._dictionary, self._namespaces, self._history, revision)
 
@@ -513,7 +514,7 @@ class World:
         """Take back what a revision did, as a new revision; undoing that one does it again.
 
         ConflictError if a later revision removed a quad that it had added, or added one that it had removed, naming
-        them; `force=True` leaves such quads as they are and takes back the rest. Other errors as `diff` has them.
+        them; `force=True` leaves such quads as they are and takes back the rest. Other errors are those of `diff`.
         """
         message = f"undo of revision {revision}" if message is None else message
         with self._writer.revision(author=author, message=message, embed=True, undoes=revision) as written:
@@ -537,8 +538,8 @@ class World:
         """Apply an RDF Patch as one revision: its path, its bytes or its text, or a file object.
 
         The labels of its blank nodes name nodes of this world. ConflictError if it adds a quad that is there, or
-        deletes one that is not; `strict=False` ignores these. ParseError (with line and column) for what is no patch,
-        and for a compressed one that unpacks to more than `max_unpacked` bytes.
+        deletes one that is not; `strict=False` ignores these. ParseError (with line and column) if it is not an RDF
+        Patch, or a compressed one that unpacks to more than `max_unpacked` bytes.
         """
         with self._writer.revision(author=author, message=message, embed=embed) as revision:
             patches = Patches(self._connection, self._dictionary, self._namespaces)
@@ -559,8 +560,8 @@ class World:
     def prune(self, before: int | datetime.datetime) -> int:
         """Forget the revisions before a number or a time, with the quads that they removed; gives how many.
 
-        The quads of now stay. How the world was can still be told from the revision before `before` on.
-        `compact()` gives the space back. ValueError for a number beyond the last revision's next.
+        Today's quads stay. `at` and `diff` reach back to the revision before `before` and no further. `compact()` gives
+        the space back. ValueError for a number greater than the next revision will have.
         """
         with self._connection.transaction():
             return self._forgetting.prune(before)
@@ -583,16 +584,16 @@ class World:
     ) -> Solutions | Triples | bool:
         """Answer a SPARQL query: SELECT gives `Solutions`, ASK a bool, CONSTRUCT and DESCRIBE `Triples`.
 
-        The default graph is the default graph alone, or with `union=True` all graphs together; None is what
-        `default_graph` says, where the query has no FROM. The world's prefixes need no declaration. `bindings` gives
-        variables their values. The first query opens or builds the index.
+        A query without FROM sees the default graph alone, or with `union=True` all graphs together; with None it is as
+        `default_graph` says. The world's prefixes need no declaration. `bindings` gives variables their values. The
+        first query opens or builds the index.
         `default_graphs`, merged to be the default graph, and `named_graphs`, those that GRAPH sees, are another
         dataset; if only one of the two is given, the other has none. They take the place of what FROM says.
 
         A query from somebody who is not trusted wants limits: `timeout`, in seconds (QueryTimeout), and `max_memory`,
         in bytes, stop it wherever it is, in a process of its own that reads the index as it is now; `max_results` is
         how many solutions or triples it may have. SERVICE reaches the network only if `allow_network` is True or
-        names the hosts. QueryError (with line and column) for what does not parse, is too deep or too long, or
+        names the hosts. QueryError (with line and column) if the query does not parse, is too deep or too long, or
         exceeds a limit.
         """
         if union and not default_graphs is named_graphs is None:
@@ -627,8 +628,8 @@ class World:
         """Stop the query that another thread has running, which raises QueryError there, as sqlite3's interrupt does.
 
         Queries with `timeout` or `max_memory`, the patterns of updates with `timeout` and those of searches with
-        `pattern_timeout` run in processes of their own, which can be stopped; an update is undone by that. All else
-        goes on, queries of the past (`at`) too.
+        `pattern_timeout` run in processes of their own, which can be stopped; an update is undone by that. Anything
+        else goes on, and so do queries of the past (`at`).
         """
         self._running.interrupt()
 
@@ -679,7 +680,7 @@ class World:
         Literals that have the same value are one to SPARQL: inserting `1` where `01` is changes nothing, deleting `1`
         deletes `01`. A named graph exists while it has quads, or from CREATE to DROP; the creation of an empty graph
         counts as one quad added. Where nothing changes, the `notes` of the change name what the world does not know.
-        QueryError (with line and column) for what is no update, or cannot be done.
+        QueryError (with line and column) if the request does not parse or cannot be carried out.
         """
         asked = self._query(
             "",
@@ -797,7 +798,7 @@ class World:
 
         Without an embedder that fits, "hybrid" degrades to "text" and says so in `.notes`, as does a cross-encoder that
         fails; "vector" is an EmbedderError, and so is a `vector` of another dimension than the world's. FilterError
-        for what cannot be a filter, QueryError for a wrong FTS5 expression, ValueError for any other option.
+        if a filter cannot be one, QueryError for a wrong FTS5 expression, ValueError for any other wrong option.
         """
         options = {name: value for name, value in locals().items() if name not in ("self", "text")}
         return self._searches.run(text, **options)
@@ -805,7 +806,7 @@ class World:
     def search_sql(self, text: str, **options: Any) -> tuple[str, tuple[object, ...]]:
         """The SQL statement of a search and its parameters `?1 … ?N`; the options are those of `search`.
 
-        What is done after fusion is not in the statement, which then gives all candidates.
+        The stages after fusion are not in the statement; where some are asked for, it gives all their candidates.
         """
         return self._searches.statement(text, **options)
 
@@ -855,8 +856,8 @@ class World:
         """What the world says of an entity: label, types, description, its triples and those that point to it.
 
         Of each predicate `limit` values are given, and their number; each value says in which graphs it is said, and
-        which revision added it. Labels and the description in `language` come first. What the world does not know is
-        described too, by nothing: such a description is false.
+        which revision added it. Labels and the description in `language` come first. The description of an
+        entity that the world does not know is empty, and false.
         """
         return self._describer.describe(self._namespaces.entity(iri), limit=limit, language=language)
 
@@ -883,7 +884,7 @@ class World:
         """The quads around an entity, those that point to it too, and the entities in them with their labels.
 
         The nearest come first; where there are more than `limit` quads, each predicate has its turn. A hop never goes
-        through a class to all its instances. What the world does not know has an empty neighbourhood, which is false.
+        through a class to all its instances. The neighbourhood of an unknown entity is empty, and false.
         """
         return self._neighbours.neighbourhood(self._namespaces.entity(iri), hops=hops, limit=limit)
 
@@ -914,8 +915,8 @@ class World:
 
         `format` is taken from the target's name if None (.gz, .bz2 and .zst compress), else it is N-Quads. `graph`
         exports one graph alone ("default" is the default graph), as triples; a format without graphs refuses a world
-        with named graphs otherwise. A file is put in place only when it is complete. ValueError for what the format
-        cannot hold, and for an unknown graph.
+        with named graphs otherwise. A file is put in place only when it is complete. ValueError if the format cannot
+        hold the quads, or there is no such graph.
         """
         name = None if graph is None else self._namespaces.graph(graph)
         return export(self._connection, self._dictionary, target, format, name, self._namespaces.declared)
@@ -946,7 +947,7 @@ class World:
 
 
 def connection_of(world: World) -> Connection:
-    """The world's connection, for tests and benchmarks that read its tables: the one way to what is inside it.
+    """The world's connection, for tests and benchmarks that read its tables: the one way to its inside.
 
     What is written through it goes past the writer, so the full-text index, the vectors and SPARQL may miss it.
     """
