@@ -1,4 +1,4 @@
-"""This tree beside an earlier commit: `python -m benchmarks.compare BASE [--rounds 10] [search load sparql service]`.
+"""This tree beside an earlier commit: `python -m benchmarks.compare BASE [search load sparql service]`.
 
 A worktree of BASE is made in a temporary folder. In each round the two trees do the same small work in turn, which one
 begins changes with the round, and each benchmark has a process of its own. Both take their data from their own
@@ -6,7 +6,8 @@ begins changes with the round, and each benchmark has a process of its own. Both
 
 Figures are seconds of CPU, which other work on the machine disturbs least. `ratio` is the median of the rounds' ratios,
 this tree's seconds by the base's, beside their quartiles: a difference is one where the quartiles are on one side of 1.
-Every figure of every round stays in the file that --rows names, one JSON object a line.
+Every figure of every round stays in the file that --rows names, one JSON object a line. There are --rounds rounds;
+after --minutes no further one begins.
 """
 
 from __future__ import annotations
@@ -180,6 +181,7 @@ def main() -> None:
     parser.add_argument("base", nargs="?", help="the commit to compare with")
     parser.add_argument("benchmarks", nargs="*", choices=[[], *WORK], default=[], help="all, if none is named")
     parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--size", type=float, default=1.0, help="how much larger the data are than the small ones")
     parser.add_argument("--rows", type=Path, default=Path("compare.jsonl"), help="where each round's figures are kept")
     parser.add_argument("--child", choices=WORK, help=argparse.SUPPRESS)
@@ -193,17 +195,20 @@ def main() -> None:
     from benchmarks.common import environment
 
     environment()
+    began = time.monotonic()
     names = options.benchmarks or list(WORK)
     found: dict[str, list[dict[str, Figures]]] = {name: [] for name in names}
     with worktree(options.base) as base, options.rows.open("w", encoding="utf-8") as kept:
         folders = {"base": base, "this": ROOT}
         for number in range(options.rounds):
+            if number and time.monotonic() - began > options.minutes * 60:
+                break
             for name in names:
                 order = TREES if number % 2 else TREES[::-1]
                 found[name].append({tree: figures(folders[tree], name, options.size) for tree in order})
                 print(json.dumps({"benchmark": name, "round": number, **found[name][-1]}), file=kept, flush=True)
     for name, rounds in found.items():
-        report(rounds, f"{name}: {options.base} and this tree, {options.rounds} rounds")
+        report(rounds, f"{name}: {options.base} and this tree, {len(rounds)} rounds")
     print(f"\nload average at the end {os.getloadavg()[0]:.1f}; all rows are in {options.rows}")
 
 
