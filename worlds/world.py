@@ -707,7 +707,8 @@ class World:
                 text, target, prefixes=names, bindings=asked.bindings, using=using, limits=asked.started().limits
             )
         change = revision.change
-        strange = () if change.added or change.removed else self._notes.strangers(asked.replaced(text=text))
+        changed = change.added or change.removed or "where" not in text.lower()
+        strange = () if changed else self._notes.strangers(asked.replaced(text=text))
         return dataclasses.replace(change, notes=strange) if strange else change
 
     def _query(
