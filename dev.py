@@ -4,6 +4,7 @@
 python3 dev.py demo          set up, then load, search and ask the knowledge base in examples/
 python3 dev.py test          set up, then format check, lint, types, layers and tests
 python3 dev.py test ARG...   set up, then pytest alone with these arguments, such as --long or tests/search
+python3 dev.py attack ARG... set up, then look for crashes and hangs: --minutes 2 --seed 7
 python3 dev.py run ARG...    set up, then python with these arguments, such as -m benchmarks.load
 """
 
@@ -48,7 +49,7 @@ def set_up() -> None:
 def main() -> None:
     """Do what the command line says."""
     verb, *arguments = sys.argv[1:] or ["help"]
-    if verb not in ("demo", "test", "run"):
+    if verb not in ("demo", "test", "attack", "run"):
         print(__doc__)
         sys.exit(0 if verb in ("help", "-h", "--help") else 2)
     if sys.version_info < (3, 11):  # noqa: UP036  # whoever runs this may have an older one
@@ -57,6 +58,8 @@ def main() -> None:
     python = str(PYTHON)
     if verb == "demo":
         call(python, "examples/quickstart.py", *arguments)
+    elif verb == "attack":
+        call(python, "-m", "tests.attack", *arguments)
     elif verb == "run":
         call(python, *arguments)
     elif arguments:

@@ -81,6 +81,9 @@ class _Patch:
             changes: list[bytes] = []  # code and terms of changes that follow each other, and lines without a row
             codes: list[Code] = []
             for number, line in enumerate(block, first):
+                if line == b"\n":
+                    changes.append(line)
+                    continue
                 code = self._code_of(line, number)
                 if code in _CHANGES:
                     codes.append("A" if code == b"A" else "D")

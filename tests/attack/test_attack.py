@@ -1,0 +1,55 @@
+"""The attack finds nothing in what was found before, and in some cases of each kind; `dev.py attack` goes on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.attack.__main__ import Tally, attack
+from tests.attack.cases import KINDS, PAST, case
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_a_case_is_made_by_its_kind_seed_and_number() -> None:
+    for kind in KINDS:
+        assert case(kind, 7, 3) == case(kind, 7, 3) != case(kind, 7, 4)
+
+
+@pytest.mark.slow
+def test_what_was_found_before_is_found_no_more() -> None:
+    tally = Tally()
+    assert attack("past", 0, 0, 200, tally) >= len(PAST)
+    assert tally.findings == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "request"])
+def test_some_cases_of_each_kind(kind: str) -> None:
+    tally = Tally()
+    attack(kind, 1, 0, 5, tally)
+    assert tally.findings == []
+    assert tally.cases[kind]
+
+
+def test_an_error_of_another_kind_a_signal_and_a_hang_are_findings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for program, said in (
+        ("import json; print(0); print(json.dumps({'wrong': 'x'}), flush=True)", "x"),
+        ("import os; print(0, flush=True); os.abort()", "ended with -6"),
+        ("import time; print(0, flush=True); time.sleep(60)", "no end within"),
+    ):
+        monkeypatch.setattr("tests.attack.__main__._PATIENCE", 0.5)
+        tally = Tally()
+        attack("query", 0, 0, 2, tally, program=[sys.executable, "-c", program])
+        assert said in tally.findings[0]
+
+
+@pytest.mark.slow
+def test_the_command() -> None:
+    command = [sys.executable, "-m", "tests.attack", "--minutes", "0.1", "--seed", "3", "--kind", "words"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 findings" in done.stdout
