@@ -19,7 +19,7 @@ from worlds.errors import ParseError
 LONGEST = 1 << 24
 """Bytes of the longest token that a parser takes."""
 
-_LONG = 1 << 22  # bytes of a line that may hold such a text: no new line is in a text but in triple quotes
+LONG = 1 << 22  # bytes of a line that may hold such a text: no new line is in a text but in triple quotes
 _PIECE = 1 << 16
 _PART = 1 << 20
 
@@ -77,11 +77,11 @@ class LongTexts:
         else:
             self._line.append(piece)
             self._length += len(piece)
-        if self._length < _LONG:
+        if self._length < LONG:
             return piece
         line = b"".join(self._line)
         begin = _BEFORE(line).end()  # type: ignore[union-attr]  # it matches always
-        if line[begin : begin + 1] not in _INSIDE or len(line) - begin < _LONG:
+        if line[begin : begin + 1] not in _INSIDE or len(line) - begin < LONG:
             self._line, self._length = [line[begin:]], 0  # look again when as much has come
             return piece
         return self._cut_at(line[begin : begin + 1], line, begin + 1, len(line) - len(piece))
@@ -89,7 +89,7 @@ class LongTexts:
     def _cut_json(self, piece: bytes) -> bytes:
         before, self._line = b"".join(self._line), [piece]
         self._length = 0 if _QUOTE(piece) else self._length + len(piece)
-        if self._length < _LONG or not _TEXT(piece) or not (sure := _SURE(before)):
+        if self._length < LONG or not _TEXT(piece) or not (sure := _SURE(before)):
             return piece
         return self._cut_at(b'"', before + piece, sure.end(), len(before))
 

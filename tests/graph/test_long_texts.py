@@ -11,7 +11,7 @@ import pyoxigraph as ox
 import pytest
 
 import worlds
-from worlds.graph import longtexts
+from tests.support import seams
 from worlds.graph.formats import FORMATS, parsing, serialize
 from worlds.graph.longtexts import LongTexts, parse_all
 from worlds.graph.sources import sources
@@ -76,7 +76,7 @@ def test_what_a_world_exports_can_be_loaded_and_applied() -> None:
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts are long from 3000 bytes on."""
-    monkeypatch.setattr(longtexts, "_LONG", 3000)
+    seams.take_short_texts_for_long(monkeypatch, 3000)
 
 
 def read(data: bytes, format: str, size: int) -> list[ox.Quad]:

@@ -32,6 +32,11 @@ def keep_small_indexes_on_disk(monkeypatch: Setter, quads: int) -> None:
     monkeypatch.setattr("worlds.sparql.index.DISK_FROM", quads)
 
 
+def take_short_texts_for_long(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Let texts of so many bytes be kept from the parser, whose buffer they would overflow from 16 MiB on."""
+    monkeypatch.setattr("worlds.graph.longtexts.LONG", size)
+
+
 def wait_for_hints(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """Let what explains an empty answer take as long as it does on a busy machine."""
     monkeypatch.setattr("worlds.mcp.querying.QUICK", seconds)
