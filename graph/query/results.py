@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
 import pyoxigraph as ox
 
 from worlds.graph.formats import escape_xml, serialize
+from worlds.graph.tabular import Tabular
 from worlds.graph.terms import XSD, Term, format_term, to_python, to_rdflib
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class _Restored:
         return self._restore(term) if name in self._names else term
 
 
-class Solutions(_Noted, Sequence[Row]):
+class Solutions(_Noted, Sequence[Row], Tabular):
     """The solutions of a SELECT, in the order that the query gives them, a sequence of `Row`.
 
     Nothing is fetched before the first use, all of it then; an error of the evaluation is raised there.
@@ -191,23 +191,9 @@ class Solutions(_Noted, Sequence[Row]):
         names = self._variables
         return [{name: to_python(solution[name]) for name in names} for solution in self._solutions.all()]
 
-    def to_dataframe(self) -> Any:
-        """A pandas DataFrame, or a polars one where pandas is not installed; the values of `to_dicts`.
-
-        A column of mixed types is one of objects in pandas; polars turns it into the type that holds all.
-        """
-        rows = self.to_dicts()
-        try:
-            return importlib.import_module("pandas").DataFrame(rows, columns=self.variables)
-        except ImportError:
-            pass
-        try:
-            polars = importlib.import_module("polars")
-        except ImportError as error:
-            raise ImportError("to_dataframe() needs pandas or polars: pip install pandas") from error
-        return polars.DataFrame(
-            [polars.Series(name, [row[name] for row in rows], strict=False) for name in self._variables]
-        )
+    @property
+    def _columns(self) -> Sequence[str]:
+        return self._variables
 
     def serialize(self, format: str = "json") -> str:
         """The solutions in a SPARQL results format: "json", "xml", "csv" or "tsv", or its media type.

@@ -244,8 +244,8 @@ def test_wrong_bodies_are_told(client: httpx.Client, body: bytes, said: str) -> 
 
 def test_a_body_of_another_type_is_refused(client: httpx.Client) -> None:
     assert "application/json" in problem(client.post("/search", data={"q": "a"}), 415)
-    gzipped = client.post("/search", content=b"x", headers={"Content-Encoding": "gzip"})
-    assert "compressed" in problem(gzipped, 415)
+    packed = client.post("/search", content=b"x", headers={"Content-Encoding": "br"})
+    assert "compressed" in problem(packed, 415)
 
 
 def test_lone_surrogates_do_no_harm(client: httpx.Client) -> None:

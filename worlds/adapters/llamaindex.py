@@ -28,7 +28,7 @@ from worlds.adapters.llamaindex_graph import WorldsPropertyGraphStore
 
 __all__ = ["LlamaIndexEmbedder", "WorldsEmbedding", "WorldsPropertyGraphStore", "WorldsRetriever"]
 
-_KEPT_FROM_PROMPTS = ["score", "start", "end", "quads", "explain", "steps", "types", "graph", "language"]
+_KEPT_FROM_PROMPTS = ["score", "chunk", "start", "end", "quads", "explain", "steps", "types", "graph", "language"]
 
 
 # --- embedders --------------------------------------------------------------------------------------------------------

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
 
+from worlds.graph.tabular import Tabular
+
 _LONGEST = 300  # characters of a name that are compared
 _ALIKE = 0.8  # similarity of spelling from which on a name is a misspelt one
 _LIKELY = 0.5  # confidence of a match
@@ -55,7 +57,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Resolution:
+class Resolution(Tabular):
     """Whom a name means: "match", "ambiguous" (several are as likely), or "no match"."""
 
     name: str
@@ -66,6 +68,14 @@ class Resolution:
     def best(self) -> Candidate | None:
         """The one that is meant; None unless the outcome is "match"."""
         return self.candidates[0] if self.outcome == "match" else None
+
+    @property
+    def _columns(self) -> Sequence[str]:
+        return ("iri", "label", "confidence", "kind", "matched")
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """One dict a candidate."""
+        return [{name: told[name] for name in self._columns} for told in self.to_dict()["candidates"]]
 
     def to_dict(self) -> dict[str, Any]:
         """The resolution as JSON-ready values."""

@@ -19,6 +19,9 @@ class Citation(BaseModel):
     text: str = Field(description="A snippet, matches as **word**, or the whole passage if that was asked for.")
     quad: str = Field(description="The quad that holds the text, the text cut; a named graph is in the fourth place.")
     quads: int = Field(description="How many quads hold this text.")
+    chunk: int = Field(description="The number of the passage in this world.")
+    start: int = Field(description="Where it begins in the text of the quad, in characters.")
+    end: int = Field(description="Where it ends there.")
 
 
 class Found(BaseModel):

@@ -296,6 +296,9 @@ def _citation(number: int, hit: Hit, terms: Terms, *, full_text: bool) -> Citati
         text=hit.text[:_PASSAGE] if full_text else hit.snippet,
         quad=terms.quad(quads[0]) if quads else terms.quad((hit.subject, hit.predicate, hit.literal)),
         quads=len(quads),
+        chunk=hit.chunk,
+        start=hit.start,
+        end=hit.end,
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
+from worlds.graph.tabular import Tabular
 from worlds.graph.terms import to_oxigraph, to_rdflib
 from worlds.texts.segmentation import unsegment
 
@@ -166,6 +167,7 @@ class Hit:
             "text": self.text,
             "snippet": self.snippet,
             "language": getattr(self.literal, "language", None),
+            "chunk": self.chunk,
             "start": self.start,
             "end": self.end,
             "quads": [[None if term is None else str(to_oxigraph(term)) for term in quad] for quad in self.quads],
@@ -174,7 +176,10 @@ class Hit:
         }
 
 
-class SearchResults(Sequence[Hit]):
+_COLUMNS = ("rank", "score", "subject", "label", "predicate", "graph", "snippet")
+
+
+class SearchResults(Sequence[Hit], Tabular):
     """The hits of one search, best first. `explain` tells how it was answered, `notes` what could not be done."""
 
     def __init__(
@@ -209,6 +214,15 @@ class SearchResults(Sequence[Hit]):
     def notes(self) -> tuple[str, ...]:
         """What could not be done, and what was done instead; empty when all went as asked."""
         return self.explain.notes
+
+    @property
+    def _columns(self) -> Sequence[str]:
+        return _COLUMNS
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """One dict a hit: its rank, score, subject, label, predicate, graph, and the part of its text that matches."""
+        told = ({"rank": rank, **hit.to_dict()} for rank, hit in enumerate(self, 1))
+        return [{name: hit[name] for name in _COLUMNS} for hit in told]
 
     def to_dict(self, *, sql: bool = True) -> dict[str, Any]:
         """The hits, how they were found, and the cursor, as JSON-ready values; `sql=False` leaves the statement out."""

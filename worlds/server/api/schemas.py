@@ -87,6 +87,7 @@ SCHEMAS: dict[str, Any] = {
             "text": _TEXT,
             "snippet": {"type": "string", "description": "Where most of the query's words are, each as **word**."},
             "language": _MAYBE_TEXT,
+            "chunk": {"type": "integer", "description": "The number of the passage in this world."},
             "start": _COUNT,
             "end": _COUNT,
             "quads": _list(_QUAD),
