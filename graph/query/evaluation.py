@@ -176,7 +176,7 @@ def _query_errors(query: Query) -> Iterator[None]:
     except (OSError, RuntimeError, ValueError, MemoryError) as error:
         if unknown := _NO_FUNCTION.search(str(error)):
             places = (token.start for token in query.tokens if query.iri(token) == unknown[1])
-            told = f"there is no function <{unknown[1]}>; docs/sparql.md lists those that there are"
+            told = f"the function <{unknown[1]}> is not supported; docs/sparql.md lists those that are"
             raise error_at(told, query.text, next(places, 0)) from error
         raise QueryError(f"the query cannot be answered: {error}") from error
     except BaseException as error:
