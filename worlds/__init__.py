@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         QueryTimeout,
         ReadOnlyError,
         SchemaError,
+        ShapesError,
         WorldsError,
     )
     from worlds.file.restoring import restore
@@ -75,6 +76,7 @@ __all__ = [
     "SchemaError",
     "SearchResults",
     "SentenceTransformerEmbedder",
+    "ShapesError",
     "Solutions",
     "TextPolicy",
     "Triples",
@@ -87,7 +89,7 @@ __all__ = [
 _HOMES = {
     "worlds.embedders": "Embedder FallbackEmbedder OnnxEmbedder OpenAIEmbedder SentenceTransformerEmbedder",
     "worlds.errors": "ConflictError EmbedderError FilterError IntegrityError OpenError ParseError QueryError "
-    "QueryTimeout ReadOnlyError SchemaError WorldsError",
+    "QueryTimeout ReadOnlyError SchemaError ShapesError WorldsError",
     "worlds.revisions.gate": "Change",
     "worlds.graph.query.results": "Solutions Triples",
     "worlds.revisions.diff": "Diff",

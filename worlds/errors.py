@@ -7,6 +7,7 @@
     ├── QueryError       SPARQL or full-text input that does not parse or cannot be evaluated (line, column)
     │   └── QueryTimeout     the time limit passed
     ├── FilterError      a search filter names something that cannot be a filter
+    ├── ShapesError      SHACL shapes that are not well formed, or that ask for what cannot be checked
     ├── EmbedderError    no embedder, the wrong embedder, or one that failed
     ├── ReadOnlyError    a write to a world that was opened, or lies, read-only
     ├── ConflictError    another writer holds the world, or a later change stands in the way
@@ -122,6 +123,13 @@ class FilterError(WorldsError):
 
     kind = "filter"
     exit_code = 5
+
+
+class ShapesError(WorldsError):
+    """SHACL shapes that are not well formed, or that ask for what cannot be checked; nothing was validated."""
+
+    kind = "shapes"
+    exit_code = 4
 
 
 class EmbedderError(WorldsError):

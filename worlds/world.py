@@ -55,6 +55,8 @@ from worlds.revisions.retention import Forgetting, Retention
 from worlds.revisions.undoing import inverse
 from worlds.revisions.writer import Progress as Progress
 from worlds.revisions.writer import Writer
+from worlds.rules.checking import ShapeChecker
+from worlds.rules.report import Report
 from worlds.search.engine import SearchEngine, Searches
 from worlds.search.filters import Filters
 from worlds.search.hits import SearchResults
@@ -167,6 +169,7 @@ class World:
         self._resolver = Resolver(connection, self._dictionary, self._chunks, self._searches)
         self._similar = SimilarEntities(connection, self._dictionary, self._searches)
         self._describer = Describer(connection, self._dictionary, self._chunks)
+        self._shape_checker = ShapeChecker(connection, self._dictionary)
         self._neighbours = Neighbours(connection, self._dictionary, self._chunks)
         self._contexts = Contexts(
             connection,
@@ -906,6 +909,20 @@ class World:
         given = None if graphs is None else graphs if isinstance(graphs, (list, tuple, set, frozenset)) else [graphs]
         names = None if given is None else [self._namespaces.graph(graph) for graph in given]
         return overview(self._connection, self._dictionary, self._chunks, self.prefixes, limit=limit, graphs=names)
+
+    # -- rules ----------------------------------------------------------------------------------------------------
+
+    def validate(self, *, subjects: Iterable[object] | None = None, shapes: object = None) -> Report:
+        """Validate the data against SHACL shapes: a `Report` of every violation, by shape and focus node.
+
+        `shapes` is an rdflib graph or what `load` takes (a file, bytes, …); None takes the world's own, in its graph
+        <urn:worlds:shapes>. What is validated is the union of all graphs but that one. `subjects` are the only focus
+        nodes then, of those that the shapes target. SHACL Core is checked, https://www.w3.org/TR/shacl/, over sets of
+        nodes; ShapesError for shapes that are not well formed, or with what is not checked: SPARQL constraints, shapes
+        that refer to themselves, and unknown names of SHACL's vocabulary.
+        """
+        given = None if subjects is None else [self._namespaces.term(subject) for subject in subjects]
+        return self._shape_checker.validate(given, shapes, self.prefixes)
 
     # -- the file -------------------------------------------------------------------------------------------------
 

@@ -118,7 +118,7 @@ with worlds.open("world.db", embedder=None) as world:
 """
     printed = run(sys.executable, "-c", script, cwd=tmp_path, PYTHONPATH=str(site)).splitlines()
     assert Path(printed[0]).is_relative_to(site)
-    assert printed[1].endswith("SELECT 1 FROM quads LIMIT 1;")
+    assert printed[1].endswith("SELECT 1 FROM quads LIMIT 1")
     assert printed[-1] == "red kite"
     version = run(sys.executable, "-m", "worlds", "--version", cwd=tmp_path, PYTHONPATH=str(site))
     assert version == "worlds 0.1.0\n"

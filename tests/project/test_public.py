@@ -44,6 +44,7 @@ ALL = [
     "SchemaError",
     "SearchResults",
     "SentenceTransformerEmbedder",
+    "ShapesError",
     "Solutions",
     "TextPolicy",
     "Triples",
@@ -168,6 +169,7 @@ VERBS = {
     "stats": [],
     "transaction": ["*author", "*message"],
     "undo": ["revision", "*force", "*author", "*message"],
+    "validate": ["*subjects", "*shapes"],
     "update": [
         "text",
         "*bindings",

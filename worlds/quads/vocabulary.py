@@ -10,7 +10,7 @@ import pyoxigraph as ox
 
 from worlds.graph.terms import RDF
 from worlds.quads.dictionary import Dictionary
-from worlds.sql import statements
+from worlds.sql import Statement, statements
 from worlds.sql.connection import Connection
 
 _SQL = statements("queries.sql")
@@ -41,7 +41,9 @@ class Vocabulary:
         self._connection = connection
         self._dictionary = dictionary
         self._state: object = None
-        self._unread: list[tuple[str, dict[str, int]]] = []  # statements that have more names, and their parameters
+        self._unread: list[
+            tuple[Statement, dict[str, int]]
+        ] = []  # statements that have more names, and their parameters
         self._spellings: dict[str, str] = {}  # local name, case-folded → IRI
         self._pairs: dict[str, frozenset[str]] = {}  # spelling → its pairs of letters
 
@@ -63,13 +65,12 @@ class Vocabulary:
         if state != self._state:
             (rdf_type,) = self._dictionary.find([_RDF_TYPE])
             self._unread = [
-                ("predicates_after", {"after": 0}),
-                ("classes_after", {"after": 0, "rdf_type": rdf_type or 0}),
+                (_SQL["predicates_after"], {"after": 0}),
+                (_SQL["classes_after"], {"after": 0, "rdf_type": rdf_type or 0}),
             ]
             self._spellings, self._pairs, self._state = {}, {}, state
         while self._unread and len(self._spellings) < _MOST and not budget.spent:
-            name, values = self._unread[0]
-            statement = _SQL[name]
+            statement, values = self._unread[0]
             rows = self._connection.rows(statement, statement.bind(limit=_AT_ONCE, **values))
             numbers = [number for (number,) in rows]
             terms = self._dictionary.terms(numbers)

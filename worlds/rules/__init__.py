@@ -1,0 +1,1 @@
+"""Rules that data shall keep: SHACL shapes, checked over the quads' table as sets of term ids."""

@@ -1,0 +1,234 @@
+"""The constraint components of SHACL Core (section 4), each over pairs of ids: focus nodes and their values.
+
+What ids do not tell, lexical forms do: comparisons, patterns and well-formed values are asked of pyoxigraph and rdflib,
+once for each distinct term.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.errors import ShapesError
+from worlds.graph.lexical import STABLE
+from worlds.graph.terms import format_term, to_rdflib
+from worlds.quads.dictionary import BLANK_NODE, IRI, LITERAL, Ids
+from worlds.rules.data import Terms, Triples, without
+from worlds.rules.paths import NO_IDS, Pairs, distinct
+from worlds.rules.shapes import RDF_TYPE, SUBCLASS_OF, Closed
+
+_KINDS = {"IRI": IRI, "BlankNode": BLANK_NODE, "Literal": LITERAL}
+_BATCH = 500  # values of one VALUES block
+_COMPARISONS = {"MinExclusive": ">", "MinInclusive": ">=", "MaxExclusive": "<", "MaxInclusive": "<="}
+
+
+class Checks:
+    """Finds the violations of one constraint; each gives (focus, value) pairs, the value -1 where there is none."""
+
+    def __init__(self, terms: Terms, triples: Triples) -> None:
+        self._terms = terms
+        self._triples = triples
+
+    def run(self, component: str, value: Any, nodes: Ids, pairs: Pairs) -> Pairs:
+        """The violations among `pairs` (node, value) of `nodes`, all ascending and distinct."""
+        return getattr(self, f"_{component}")(value, nodes, pairs)  # type: ignore[no-any-return]  # see below
+
+    def _where(self, pairs: Pairs, bad: Ids) -> Pairs:
+        """The pairs whose value is among `bad`."""
+        met = np.isin(pairs[1], bad)
+        return pairs[0][met], pairs[1][met]
+
+    # -- of each value --------------------------------------------------------------------------------------------
+
+    def _Class(self, iri: Any, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802  # named as the components are
+        values = np.unique(pairs[1])
+        classes = self._triples.below([iri], SUBCLASS_OF)
+        of, kinds = self._triples.pairs(RDF_TYPE, values, inverse=False)
+        return self._where(pairs, np.setdiff1d(values, of[np.isin(kinds, classes)]))
+
+    def _Datatype(self, iri: Any, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
+        values = np.unique(pairs[1])
+        kinds, datatypes, _ = self._terms.facts(values)
+        good = (kinds == LITERAL) & (datatypes == self._terms.id(iri))
+        bad = [values[~good]]
+        if iri.value in STABLE:  # its forms can be wrong
+            written = self._terms.terms(values[good].tolist())
+            stable = STABLE[iri.value]
+            bad.append(
+                np.array(
+                    [
+                        number
+                        for number, term in written.items()
+                        if not stable.fullmatch(term.value) and to_rdflib(term).ill_typed
+                    ],
+                    dtype=np.int64,
+                )
+            )
+        return self._where(pairs, np.concatenate(bad))
+
+    def _NodeKind(self, allowed: frozenset[str], nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
+        values = np.unique(pairs[1])
+        kinds = self._terms.facts(values)[0]
+        return self._where(pairs, values[~np.isin(kinds, [_KINDS[name] for name in allowed])])
+
+    def _length(self, pairs: Pairs, least: int, most: float) -> Pairs:
+        values = np.unique(pairs[1])
+        kinds, _, lengths = self._terms.facts(values)
+        return self._where(pairs, values[(kinds == BLANK_NODE) | (lengths < least) | (lengths > most)])
+
+    def _MinLength(self, least: int, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
+        return self._length(pairs, least, np.inf)
+
+    def _MaxLength(self, most: int, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
+        return self._length(pairs, 0, most)
+
+    def _Pattern(self, given: tuple[str, str], nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
+        pattern, flags = (format_term(ox.Literal(part)) for part in given)
+        values = self._decoded(pairs[1])
+        good = self._filtered([(term,) for term in values.values()], f"REGEX(STR(?a), {pattern}, {flags})")
+        matching = [
+            number
+            for (number, term), met in zip(values.items(), good, strict=True)
+            if met and not isinstance(term, ox.BlankNode)
+        ]
+        return self._where(pairs, np.setdiff1d(np.unique(pairs[1]), np.array(matching, dtype=np.int64)))
+
+    def _LanguageIn(self, tags: tuple[str, ...], nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
+        ranges = [tag.lower() for tag in tags]
+
+        def allowed(term: Any) -> bool:
+            tag = (getattr(term, "language", None) or "").lower()
+            return bool(tag) and any(tag == range_ or tag.startswith(range_ + "-") for range_ in ranges)
+
+        bad = [number for number, term in self._decoded(pairs[1]).items() if not allowed(term)]
+        return self._where(pairs, np.array(bad, dtype=np.int64))
+
+    def _In(self, members: tuple[Any, ...], nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
+        return self._where(pairs, np.setdiff1d(pairs[1], self._terms.ids(list(members))))
+
+    def _bound(self, component: str, bound: Any, pairs: Pairs) -> Pairs:
+        values = self._decoded(pairs[1])
+        good = self._filtered([(term, bound) for term in values.values()], f"?a {_COMPARISONS[component]} ?b")
+        bad = [number for number, met in zip(values, good, strict=True) if not met]
+        return self._where(pairs, np.array(bad, dtype=np.int64))
+
+    def _MinExclusive(self, bound: Any, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
+        return self._bound("MinExclusive", bound, pairs)
+
+    def _MinInclusive(self, bound: Any, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
+        return self._bound("MinInclusive", bound, pairs)
+
+    def _MaxExclusive(self, bound: Any, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
+        return self._bound("MaxExclusive", bound, pairs)
+
+    def _MaxInclusive(self, bound: Any, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
+        return self._bound("MaxInclusive", bound, pairs)
+
+    # -- of all values of a node ----------------------------------------------------------------------------------
+
+    def _counted(self, nodes: Ids, pairs: Pairs, least: int, most: float) -> Pairs:
+        count = np.searchsorted(pairs[0], nodes, "right") - np.searchsorted(pairs[0], nodes, "left")
+        bad = nodes[(count < least) | (count > most)]
+        return bad, np.full_like(bad, -1)
+
+    def _MinCount(self, least: int, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
+        return self._counted(nodes, pairs, least, np.inf)
+
+    def _MaxCount(self, most: int, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
+        return self._counted(nodes, pairs, 0, most)
+
+    def _HasValue(self, value: Any, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
+        bad = np.setdiff1d(nodes, pairs[0][pairs[1] == self._terms.id(value)])
+        return bad, np.full_like(bad, -1)
+
+    def _UniqueLang(self, asked: bool, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
+        kinds = self._terms.facts(pairs[1])[0]
+        tagged = self._decoded(pairs[1][kinds == LITERAL])
+        seen: dict[tuple[int, str], int] = {}
+        for node, value in zip(pairs[0].tolist(), pairs[1].tolist(), strict=True):
+            tag = getattr(tagged.get(value), "language", None)
+            if tag:
+                seen[node, tag.lower()] = seen.get((node, tag.lower()), 0) + 1
+        bad = np.array(sorted(node for (node, _), count in seen.items() if count > 1), dtype=np.int64)
+        return bad, np.full_like(bad, -1)
+
+    # -- of pairs of properties -----------------------------------------------------------------------------------
+
+    def _Equals(self, iri: Any, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
+        others = self._triples.pairs(iri, nodes, inverse=False)
+        one, other = without(pairs, others), without(others, pairs)
+        return distinct(np.concatenate([one[0], other[0]]), np.concatenate([one[1], other[1]]))
+
+    def _Disjoint(self, iri: Any, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
+        others = self._triples.pairs(iri, nodes, inverse=False)
+        return without(pairs, without(pairs, others))
+
+    def _ordered(self, iri: Any, nodes: Ids, pairs: Pairs, operator: str) -> Pairs:
+        others = self._triples.pairs(iri, nodes, inverse=False)
+        first, second = self._decoded(pairs[1]), self._decoded(others[1])
+        listed = [
+            (node, value, other)
+            for node, value in zip(pairs[0].tolist(), pairs[1].tolist(), strict=True)
+            for other in others[1][
+                np.searchsorted(others[0], node) : np.searchsorted(others[0], node, "right")
+            ].tolist()
+        ]
+        good = self._filtered([(first[a], second[b]) for _, a, b in listed], f"?a {operator} ?b")
+        bad = [pair[:2] for pair, met in zip(listed, good, strict=True) if not met]  # one for each pair of values
+        table = np.array(bad, dtype=np.int64).reshape(-1, 2)
+        return table[:, 0], table[:, 1]
+
+    def _LessThan(self, iri: Any, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
+        return self._ordered(iri, nodes, pairs, "<")
+
+    def _LessThanOrEquals(self, iri: Any, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
+        return self._ordered(iri, nodes, pairs, "<=")
+
+    def closed(self, closed: Closed, pairs: Pairs) -> tuple[Ids, Ids, Ids]:
+        """(focus, predicate, value) of what a closed shape does not allow, for pairs (focus, value node)."""
+        allowed = self._terms.ids(list(closed.allowed))
+        of, predicates, objects = self._triples.outgoing(np.unique(pairs[1]))
+        bad = ~np.isin(predicates, allowed)
+        order = np.argsort(of[bad], kind="stable")
+        subject, predicate, value = of[bad][order], predicates[bad][order], objects[bad][order]
+        back = np.argsort(pairs[1], kind="stable")
+        rows = joined_rows(subject, pairs[1][back], pairs[0][back])
+        return rows[1], predicate[rows[0]], value[rows[0]]
+
+    # -- terms ----------------------------------------------------------------------------------------------------
+
+    def _decoded(self, ids: Ids) -> dict[int, Any]:
+        return self._terms.terms(np.unique(ids).tolist())
+
+    def _filtered(self, rows: Sequence[tuple[Any, ...]], condition: str) -> list[bool]:
+        """For which rows, (?a) or (?a, ?b), a SPARQL condition is true; not where it is an error."""
+        met = [False] * len(rows)
+        names = " ".join(f"?{name}" for name in "ab"[: len(rows[0]) if rows else 1])
+        for start in range(0, len(rows), _BATCH):
+            blocks = []
+            for place, row in enumerate(rows[start : start + _BATCH], start):
+                if not any(isinstance(term, ox.BlankNode | ox.Triple) for term in row):
+                    blocks.append(f"({place} {' '.join(map(format_term, row))})")
+            query = f"SELECT ?i WHERE {{ VALUES (?i {names}) {{ {' '.join(blocks)} }} FILTER({condition}) }}"
+            try:
+                for solution in ox.Store().query(query):  # type: ignore[union-attr]  # a SELECT
+                    met[int(solution[0].value)] = True
+            except (SyntaxError, ValueError, RuntimeError) as error:
+                raise ShapesError(f"{condition} cannot be evaluated: {error}") from error
+        return met
+
+
+def joined_rows(sought: Ids, ascending: Ids, others: Ids) -> tuple[Ids, Ids]:
+    """For each of `sought`, (its place, other) for each other that `ascending` has beside it."""
+    first, last = np.searchsorted(ascending, sought, "left"), np.searchsorted(ascending, sought, "right")
+    count = last - first
+    places = np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())
+    return np.repeat(np.arange(len(sought)), count), others[places]
+
+
+def union(ids: Iterable[Ids]) -> Ids:
+    """The distinct ids of several arrays, ascending."""
+    return np.unique(np.concatenate([NO_IDS, *ids]))

@@ -1,0 +1,232 @@
+"""What a validation found: a report of results, as objects, as SHACL's own graph, as rows and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyoxigraph as ox
+
+from worlds.graph.query.results import Triples as GraphTriples
+from worlds.graph.terms import RDF, XSD, format_term, shorten, to_rdflib
+from worlds.rules.paths import Path
+from worlds.rules.shapes import Constraint, Shape, sh
+
+if TYPE_CHECKING:
+    import rdflib
+
+_SHAPES = {"Node": "conforms to {}", "Not": "does not conform to {}"}
+_SAYS = {
+    "Class": "is an instance of {}",
+    "Datatype": "is a well-formed literal of {}",
+    "MinCount": "has {} values at least",
+    "MaxCount": "has {} values at most",
+    "MinLength": "has {} characters at least",
+    "MaxLength": "has {} characters at most",
+    "MinExclusive": "is more than {}",
+    "MinInclusive": "is {} at least",
+    "MaxExclusive": "is less than {}",
+    "MaxInclusive": "is {} at most",
+    "HasValue": "has the value {}",
+    "Equals": "has the same values as {}",
+    "Disjoint": "shares no value with {}",
+    "LessThan": "is less than each value of {}",
+    "LessThanOrEquals": "is at most each value of {}",
+    "UniqueLang": "has one value at most in each language",
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """One result of a validation (SHACL, section 3.6); terms are rdflib's.
+
+    `path` is a property path as SPARQL writes it, None for a node shape's result; `quads` are those that bear it out:
+    (subject, predicate, object, graph or None, revision that added it).
+    """
+
+    severity: str  # "Violation", "Warning", "Info", or an IRI
+    focus: Any
+    path: str | None
+    value: Any  # None where no single value is wrong
+    component: str  # the constraint component's IRI
+    shape: Any
+    message: str
+    quads: tuple[tuple[Any, Any, Any, Any, int], ...] = ()
+
+
+class Report:
+    """What a validation found. True where the data conform; iterates over its results.
+
+    `results` are ordered by shape, then by focus node.
+    """
+
+    def __init__(self, results: Sequence[Result], graph: Sequence[ox.Triple], prefixes: Mapping[str, str]) -> None:
+        self.results = tuple(results)
+        self._graph = graph
+        self._prefixes = prefixes
+
+    @property
+    def conforms(self) -> bool:
+        """Whether there is no result, of whatever severity (SHACL, section 3.6.1.1)."""
+        return not self.results
+
+    def __bool__(self) -> bool:
+        return self.conforms
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Any:
+        return iter(self.results)
+
+    def __repr__(self) -> str:
+        return f"<Report: {'conforms' if self.conforms else f'{len(self.results)} results'}>"
+
+    def __str__(self) -> str:
+        if self.conforms:
+            return "the data conform"
+        return "\n".join(
+            f"{one.severity}: {self._short(one.focus)}{f' {one.path}' if one.path else ''}: {one.message}"
+            for one in self.results
+        )
+
+    def _short(self, term: Any) -> str:
+        return shorten(str(term), self._prefixes)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The results as rows of JSON-ready values."""
+        return [
+            {
+                "severity": one.severity,
+                "focus": str(one.focus),
+                "path": one.path,
+                "value": None if one.value is None else str(one.value),
+                "component": one.component,
+                "shape": str(one.shape),
+                "message": one.message,
+                "quads": [[None if part is None else str(part) for part in quad[:4]] + [quad[4]] for quad in one.quads],
+            }
+            for one in self.results
+        ]
+
+    @property
+    def triples(self) -> GraphTriples:
+        """The report as a graph of SHACL's vocabulary, to be serialised."""
+        return GraphTriples(list(self._graph), self._prefixes)
+
+    def to_rdflib(self) -> rdflib.Graph:
+        """The report as an rdflib graph of SHACL's vocabulary."""
+        return self.triples.to_rdflib()
+
+
+@dataclass(frozen=True)
+class Found:
+    """One result before it is shown; terms are pyoxigraph's, `predicate` is that of a closed shape's result."""
+
+    shape: Shape
+    constraint: Constraint
+    focus: Any
+    value: Any
+    predicate: Any
+
+    @property
+    def path(self) -> Path | None:
+        """The path of the result."""
+        if self.predicate is not None:
+            return Path("predicate", predicate=self.predicate, term=self.predicate)
+        return self.shape.path
+
+    def message(self, prefixes: Mapping[str, str]) -> str:
+        """The shape's message, English first, or a sentence that says what the constraint asks."""
+        if self.shape.messages:
+            ranked = sorted(self.shape.messages, key=lambda one: (one.language or "en") != "en")
+            return ranked[0].value
+        name, value = self.constraint.component, self.constraint.value
+        shown = "" if self.value is None else format_term(self.value, prefixes) + " "
+        if name == "Closed":
+            return f"{shown}stands under a predicate that the closed shape does not allow"
+        if name in ("Node", "Not"):
+            return f"{shown}does not fulfil: it {_SHAPES[name].format(format_term(value.term, prefixes))}"
+        if name == "Datatype" or name in _SAYS:
+            if isinstance(value, ox.NamedNode | ox.BlankNode | ox.Literal):
+                value = format_term(value, prefixes)
+            return f"{shown}does not fulfil: it {_SAYS[name].format(value)}"
+        return f"{shown}does not fulfil sh:{name[0].lower()}{name[1:]}"
+
+
+def report_graph(found: Sequence[Found], messages: Sequence[str]) -> list[ox.Triple]:
+    """The triples of a validation report (SHACL, section 3.6)."""
+    rdf_type = ox.NamedNode(RDF + "type")
+    report = ox.BlankNode()
+    boolean = ox.Literal("false" if found else "true", datatype=ox.NamedNode(XSD + "boolean"))
+    triples = [ox.Triple(report, rdf_type, sh("ValidationReport")), ox.Triple(report, sh("conforms"), boolean)]
+    for one, message in zip(found, messages, strict=True):
+        result = ox.BlankNode()
+        triples += [
+            ox.Triple(report, sh("result"), result),
+            ox.Triple(result, rdf_type, sh("ValidationResult")),
+            ox.Triple(result, sh("focusNode"), one.focus),
+            ox.Triple(result, sh("resultSeverity"), one.shape.severity),
+            ox.Triple(result, sh("sourceConstraintComponent"), one.constraint.iri),
+            ox.Triple(result, sh("sourceShape"), one.shape.term),
+        ]
+        texts = one.shape.messages or (ox.Literal(message),)
+        triples += [ox.Triple(result, sh("resultMessage"), text) for text in texts]
+        if one.value is not None:
+            triples.append(ox.Triple(result, sh("value"), one.value))
+        if one.path is not None:
+            node, more = _path_graph(one.path)
+            triples += [ox.Triple(result, sh("resultPath"), node), *more]
+    return triples
+
+
+def _path_graph(path: Path) -> tuple[Any, list[ox.Triple]]:
+    """A node that stands for a path, and the triples about it."""
+    if path.kind == "predicate":
+        return path.predicate, []
+    parts = [_path_graph(part) for part in path.parts]
+    triples = [triple for _, more in parts for triple in more]
+    nodes = [node for node, _ in parts]
+    if path.kind in ("sequence", "alternative"):
+        head: Any = ox.NamedNode(RDF + "nil")
+        for node in reversed(nodes):
+            cell = ox.BlankNode()
+            triples += [
+                ox.Triple(cell, ox.NamedNode(RDF + "first"), node),
+                ox.Triple(cell, ox.NamedNode(RDF + "rest"), head),
+            ]
+            head = cell
+        if path.kind == "sequence":
+            return head, triples
+        nodes = [head]
+    name = {
+        "alternative": "alternativePath",
+        "inverse": "inversePath",
+        "*": "zeroOrMorePath",
+        "+": "oneOrMorePath",
+        "?": "zeroOrOnePath",
+    }[path.kind]
+    node = ox.BlankNode()
+    return node, [*triples, ox.Triple(node, sh(name), nodes[0])]
+
+
+def as_results(
+    found: Sequence[Found],
+    messages: Sequence[str],
+    quads: Sequence[tuple[tuple[Any, Any, Any, Any, int], ...]],
+) -> list[Result]:
+    """The results as they are shown."""
+    return [
+        Result(
+            severity=one.shape.severity.value.removeprefix("http://www.w3.org/ns/shacl#"),
+            focus=to_rdflib(one.focus),
+            path=None if one.path is None else str(one.path),
+            value=None if one.value is None else to_rdflib(one.value),
+            component=one.constraint.iri.value,
+            shape=to_rdflib(one.shape.term),
+            message=message,
+            quads=held,
+        )
+        for one, message, held in zip(found, messages, quads, strict=True)
+    ]

@@ -1,0 +1,179 @@
+"""Validates sets of nodes against shapes: every step is over all nodes of a shape at once, never node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from worlds.errors import ShapesError
+from worlds.quads.dictionary import Ids
+from worlds.rules.checks import Checks, union
+from worlds.rules.data import Terms, Triples
+from worlds.rules.paths import Pairs
+from worlds.rules.shapes import RDF_TYPE, SUBCLASS_OF, Constraint, Shape, ShapesGraph
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One result as ids: `value` is -1 where there is none; `predicate` is that of a closed shape's result."""
+
+    shape: Shape
+    constraint: Constraint
+    focus: int
+    value: int
+    predicate: int = -1
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What tells results apart."""
+        return (self.shape.term, self.constraint.iri, self.focus, self.value, self.predicate)
+
+
+@dataclass
+class _Outcome:
+    """What a shape found: which nodes do not conform, and the results that say why."""
+
+    failing: list[Ids] = field(default_factory=list)
+    results: list[Violation] = field(default_factory=list)
+
+    def add(self, shape: Shape, constraint: Constraint, found: Pairs, predicates: Ids | None = None) -> None:
+        self.failing.append(found[0])
+        more = np.full_like(found[0], -1) if predicates is None else predicates
+        for focus, value, predicate in zip(*(column.tolist() for column in (*found, more)), strict=True):
+            self.results.append(Violation(shape, constraint, focus, value, predicate))
+
+
+class Validator:
+    """Validates nodes of one state of the world against a graph of shapes."""
+
+    def __init__(self, shapes: ShapesGraph, terms: Terms, triples: Triples) -> None:
+        self._shapes = shapes
+        self._terms = terms
+        self._triples = triples
+        self._checks = Checks(terms, triples)
+        for shape in shapes.shapes:
+            _expect(shape, triples)
+
+    def run(self, among: Ids | None = None) -> list[Violation]:
+        """The results of all shapes on their targets, of those `among` some nodes if these are given."""
+        found: dict[tuple[Any, ...], list[Violation]] = {}
+        for shape in self._shapes.shapes:
+            nodes = self.targets(shape, among)
+            if len(nodes):
+                results = self._validate(shape, nodes).results
+                found.setdefault(shape.term, []).extend(results)
+        return [one for group in found.values() for one in group]
+
+    def targets(self, shape: Shape, among: Ids | None) -> Ids:
+        """The focus nodes of a shape (section 2.1.3), ascending."""
+        found: list[Ids] = []
+        for kind, term in shape.targets:
+            if kind == "targetNode":
+                nodes = np.array([self._terms.id(term)], dtype=np.int64)
+            elif kind == "targetClass":
+                classes = self._triples.below([term], SUBCLASS_OF)
+                if among is None:
+                    nodes = self._triples.pairs(RDF_TYPE, classes, inverse=True)[1]
+                else:
+                    of, kinds = self._triples.pairs(RDF_TYPE, among, inverse=False)
+                    nodes = of[np.isin(kinds, classes)]
+            else:
+                inverse = kind == "targetObjectsOf"
+                nodes = self._triples.pairs(term, among, inverse=inverse)[0]
+            found.append(nodes)
+        every = union(found)
+        return every if among is None else np.intersect1d(every, among)
+
+    def conforming(self, shape: Shape, nodes: Ids) -> Ids:
+        """Those of the nodes that conform to a shape."""
+        return np.setdiff1d(nodes, union(self._validate(shape, nodes).failing), assume_unique=True)
+
+    def _validate(self, shape: Shape, nodes: Ids) -> _Outcome:
+        outcome = _Outcome()
+        if not len(nodes) or not shape.constraints:
+            return outcome
+        pairs = (nodes, nodes) if shape.path is None else shape.path.walk(self._triples, nodes)
+        for constraint in shape.constraints:
+            self._check(shape, constraint, nodes, pairs, outcome)
+        return outcome
+
+    def _check(self, shape: Shape, constraint: Constraint, nodes: Ids, pairs: Pairs, outcome: _Outcome) -> None:
+        component, value = constraint.component, constraint.value
+        if component == "Property":
+            inner = self._validate(value, np.unique(pairs[1]))
+            reached = dict(zip(*(column.tolist() for column in np.unique(pairs[1], return_counts=True)), strict=True))
+            for result in inner.results:  # once for each node that leads to its focus
+                outcome.results += [result] * reached.get(result.focus, 1)
+            outcome.failing.append(pairs[0][np.isin(pairs[1], union(inner.failing))])
+        elif component == "Closed":
+            focus, predicates, objects = self._checks.closed(value, pairs)
+            outcome.add(shape, constraint, (focus, objects), predicates)
+        elif component == "Qualified":
+            for name, found in self._qualified(value, nodes, pairs):
+                outcome.add(shape, Constraint(name, value), found)
+        elif component in ("Node", "Not", "And", "Or", "Xone"):
+            values = np.unique(pairs[1])
+            met = np.isin(pairs[1], self._logical(component, value, values), invert=True)
+            outcome.add(shape, constraint, (pairs[0][met], pairs[1][met]))
+        elif component in ("SPARQL", "Declared"):
+            raise ShapesError(f"{shape} has a SPARQL constraint, which cannot be checked")
+        else:
+            outcome.add(shape, constraint, self._checks.run(component, value, nodes, pairs))
+
+    def _logical(self, component: str, value: Any, nodes: Ids) -> Ids:
+        """The nodes that a logical constraint lets pass."""
+        if component == "Node":
+            return self.conforming(value, nodes)
+        if component == "Not":
+            return np.setdiff1d(nodes, self.conforming(value, nodes), assume_unique=True)
+        count = np.zeros(len(nodes), dtype=np.int64)
+        for member in value:
+            count += np.isin(nodes, self.conforming(member, nodes))
+        met = count == len(value) if component == "And" else count > 0 if component == "Or" else count == 1
+        passing: Ids = nodes[met]
+        return passing
+
+    def _qualified(self, value: Any, nodes: Ids, pairs: Pairs) -> Iterator[tuple[str, Pairs]]:
+        shape, least, most, siblings = value
+        values = np.unique(pairs[1])
+        good = self.conforming(shape, values)
+        for sibling in siblings:
+            good = np.setdiff1d(good, self.conforming(sibling, values), assume_unique=True)
+        counted = pairs[0][np.isin(pairs[1], good)]
+        count = np.searchsorted(counted, nodes, "right") - np.searchsorted(counted, nodes, "left")
+        for name, bad in (
+            ("QualifiedMinCount", nodes[count < (least or 0)]),
+            ("QualifiedMaxCount", nodes[count > (np.inf if most is None else most)]),
+        ):
+            yield name, (bad, np.full_like(bad, -1))
+
+
+def _constraints(shape: Shape) -> Iterator[Constraint]:
+    for constraint in shape.constraints:
+        yield constraint
+        for inner in _shapes_of(constraint):
+            yield from _constraints(inner)
+
+
+def _shapes_of(constraint: Constraint) -> Sequence[Shape]:
+    if constraint.component in ("Node", "Property", "Not"):
+        return (constraint.value,)
+    if constraint.component in ("And", "Or", "Xone"):
+        return tuple(constraint.value)
+    if constraint.component == "Qualified":
+        return (constraint.value[0], *constraint.value[3])
+    return ()
+
+
+def _expect(shape: Shape, triples: Triples) -> None:
+    """Announce the predicates that the nodes of a shape will be asked for."""
+    triples.expect([RDF_TYPE])
+    for constraint in _constraints(shape):
+        if constraint.component in ("Equals", "Disjoint", "LessThan", "LessThanOrEquals"):
+            triples.expect([constraint.value])
+    for inner in (shape, *(one for constraint in _constraints(shape) for one in _shapes_of(constraint))):
+        if inner.path is not None and inner.path.kind == "predicate":
+            triples.expect([inner.path.predicate])
