@@ -335,6 +335,9 @@ def load_settings(overrides: Mapping[str, object] | None = None) -> Settings:
     return Settings(given, files)
 
 
+_EXAMPLES = {"text": '""', "path": '""', "boolean": "true"}  # of settings without a default
+
+
 def template() -> str:
     """A `worlds.toml` with every setting, its default and what it does, all commented out."""
     import textwrap  # as below, what few need is not loaded for all
@@ -349,7 +352,9 @@ def template() -> str:
         lines += [f"# {line}" for line in textwrap.wrap(setting.help, 100)]
         if setting.meaning is not None:
             lines.append(f"# By default: {setting.meaning}.")
-        value = {"text": '""', "path": '""', "boolean": "true"}[setting.kind] if setting.default is None else None
+        value = None
+        if setting.default is None:
+            value = json.dumps(setting.choices[0]) if setting.choices else _EXAMPLES[setting.kind]
         lines += [f"# {key} = {value or json.dumps(setting.default)}", ""]
     return "\n".join(lines)
 

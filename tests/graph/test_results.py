@@ -144,14 +144,16 @@ STUBS = {
 
 
 @pytest.fixture
-def library(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str | None:
+def library(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str | None]:
     """One data frame library, or none, whatever this machine has."""
     name: str | None = request.param
     for known, code in STUBS.items():
         monkeypatch.delitem(sys.modules, known, raising=False)
         (tmp_path / f"{known}.py").write_text(code if known == name else "raise ImportError")
     monkeypatch.syspath_prepend(tmp_path)
-    return name
+    yield name
+    for known in STUBS:  # nobody else shall meet a stub
+        sys.modules.pop(known, None)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"], indirect=True)

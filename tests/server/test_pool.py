@@ -24,6 +24,7 @@ from worlds.server.errors import Busy, Problem
 from worlds.server.workers.pool import JobError, Pool
 
 EMBEDDER = "tests.support.embedder:HashingEmbedder"
+MODULES = ("tests.support.server_jobs", "tests.support.preparing_job")
 
 
 @pytest.fixture
@@ -36,7 +37,15 @@ def file(tmp_path: Path) -> Path:
 
 @contextlib.asynccontextmanager
 async def pool_of(**options: Any) -> AsyncIterator[Pool]:
-    pool = Pool(**{"readers": 1, "most": 3, "embedder": EMBEDDER, "modules": ("tests.support.server_jobs",), **options})
+    pool = Pool(
+        **{
+            "readers": 1,
+            "most": 3,
+            "embedder": EMBEDDER,
+            "modules": MODULES,
+            **options,
+        }
+    )
     await pool.start()
     try:
         yield pool

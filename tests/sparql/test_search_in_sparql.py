@@ -14,7 +14,7 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 import rdflib
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import worlds
@@ -134,6 +134,8 @@ def test_the_best_are_those_of_an_oracle(
     union: bool,
     dataset: str,
 ) -> None:
+    # A MINUS beside the group that a search stands in is not resolved before it: the list is shorter then.
+    assume(place == "{}" or "MINUS" not in tail)
     before, after = "\n".join(conjuncts[:position]), "\n".join([*conjuncts[position:], tail])
 
     def with_search(block: str) -> str:

@@ -94,10 +94,3 @@ def insert(world: World, *, text: str, seconds: float = 0, embed: bool = True) -
 @job("pending")
 def pending(world: World) -> int:
     return world.stats().pending
-
-
-@job("prepare")
-def prepare(world: World) -> None:
-    marks = Path(world.path + ".prepared")
-    marks.write_text((marks.read_text() if marks.exists() else "") + "x")
-    time.sleep(1)

@@ -37,14 +37,11 @@ def order(hits: SearchResults) -> list[str]:
     return [str(hit.subject).removeprefix(EX) for hit in hits]
 
 
-@pytest.mark.parametrize("fusion", ["rrf", "relative"])
 @pytest.mark.parametrize("grouped", [None, "subject"])
 @pytest.mark.parametrize(("query", "first"), [("kite", "a"), (" KITE ", "a"), ("Étude", "g"), ("kites AND KITES", "b")])
-def test_an_entity_with_exactly_this_label_comes_first(
-    world: World, query: str, first: str, fusion: Any, grouped: Any
-) -> None:
+def test_an_entity_with_exactly_this_label_comes_first(world: World, query: str, first: str, grouped: Any) -> None:
     world.add([(EX + "c", COMMENT, f'"kite {number} etude kites"') for number in range(20)])
-    hits = world.search(query, fusion=fusion, group_by=grouped, explain=True, limit=20)
+    hits = world.search(query, group_by=grouped, explain=True, limit=20)
     assert order(hits)[0] == first
     legs = hits[0].explain
     assert legs is not None

@@ -1,6 +1,6 @@
 // The results of a query: as a table, a graph and a chart, and to take away.
 
-import { request } from "./api.js";
+import { sparql } from "./api.js";
 import { chartOf, chartView } from "./chart.js";
 import { count, empty, freshId, h, many, put } from "./dom.js";
 import { graphPicture, roomFor } from "./graph.js";
