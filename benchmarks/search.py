@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 import worlds
 from benchmarks.common import STOP_WORDS, Sentences, environment, median, milliseconds, table, vocabulary
 from worlds.search.words import to_match
-from worlds.sql.connection import driver
+from worlds.sql.connection import driver  # type: ignore[attr-defined]  # the one of two that is installed
 
 DIMENSION = 384
 TOPICS = 400
@@ -50,7 +50,7 @@ class Prepared:
 
 
 def unit(matrix: NDArray[Any]) -> NDArray[np.float32]:
-    return (matrix / np.linalg.norm(matrix, axis=-1, keepdims=True)).astype(np.float32)
+    return np.asarray(matrix / np.linalg.norm(matrix, axis=-1, keepdims=True), dtype=np.float32)
 
 
 class Data:
@@ -149,8 +149,9 @@ def measure(world: worlds.World, data: Data, queries: int, title: str) -> None:
     row_of = {text: row for row, text in reversed(list(enumerate(data.texts)))}
     asked = data.queries(queries, seed=7)
     filters: list[tuple[str, dict[str, Any], NDArray[np.int64] | None]] = [("none", {}, None)]
-    for number, (name, members) in enumerate(data.classes.items()):
-        filters.append((name, {"types": f"{EX}Class{number}"}, members))
+    filters += [
+        (name, {"types": f"{EX}Class{number}"}, chosen) for number, (name, chosen) in enumerate(data.classes.items())
+    ]
     world.search("warm up", vector=asked[0][1])
     rows = []
     for name, options, members in filters:
