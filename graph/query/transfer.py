@@ -64,7 +64,8 @@ def read_solutions(read: Read) -> tuple[list[ox.Variable], Iterator[Any]]:
             if len(block) > _LONG and block.find(b"\n") == len(block) - 1:
                 yield _long_solution(block.decode().rstrip("\n"), names)
             elif block:
-                yield from ox.parse_query_results(head + block, format=_TSV)  # type: ignore[misc]  # solutions
+                # A list, since what pyoxigraph reads from may be dropped by the thread alone that made it.
+                yield from list(ox.parse_query_results(head + block, format=_TSV))  # type: ignore[arg-type]
 
     return [ox.Variable(name) for name in names], solutions()
 

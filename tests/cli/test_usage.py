@@ -106,6 +106,7 @@ def test_every_error_has_the_exit_code_of_its_class() -> None:
         "OpenError": 3,
         "SchemaError": 3,
         "ParseError": 4,
+        "ShapesError": 4,
         "QueryError": 5,
         "QueryTimeout": 5,
         "FilterError": 5,

@@ -1,0 +1,31 @@
+"""The verbs of curation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from worlds.revisions.writer import Progress as Progress
+from worlds.rules.report import Report
+
+if TYPE_CHECKING:
+    pass
+
+
+from worlds.verbs.parts import Parts
+
+
+class Curating(Parts):
+    """The verbs of curation."""
+
+    def validate(self, *, subjects: Iterable[object] | None = None, shapes: object = None) -> Report:
+        """Validate the data against SHACL shapes: a `Report` of every violation, by shape and focus node.
+
+        `shapes` is an rdflib graph or what `load` takes (a file, bytes, …); None takes the world's own, in its graph
+        <urn:worlds:shapes>. What is validated is the union of all graphs but that one. `subjects` are the only focus
+        nodes then, of those that the shapes target. SHACL Core is checked, https://www.w3.org/TR/shacl/, over sets of
+        nodes; ShapesError for shapes that are not well formed, or with what is not checked: SPARQL constraints, shapes
+        that refer to themselves, and unknown names of SHACL's vocabulary.
+        """
+        given = None if subjects is None else [self._namespaces.term(subject) for subject in subjects]
+        return self._shape_checker.validate(given, shapes, self._namespaces.prefixes)

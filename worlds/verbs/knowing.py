@@ -1,0 +1,120 @@
+"""The verbs of entities: resolve, similar, describe, context, neighbourhood, paths, schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from worlds.entities.context import Context
+from worlds.entities.describing import Description
+from worlds.entities.names import Resolution
+from worlds.entities.neighbours import Neighbourhood, Path
+from worlds.entities.schema import Schema, overview
+from worlds.revisions.writer import Progress as Progress
+from worlds.search.hits import SearchResults
+
+if TYPE_CHECKING:
+    pass
+
+
+from worlds.verbs.parts import Parts
+
+
+class Knowing(Parts):
+    """The verbs of entities: resolve, similar, describe, context, neighbourhood, paths, schema."""
+
+    def resolve(
+        self, name: str, *, context: str | None = None, types: object = None, graphs: object = None, limit: int = 5
+    ) -> Resolution:
+        """Find the entity that a name means: a "match", "ambiguous", or "no match", with the likeliest candidates.
+
+        `context` is the text around the name, `types` and `graphs` narrow the candidates as they do in `search`. A
+        candidate's confidence is the chance that it is meant, as measured on names whose meaning is known; the
+        outcome is a match if the best has at least 0.5 and leads by 0.2, and none if it would have less than 0.3 even
+        if it alone bore its name. A leading "the", "a" or "an" matters only where a name is nearer with it.
+        """
+        return self._resolver.resolve(name, context=context, types=types, graphs=graphs, limit=limit)
+
+    def resolve_all(
+        self,
+        names: Iterable[str | tuple[str, str | None]],
+        *,
+        types: object = None,
+        graphs: object = None,
+        limit: int = 5,
+    ) -> list[Resolution]:
+        """Resolve many names, each given alone or as (name, context); one `Resolution` for each, in their order."""
+        if isinstance(names, str):
+            raise TypeError(f"resolve_all takes many names, such as [{names!r}], not a str; resolve takes one")
+        asked = [(item, None) if isinstance(item, str) else item for item in names]
+        for item in asked:
+            if not isinstance(item, (tuple, list)) or len(item) != 2:
+                raise TypeError(f"a name is a str, or a pair of a name and its context, not {item!r}")
+        return [self.resolve(name, context=context, types=types, graphs=graphs, limit=limit) for name, context in asked]
+
+    def similar(self, iri: object, *, limit: int = 10, **options: Any) -> SearchResults:
+        """Find entities like this one: one hit for each, the likest first, without the entity itself.
+
+        They are compared by the means of the vectors of their texts: a score is their cosine. First come the 100 that
+        have the nearest texts, ordered by it, then the next 100, and so on. Where the entity has no vectors, or with
+        mode="text", they are compared by the words that they share. `options` are those of `search`, all filters and
+        `cursor` among them; with stages after fusion or `min_similarity`, entities are ranked by their nearest text, as
+        these ask.
+        """
+        return self._similar.find(self._namespaces.entity(iri), limit=limit, **options)
+
+    def describe(self, iri: object, *, limit: int = 20, language: str | None = None) -> Description:
+        """What the world says of an entity: label, types, description, its triples and those that point to it.
+
+        Of each predicate `limit` values are given, and their number; each value says in which graphs it is said, and
+        which revision added it. Labels and the description in `language` come first. The description of an
+        entity that the world does not know is empty, and false.
+        """
+        return self._describer.describe(self._namespaces.entity(iri), limit=limit, language=language)
+
+    def context(
+        self,
+        question: str,
+        *,
+        budget: int = 2000,
+        hops: int = 2,
+        types: object = None,
+        language: str | None = None,
+    ) -> Context:
+        """What bears on a question, for a language model: facts and passages in words, with numbers that cite quads.
+
+        The entities are those that the question names, by a label, an alias or another short literal, and those that
+        search finds; `types` narrows both. Of the facts up to `hops` (0, 1 or 2) from them, those are told that bear
+        on the question most, by the words and the meaning of their predicates; the rest of the budget goes to
+        passages. `.text` has at most `budget` tokens, at 3.5 bytes each. Labels in `language` come first. Of an entity
+        with many quads some hundreds are looked at.
+        """
+        return self._contexts.compose(question, budget=budget, hops=hops, types=types, language=language)
+
+    def neighbourhood(self, iri: object, *, hops: int = 2, limit: int = 100) -> Neighbourhood:
+        """The quads around an entity, those that point to it too, and the entities in them with their labels.
+
+        The nearest come first; where there are more than `limit` quads, each predicate has its turn. A hop never goes
+        through a class to all its instances. The neighbourhood of an unknown entity is empty, and false.
+        """
+        return self._neighbours.neighbourhood(self._namespaces.entity(iri), hops=hops, limit=limit)
+
+    def paths(self, start: object, end: object, *, hops: int = 4, limit: int = 10) -> list[Path]:
+        """The shortest ways between two entities, of `hops` steps at most, over quads in either direction.
+
+        All have the same length; at most `limit` are given. A way never goes through rdf:type.
+        """
+        namespaces = self._namespaces
+        return self._neighbours.paths(namespaces.entity(start), namespaces.entity(end), hops=hops, limit=limit)
+
+    def schema(self, *, limit: int = 50, graphs: object = None) -> Schema:
+        """What the data look like: classes, predicates, named graphs, languages, and the prefixes of these.
+
+        Of classes, predicates and graphs the `limit` commonest are given, and their number. `graphs` looks at those
+        alone ("default" is the default graph). Half a second for a million quads.
+        """
+        given = None if graphs is None else graphs if isinstance(graphs, (list, tuple, set, frozenset)) else [graphs]
+        names = None if given is None else [self._namespaces.graph(graph) for graph in given]
+        return overview(
+            self._connection, self._dictionary, self._chunks, self._namespaces.prefixes, limit=limit, graphs=names
+        )

@@ -1,0 +1,197 @@
+"""The verbs of SPARQL."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyoxigraph as ox
+
+from worlds.graph.query.limits import deadline_of
+from worlds.graph.query.query import UNION_GRAPH, Query
+from worlds.graph.query.results import Solutions, Triples
+from worlds.graph.search.vocabulary import NAMESPACE
+from worlds.graph.update.driver import run_update
+from worlds.revisions.gate import Change
+from worlds.revisions.writer import Progress as Progress
+from worlds.sparql.explaining import QueryExplanation
+from worlds.sparql.updates import WorldTarget
+
+if TYPE_CHECKING:
+    pass
+
+
+from worlds.quads.dataset import default_graph
+from worlds.verbs.parts import Parts
+
+
+class Querying(Parts):
+    """The verbs of SPARQL."""
+
+    def query(
+        self,
+        query: str,
+        *,
+        bindings: Mapping[str, object] | None = None,
+        union: bool | None = None,
+        default_graphs: Iterable[object] | None = None,
+        named_graphs: Iterable[object] | None = None,
+        timeout: float | None = None,
+        max_results: int | None = None,
+        max_memory: int | None = None,
+        allow_network: bool | Collection[str] = False,
+        progress: Progress | None = None,
+    ) -> Solutions | Triples | bool:
+        """Answer a SPARQL query: SELECT gives `Solutions`, ASK a bool, CONSTRUCT and DESCRIBE `Triples`.
+
+        A query without FROM sees the default graph alone, or with `union=True` all graphs together; with None it is as
+        `default_graph` says. The world's prefixes need no declaration. `bindings` gives variables their values. The
+        first query opens or builds the index.
+        `default_graphs`, merged to be the default graph, and `named_graphs`, those that GRAPH sees, are another
+        dataset; if only one of the two is given, the other has none. They take the place of what FROM says.
+
+        A query from somebody who is not trusted wants limits: `timeout`, in seconds (QueryTimeout), and `max_memory`,
+        in bytes, stop it wherever it is, in a process of its own that reads the index as it is now; `max_results` is
+        how many solutions or triples it may have. SERVICE reaches the network only if `allow_network` is True or
+        names the hosts. QueryError (with line and column) if the query does not parse, is too deep or too long, or
+        exceeds a limit.
+        """
+        if union and not default_graphs is named_graphs is None:
+            raise ValueError("union=True and a dataset of its own cannot both be what a query is asked of")
+        asked = self._query(
+            query,
+            bindings=bindings,
+            union=union,
+            graphs=(default_graphs, named_graphs),
+            timeout=timeout,
+            max_results=max_results,
+            max_memory=max_memory,
+            allow_network=allow_network,
+        )
+        return self._queries.answer(asked, None if progress is None else partial(progress, "index"))
+
+    @property
+    def pattern_timeout(self) -> float | None:
+        """Seconds that a pattern of `where`, `exclude` or `boost` may take in a search; None, at first, is no limit.
+
+        A pattern that takes longer is stopped, wherever it is, and the search is a QueryTimeout. With a limit, patterns
+        run in processes of their own, as queries with a `timeout` do. It is this object's, and not kept in the file.
+        """
+        return self._subject_patterns.timeout
+
+    @pattern_timeout.setter
+    def pattern_timeout(self, seconds: float | None) -> None:
+        deadline_of(seconds)  # complains
+        self._subject_patterns.timeout = seconds
+
+    def interrupt(self) -> None:
+        """Stop the query that another thread has running, which raises QueryError there, as sqlite3's interrupt does.
+
+        Queries with `timeout` or `max_memory`, the patterns of updates with `timeout` and those of searches with
+        `pattern_timeout` run in processes of their own, which can be stopped; an update is undone by that. Anything
+        else goes on, and so do queries of the past (`at`).
+        """
+        self._running.interrupt()
+
+    def explain(
+        self,
+        query: str,
+        *,
+        bindings: Mapping[str, object] | None = None,
+        union: bool | None = None,
+        timeout: float | None = None,
+        allow_network: bool | Collection[str] = False,
+        counts: bool = True,
+        progress: Progress | None = None,
+    ) -> QueryExplanation:
+        """Answer a SPARQL query and tell how: what each step took, what its searches became, what each pattern matches.
+
+        pyoxigraph shows no plan, so this is as far as can be seen from outside. `counts=False` leaves out what each
+        pattern matches, which can take a second for each. Its `notes` say why nothing was found, for an ASK that is
+        false, too. Options and errors as for `query`.
+        """
+        asked = self._query(query, bindings=bindings, union=union, timeout=timeout, allow_network=allow_network)
+        report = None if progress is None else partial(progress, "index")
+        return self._queries.explain(asked, report, counts=counts)
+
+    def update(
+        self,
+        text: str,
+        *,
+        bindings: Mapping[str, object] | None = None,
+        union: bool | None = None,
+        using_graphs: Iterable[object] | None = None,
+        using_named_graphs: Iterable[object] | None = None,
+        author: str | None = None,
+        message: str | None = None,
+        embed: bool = True,
+        timeout: float | None = None,
+        allow_network: bool | Collection[str] = False,
+        allow_files: bool = False,
+    ) -> Change:
+        """Run a SPARQL 1.1 Update request, several operations perhaps, as one revision: all of it or nothing.
+
+        The world's prefixes need no declaration. `bindings` gives variables their terms. `union` is as for `query`,
+        for patterns; `using_graphs` and `using_named_graphs` are what USING and USING NAMED
+        would say for each pattern, in a request that says neither, nor WITH (else QueryError). `timeout` is in seconds,
+        for reading the request, and for each pattern. LOAD and SERVICE reach the network only if `allow_network` is
+        True or names their hosts, LOAD reads `file:` IRIs only with `allow_files`.
+
+        Literals that have the same value are one to SPARQL: inserting `1` where `01` is changes nothing, deleting `1`
+        deletes `01`. A named graph exists while it has quads, or from CREATE to DROP; the creation of an empty graph
+        counts as one quad added. Where nothing changes, the `notes` of the change name what the world does not know.
+        QueryError (with line and column) if the request does not parse or cannot be carried out.
+        """
+        asked = self._query(
+            "",
+            bindings=bindings,
+            union=union,
+            graphs=(using_graphs, using_named_graphs),
+            timeout=timeout,
+            allow_network=allow_network,
+        )
+        using = None if asked.default_graphs is None else (asked.default_graphs, asked.named_graphs or ())
+        with self._writer.revision(author=author, message=message, embed=embed) as revision:
+            target = WorldTarget(
+                self._connection,
+                self._dictionary,
+                revision,
+                self._sparql,
+                pattern=asked,
+                rows=self._queries.rows,
+                load=lambda source, graph: self._loader.load(
+                    source, graph=graph, embed=False, allow_network=allow_network
+                ),
+                allow_files=allow_files,
+            )
+            names = {"w": NAMESPACE, **asked.prefixes}
+            run_update(
+                text, target, prefixes=names, bindings=asked.bindings, using=using, limits=asked.started().limits
+            )
+        change = revision.change
+        changed = change.added or change.removed or "where" not in text.lower()
+        strange = () if changed else self._notes.strangers(asked.replaced(text=text))
+        return dataclasses.replace(change, notes=strange) if strange else change
+
+    def _query(
+        self,
+        text: str,
+        *,
+        bindings: Mapping[str, object] | None,
+        graphs: tuple[Iterable[object] | None, Iterable[object] | None] = (None, None),
+        **how: Any,
+    ) -> Query:
+        """A query as this world asks it; `graphs` are those of a dataset that is not the world's own."""
+        for given in graphs:
+            if isinstance(given, str):
+                raise TypeError(f"graphs are given as a list, not as {given!r}")
+        if graphs != (None, None):
+            default, named = ([self._namespaces.graph(graph) for graph in given or ()] for given in graphs)
+            if any(isinstance(graph, ox.DefaultGraph) for graph in named):
+                raise ValueError("the default graph is no named graph")
+            every = UNION_GRAPH in default and graphs[1] is None
+            how |= {"default_graphs": default, "named_graphs": None if every else named}
+        query = Query(text, self._namespaces.prefixes, self._namespaces.bindings(bindings), **how)
+        return query.settled(union=default_graph(self._connection) == "union")

@@ -1,0 +1,103 @@
+"""The verbs that read quads, and the file they are in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from worlds.file import check
+from worlds.file.backup import backup
+from worlds.file.compaction import compact
+from worlds.file.stats import Stats, stats
+from worlds.graph.targets import file_name
+from worlds.quads.export import export
+from worlds.quads.patterns import to_dataset
+from worlds.revisions.writer import Progress as Progress
+
+if TYPE_CHECKING:
+    import rdflib
+
+
+from worlds.verbs.parts import Parts
+
+
+class Reading(Parts):
+    """The verbs that read quads, and the file they are in."""
+
+    def quads(
+        self, subject: object = None, predicate: object = None, object: Any = None, graph: Any = None
+    ) -> Iterator[tuple[Any, Any, Any, Any]]:
+        """The quads that match, as tuples of four rdflib terms, in no promised order; None matches everything.
+
+        Terms are given as `add` takes them; `graph` may be "default", and the fourth of a quad of the default graph is
+        None. Lexical forms are as they were given. The quads are those of now, whatever is written while they are
+        read. Triple terms and texts with a base direction, which rdflib lacks, are pyoxigraph terms.
+        """
+        pattern = self._namespaces.pattern(subject, predicate, object)
+        return self._patterns.quads(pattern, None if graph is None else self._namespaces.graph(graph))
+
+    def count(
+        self,
+        subject: object = None,
+        predicate: object = None,
+        object: Any = None,
+        graph: Any = None,
+        *,
+        triples: bool = False,
+    ) -> int:
+        """The number of quads that match, given as for `quads`; `count()` is `len(world)`.
+
+        With `triples=True`, a triple counts once, however many graphs hold it.
+        """
+        pattern = self._namespaces.pattern(subject, predicate, object)
+        return self._patterns.count(pattern, None if graph is None else self._namespaces.graph(graph), triples=triples)
+
+    def graphs(self) -> list[Any]:
+        """The named graphs that exist, empty ones that were created included: their names as rdflib terms, sorted."""
+        return self._patterns.graphs()
+
+    def to_rdflib(self) -> rdflib.Dataset:
+        """A copy in memory: an rdflib Dataset with the world's quads, graphs and prefixes, blank nodes kept.
+
+        ValueError if the world has triple terms or texts with a base direction, which rdflib cannot hold.
+        """
+        with self._connection.snapshot():
+            return to_dataset(self.quads(), self.graphs(), self._namespaces.prefixes)
+
+    def export(
+        self, target: str | os.PathLike[str] | BinaryIO, *, format: str | None = None, graph: object = None
+    ) -> int:
+        """Write the quads to a file or a binary stream, and give their number; lexical forms are as they were given.
+
+        `format` is taken from the target's name if None (.gz, .bz2 and .zst compress), else it is N-Quads. `graph`
+        exports one graph alone ("default" is the default graph), as triples; a format without graphs refuses a world
+        with named graphs otherwise. A file is put in place only when it is complete. ValueError if the format cannot
+        hold the quads, or there is no such graph.
+        """
+        name = None if graph is None else self._namespaces.graph(graph)
+        return export(self._connection, self._dictionary, target, format, name, self._namespaces.declared)
+
+    def stats(self) -> Stats:
+        """What the world holds: counts, sizes, the embedder, what is pending."""
+        return stats(self._connection, self._embeddings)
+
+    def check(self) -> check.Report:
+        """Verify that quads, chunks, full-text and vectors agree; the report says what doesn't. Changes nothing."""
+        return check.check(self._connection, self._dictionary, self._chunks, self._embeddings)
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Write a complete copy of the world to a new file, as of now; other processes may go on.
+
+        OpenError if there is something at `path` already, or it cannot be written.
+        """
+        backup(self._connection, file_name(path))
+
+    def compact(self) -> None:
+        """Give unused space back: drop cached embeddings of texts that are gone and unused terms, and rebuild the file.
+
+        The native vector index is built anew, which takes about a millisecond a vector.
+        """
+        compact(self._connection, self._embeddings)
+        self._dictionary.forget()
+        self._sparql.drop()

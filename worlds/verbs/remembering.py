@@ -1,0 +1,131 @@
+"""The verbs of the past: history, provenance, diff, undo, patches, retention."""
+
+from __future__ import annotations
+
+import datetime
+from typing import TYPE_CHECKING, Any
+
+from worlds.revisions.diff import Diff
+from worlds.revisions.gate import Change
+from worlds.revisions.history import Entry, Moment
+from worlds.revisions.past import Past
+from worlds.revisions.patches import Patches
+from worlds.revisions.provenance import Provenance
+from worlds.revisions.retention import Retention
+from worlds.revisions.undoing import inverse
+from worlds.revisions.writer import Progress as Progress
+
+if TYPE_CHECKING:
+    pass
+
+
+from worlds.verbs.parts import Parts
+
+
+class Remembering(Parts):
+    """The verbs of the past: history, provenance, diff, undo, patches, retention."""
+
+    def history(
+        self,
+        limit: int | None = None,
+        *,
+        entity: object = None,
+        predicate: object = None,
+        graph: object = None,
+        author: str | None = None,
+        message: str | None = None,
+        since: datetime.datetime | None = None,
+        until: datetime.datetime | None = None,
+    ) -> list[Entry]:
+        """The revisions, newest first, at most `limit`: each with its number, time, author, message, and counts.
+
+        With `entity`, `predicate` and `graph`, those that added or removed a quad that has them all, the entity as its
+        subject or object; with `author`, `message` (a part of it), `since` and `until`, those that this holds for.
+        """
+        about, of = self._namespaces.pattern(entity, predicate)
+        name = None if graph is None else self._namespaces.graph(graph)
+        among = None if about is of is name is None else self._provenances.touching(about, of, name)
+        return self._history.entries(limit, author=author, message=message, since=since, until=until, among=among)
+
+    def provenance(
+        self, subject: object = None, predicate: object = None, object: Any = None, graph: Any = None
+    ) -> list[Provenance]:
+        """Who said what: for each quad that matches, now or once, the revisions that added and removed it.
+
+        Terms are given as for `quads`. One that was removed and added again has several; they are in the order in which
+        they were added. What `prune` forgot is not there.
+        """
+        pattern = self._namespaces.pattern(subject, predicate, object)
+        return self._provenances.of(pattern, None if graph is None else self._namespaces.graph(graph))
+
+    def diff(self, a: Moment, b: Moment | None = None) -> Diff:
+        """What is different after revision `b` from how it was after revision `a`: the quads added and removed.
+
+        `a` may be 0, the empty world; `b` None is now; a time, with its zone, is the last revision up to it. With `a`
+        after `b`, it is what leads back. ValueError for an unknown revision, WorldsError for one before those that
+        `prune` left.
+        """
+        return self._history.diff(a, b)
+
+    def at(self, revision: Moment) -> Past:
+        """The world as it was after a revision, or at a time, to query and export. It raises what `diff` does."""
+        with self._connection.snapshot():
+            return Past(self._connection, self._dictionary, self._namespaces, self._history, revision)
+
+    def undo(
+        self, revision: int, *, force: bool = False, author: str | None = None, message: str | None = None
+    ) -> Change:
+        """Take back what a revision did, as a new revision; undoing that one does it again.
+
+        ConflictError if a later revision removed a quad that it had added, or added one that it had removed, naming
+        them; `force=True` leaves such quads as they are and takes back the rest. Other errors are those of `diff`.
+        """
+        message = f"undo of revision {revision}" if message is None else message
+        with self._writer.revision(author=author, message=message, embed=True, undoes=revision) as written:
+            written.apply(*inverse(self._connection, self._dictionary, self._history, revision, force=force))
+        return written.change
+
+    def patch(self, a: Moment, b: Moment | None = None) -> str:
+        """The difference between two revisions (see `diff`) as an RDF Patch; `patch(n - 1, n)` is what n did."""
+        return self.diff(a, b).patch()
+
+    def apply_patch(
+        self,
+        source: object,
+        *,
+        strict: bool = True,
+        max_unpacked: int | None = None,
+        author: str | None = None,
+        message: str | None = None,
+        embed: bool = True,
+    ) -> Change:
+        """Apply an RDF Patch as one revision: its path, its bytes or its text, or a file object.
+
+        The labels of its blank nodes name nodes of this world. ConflictError if it adds a quad that is there, or
+        deletes one that is not; `strict=False` ignores these. ParseError (with line and column) if it is not an RDF
+        Patch, or a compressed one that unpacks to more than `max_unpacked` bytes.
+        """
+        with self._writer.revision(author=author, message=message, embed=embed) as revision:
+            patches = Patches(self._connection, self._dictionary, self._namespaces)
+            revision.apply(*patches.read(source, strict=strict, max_unpacked=max_unpacked))
+        return revision.change
+
+    @property
+    def retention(self) -> Retention:
+        """How much history is kept, all of it unless set. It is applied when it is set, and after every write."""
+        return self._forgetting.retention
+
+    @retention.setter
+    def retention(self, retention: Retention) -> None:
+        with self._connection.transaction():
+            self._forgetting.set_retention(retention)
+            self._forgetting.retain()
+
+    def prune(self, before: int | datetime.datetime) -> int:
+        """Forget the revisions before a number or a time, with the quads that they removed; gives how many.
+
+        Today's quads stay. `at` and `diff` reach back to the revision before `before` and no further. `compact()` gives
+        the space back. ValueError for a number greater than the next revision will have.
+        """
+        with self._connection.transaction():
+            return self._forgetting.prune(before)

@@ -1,0 +1,99 @@
+"""Search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from worlds.revisions.writer import Progress as Progress
+from worlds.search.hits import SearchResults
+from worlds.search.rerank import Reranker
+
+if TYPE_CHECKING:
+    pass
+
+
+from worlds.verbs.parts import Parts
+
+
+class Searching(Parts):
+    """Search."""
+
+    def search(
+        self,
+        text: str,
+        *,
+        limit: int = 10,
+        mode: Literal["hybrid", "vector", "text"] = "hybrid",
+        subjects: object = None,
+        predicates: object = None,
+        types: object = None,
+        subclasses: bool = False,
+        graphs: object = None,
+        languages: object = None,
+        where: str | None = None,
+        exclude: Mapping[str, object] | None = None,
+        fusion: Literal["relative", "rrf", "weighted"] = "relative",
+        normalise: Literal["minmax", "theoretical"] = "minmax",
+        label_bonus: bool = True,
+        k: float = 60,
+        weights: Mapping[str, float] | None = None,
+        candidates: int | None = None,
+        syntax: Literal["words", "fts5"] = "words",
+        vector: Sequence[float] | np.ndarray[Any, Any] | None = None,
+        plan: Literal["auto", "exact", "codes", "index"] = "auto",
+        min_similarity: float | None = None,
+        rerank: bool | str | Reranker | None = None,
+        rerank_top: int = 50,
+        rerank_timeout: float | None = None,
+        boost: object = None,
+        decay: Mapping[str, object] | None = None,
+        diversity: float | None = None,
+        group_by: Literal["subject"] | None = None,
+        per_subject: int = 1,
+        cursor: str | None = None,
+        explain: bool = False,
+    ) -> SearchResults:
+        """The chunks that best answer `text`, best first: by vectors, by words, or by both, fused.
+
+        **Filters** narrow what can be found before anything is ranked, so the answer has min(`limit`, eligible) hits
+        however few they are (in mode "text", as many as have one of the words). Each takes one value or a list, any of
+        which will do; all that are given must hold for one quad: `subjects`, `predicates`, `types` (with `subclasses`,
+        those below them too), `graphs` ("default" is the default graph), `languages` ("en" includes en-GB, "" is
+        none), `where`, a SPARQL group pattern over ?subject. `exclude` maps the same names to what must not hold.
+        `types`, `subclasses` and `where` read the union of all graphs, or those that `graphs` names.
+
+        **Words**: all scripts; `"a phrase"`, `-without`, `prefix*`. `syntax="fts5"` hands the text to SQLite's FTS5.
+        **Fusion**: a chunk's score is the sum over both lists of weight · value, brought to [0, 1], with "weighted"
+        (`normalise`: the value that gives 0 is the least found, or the least in theory), or of weight / (`k` + rank)
+        with "rrf". "relative" is "weighted", but words count beside vectors as much as the best text holds of them, and
+        in mode "hybrid" a label that is exactly what was asked comes first (`label_bonus`). `weights` maps "vector" and
+        "text" to numbers, 1.0 by default; each list is `candidates` long (100, or `limit` if that is more). A text
+        whose vector is pending loses nothing by that: its sum is scaled by all weights over that of the words.
+        `vector`, float32 [d], takes the place of the text's own; `min_similarity` is the least cosine of a match by
+        vector. `plan` forces a way to find the nearest vectors: "exact", "codes" or "index".
+
+        **After fusion**, in this order: `rerank` asks a cross-encoder (True, a name, a path, or what has `predict`)
+        about the first `rerank_top`, for `rerank_timeout` seconds at most; `boost` multiplies scores, by
+        {"where": pattern, "factor": f} or {"predicate": p, "weight": w}, which gives 1 + w · ln(1 + number), or a list
+        of such; `decay` halves them every "half_life" days since the date under "predicate", but for
+        "evergreen_types", "evergreen_predicates" (of the text) and "evergreen_flags" (true of the subject); `diversity`
+        is the lambda of maximal marginal relevance, 1 for relevance alone; `group_by="subject"` gives at most
+        `per_subject` hits a subject. `cursor`, of an earlier answer, gives the hits that follow.
+        `explain=True` tells for each hit what each list and stage did.
+
+        Without an embedder that fits, "hybrid" degrades to "text" and says so in `.notes`, as does a cross-encoder that
+        fails; "vector" is an EmbedderError, and so is a `vector` of another dimension than the world's. FilterError
+        if a filter cannot be one, QueryError for a wrong FTS5 expression, ValueError for any other wrong option.
+        """
+        options = {name: value for name, value in locals().items() if name not in ("self", "text")}
+        return self._searches.run(text, **options)
+
+    def search_sql(self, text: str, **options: Any) -> tuple[str, tuple[object, ...]]:
+        """The SQL statement of a search and its parameters `?1 … ?N`; the options are those of `search`.
+
+        The stages after fusion are not in the statement; where some are asked for, it gives all their candidates.
+        """
+        return self._searches.statement(text, **options)

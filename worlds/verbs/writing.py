@@ -1,0 +1,149 @@
+"""The verbs that change quads."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, TypeAlias
+
+import pyoxigraph as ox
+
+from worlds.documents.ledger import Ledger
+from worlds.documents.reading import DOCUMENT, TEXT, document_quads, read_document
+from worlds.quads.dictionary import DEFAULT_GRAPH
+from worlds.quads.reader import quad_ids
+from worlds.quads.rows import NO_QUADS
+from worlds.revisions.gate import Change
+from worlds.revisions.writer import Progress as Progress
+
+if TYPE_CHECKING:
+    pass
+
+from typing import Self
+
+from worlds.verbs.parts import Parts
+
+QuadLike: TypeAlias = Sequence[object] | ox.Quad | ox.Triple
+
+
+class Writing(Parts):
+    """The verbs that change quads."""
+
+    @contextlib.contextmanager
+    def transaction(self, *, author: str | None = None, message: str | None = None) -> Iterator[Self]:
+        """Make the block's writes one revision: all of them or, if the block raises, none.
+
+        Transactions nest; an inner one that raises undoes its own writes only. The block's queries and searches see
+        its writes. New texts are embedded after the outermost block ends; a failure of that is logged, not raised.
+        """
+        with self._writer.revision(author=author, message=message):
+            yield self
+
+    def add(
+        self,
+        quads: Iterable[QuadLike],
+        *,
+        author: str | None = None,
+        message: str | None = None,
+        embed: bool = True,
+    ) -> Change:
+        """Add triples or quads of terms, given as tuples of three or four (the fourth the graph), or an rdflib graph.
+
+        A str is an IRI or a prefixed name (or `_:label`, `"literal"@en` as in N-Triples); rdflib and pyoxigraph terms,
+        numbers, booleans and dates are taken as they are. ValueError or TypeError if a value cannot be a term. When
+        embedding fails afterwards, the change is kept all the same: see `load`.
+        """
+        given = self._namespaces.quads(quads)
+        with self._writer.revision(author=author, message=message, embed=embed) as revision:
+            revision.apply(added=quad_ids(self._connection, self._dictionary, given))
+        return revision.change
+
+    def remove(self, quads: Iterable[QuadLike], *, author: str | None = None, message: str | None = None) -> Change:
+        """Remove triples (of the default graph) or quads, given as `add` takes them. Others are ignored."""
+        given = self._namespaces.quads(quads)
+        with self._writer.revision(author=author, message=message) as revision:
+            revision.apply(removed=quad_ids(self._connection, self._dictionary, given))
+        return revision.change
+
+    def load(
+        self,
+        source: object,
+        *,
+        format: str | None = None,
+        graph: object = None,
+        mode: Literal["merge", "replace"] = "merge",
+        base: str | None = None,
+        author: str | None = None,
+        message: str | None = None,
+        embed: bool = True,
+        allow_network: bool | Collection[str] = False,
+        max_unpacked: int | None = None,
+        progress: Progress | None = None,
+    ) -> Change:
+        """Load RDF as one revision: files, folders, globs, URLs, `-`, bytes, file objects, rdflib graphs, or a list.
+
+        `format` is guessed from the name and the content if None. `graph` takes all of the input's quads, else each
+        goes where the input says. `mode="replace"` puts the input in the place of what the graph held: of `graph`, else
+        of every graph that the input names, and of the default graph for a format without graphs. Each document's
+        blank nodes become new ones. `embed=False` leaves the new texts pending. URLs are refused unless
+        `allow_network` is True or names their host. `max_unpacked` is how many bytes a compressed input may unpack to.
+
+        ParseError (with source, line and column) for input that is not RDF, OpenError for input that is not there;
+        the world is then as it was, as it is after an interruption. But the load is kept before its texts are
+        embedded: if that fails, the change says why in its `.notes`, the log "worlds" warns, and the texts are pending
+        (found by words, not by vectors) until `embed()` or the next write.
+        """
+        return self._loader.load(
+            source, format=format, graph=graph, mode=mode, base=base, author=author, message=message, embed=embed,
+            allow_network=allow_network, max_unpacked=max_unpacked, progress=progress,
+        )  # fmt: skip
+
+    def add_document(
+        self,
+        iri: object,
+        content: str | bytes | os.PathLike[str] | BinaryIO | TextIO,
+        *,
+        format: Literal["markdown", "text", "html"] | None = None,
+        title: str | None = None,
+        source: object = None,
+        date: object = None,
+        language: str | None = None,
+        predicate: object = TEXT,
+        type: object = DOCUMENT,
+        graph: object = None,
+        metadata: Mapping[Any, object] | None = None,
+        replace: bool = True,
+        author: str | None = None,
+        message: str | None = None,
+        embed: bool = True,
+    ) -> Change:
+        """Write a document as quads of `iri`: its text, title, source and date. A str is its text, a path its file.
+
+        `format` is guessed from the file's name and the content if None. The text stands under `predicate`
+        (schema:text), HTML turned into Markdown. It is a literal of the datatype text/markdown or an xsd:string, or is
+        tagged with the `language` if that is known. Title, source, date, language, author, description and keywords are
+        taken from front matter, <head> or the first heading where they are not given. `source` is an IRI or words,
+        `date` a date or its ISO 8601 form. `metadata` maps further predicates to a value or a list; its terms are
+        given as `add` takes them. `type` None writes no rdf:type.
+
+        What an earlier call wrote of this `iri` in this `graph` is replaced, and nothing else, unless `replace` is
+        False. OpenError for a file that is not there, ParseError for text that is not UTF-8, WorldsError for HTML where
+        selectolax is not installed. When embedding fails, the change is kept all the same: see `load`.
+        """
+        subject, name = self._namespaces.iri("iri", iri), self._namespaces.iri("predicate", predicate)
+        kind = None if type is None else self._namespaces.iri("type", type)
+        if not isinstance(metadata, Mapping | None):
+            raise TypeError(f"metadata maps predicates to values, it is not {metadata!r}")
+        target = DEFAULT_GRAPH if graph is None else self._namespaces.graph(graph)
+        given = document_quads(
+            subject, target, read_document(content, format), title=title, source=source, date=date, language=language,
+            predicate=name, type=kind, metadata=metadata or {}, prefixes=self._namespaces.prefixes,
+        )  # fmt: skip
+        with self._writer.revision(author=author, message=message, embed=embed) as revision:
+            quads = quad_ids(self._connection, self._dictionary, given)
+            ledger = Ledger(self._connection)
+            earlier = ledger.replaced(quads) if replace else NO_QUADS
+            ledger.note(quads)
+            revision.apply(quads, earlier)
+        return revision.change
