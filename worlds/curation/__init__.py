@@ -1,0 +1,1 @@
+"""Curation: duplicates merged and split, changes proposed and decided."""
