@@ -2,6 +2,7 @@
 
     python3 dev.py attack --minutes 2 --seed 7
     python3 dev.py attack --minutes 10 --seed 7 --kind document --first 1234
+    python3 dev.py attack --cases 1000000 --seed 7
 
 The same seed makes the same cases, a case by its kind and number alone. Each kind has a process of its own with limits
 of time and memory: an error that is none of worlds', a signal, ten seconds without an end, or growth is a finding.
@@ -21,20 +22,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from tests.attack.cases import KINDS, PAST
 from tests.attack.kills import kill_writers
-from tests.attack.worker import SLOW
+from tests.attack.worker import PATIENCE, SLOW
 from tests.sparql.test_fuzz import fresh
 from tests.support.serving import served
 
-# uvicorn's, where a request breaks the protocol in its body and is answered all the same.
-_BROKEN_REQUEST = "h11._util."
-_PATIENCE = 3 * SLOW  # seconds without a word, which include those of a busy machine
+_PATIENCE = PATIENCE + SLOW  # seconds without a word
+_ENDLESS = 10**12
+_SHARES = {"document": 0.4, "query": 0.2, "update": 0.3, "words": 0.05, "request": 0.05}
 
 
 @dataclass
@@ -43,6 +43,7 @@ class Tally:
 
     cases: dict[str, int] = field(default_factory=dict)
     findings: list[str] = field(default_factory=list)
+    peak: int = 0  # bytes that a process came to hold
 
     def found(self, kind: str, seed: int, number: int, what: str) -> None:
         self.findings.append(f"{kind}, seed {seed}, case {number}: {what}")
@@ -50,34 +51,29 @@ class Tally:
 
 
 def attack(
-    kind: str, seed: int, first: int, seconds: float, tally: Tally, *served: str, program: Sequence[str] = ()
+    kind: str,
+    seed: int,
+    first: int,
+    seconds: float,
+    tally: Tally,
+    *served: str,
+    last: int = _ENDLESS,
+    program: Sequence[str] = (),
 ) -> int:
     """Run cases of a kind for some time, in processes that may die; gives the number of the next one."""
     end = time.monotonic() + seconds
-    number = first
-    while time.monotonic() < end and (kind != "past" or number < len(PAST)):
-        command = program or [sys.executable, "-m", "tests.attack.worker", kind, str(seed), str(number), *served]
+    last = min(last, len(PAST)) if kind == "past" else last
+    number, limited = first, False
+    while time.monotonic() < end and number < last:
+        until = number + 1 if limited else last
+        command = program or [
+            *(sys.executable, "-m", "tests.attack.worker", kind, str(seed), str(number), str(until)),
+            *(["limited"] if limited else served),
+        ]
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
         ) as worker:
-            assert worker.stdout is not None
-            buffer = b""
-            while True:
-                ready, _, _ = select.select([worker.stdout], [], [], min(_PATIENCE, max(0.05, end - time.monotonic())))
-                piece = os.read(worker.stdout.fileno(), 1 << 16) if ready else b""
-                if not ready and time.monotonic() < end:
-                    tally.found(kind, seed, number, f"no end within {_PATIENCE:.0f} seconds")
-                if not piece:
-                    break
-                *lines, buffer = (buffer + piece).split(b"\n")
-                for said in map(json.loads, lines):
-                    if isinstance(said, dict):
-                        tally.found(kind, seed, number, said["wrong"])
-                    else:
-                        number = said
-                        tally.cases[kind] = tally.cases.get(kind, 0) + 1
-                if time.monotonic() >= end:
-                    break
+            number = _follow(worker, kind, seed, number, end, tally)
             over = time.monotonic() >= end
             if not over and worker.poll() is None:
                 with contextlib.suppress(subprocess.TimeoutExpired):
@@ -86,11 +82,41 @@ def attack(
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(worker.pid, signal.SIGKILL)
             _, errors = worker.communicate()
-            if not over and code not in (None, 0):
-                tally.found(
-                    kind, seed, number, f"the process ended with {code}: {errors[-2000:].decode(errors='replace')}"
-                )
-        number += 1
+        if over:
+            return number + 1
+        stopped = code == -signal.SIGALRM or (code == -signal.SIGABRT and b"memory allocation" in errors)
+        if stopped and kind == "query" and not limited:  # as endless as whoever wrote it wants; its limits stop it
+            limited = True
+            tally.cases[kind] -= 1
+            continue
+        if code == -signal.SIGALRM:
+            tally.found(kind, seed, number, "no end")
+        elif code not in (None, 0):
+            tally.found(kind, seed, number, f"the process ended with {code}: {errors[-2000:].decode(errors='replace')}")
+        number, limited = number + 1, False
+    return number
+
+
+def _follow(worker: subprocess.Popen[bytes], kind: str, seed: int, number: int, end: float, tally: Tally) -> int:
+    """Read what a process says, until it ends or says nothing any more; gives the number of its last case."""
+    assert worker.stdout is not None
+    buffer = b""
+    while (left := end - time.monotonic()) > 0:
+        ready, _, _ = select.select([worker.stdout], [], [], min(_PATIENCE, max(0.05, left)))
+        piece = os.read(worker.stdout.fileno(), 1 << 16) if ready else b""
+        if not ready and time.monotonic() < end:
+            tally.found(kind, seed, number, f"no end within {_PATIENCE:.0f} seconds")
+        if not piece:
+            break
+        *lines, buffer = (buffer + piece).split(b"\n")
+        for said in map(json.loads, lines):
+            if not isinstance(said, dict):
+                number = said
+                tally.cases[kind] = tally.cases.get(kind, 0) + 1
+            elif "wrong" in said:
+                tally.found(kind, seed, number, said["wrong"])
+            else:
+                tally.peak = max(tally.peak, said["peak"])
     return number
 
 
@@ -111,8 +137,8 @@ def server() -> Iterator[tuple[str, str, Path]]:
                 raise RuntimeError(f"the server ended with {found.process.returncode}: {found.log.read_text()[-3000:]}")
 
 
-def state_machine(seed: int, number: int) -> str | None:
-    """One run of all writing verbs in any order against plain sets, with killed writers; gives what was wrong."""
+def state_machine(seed: int, number: int) -> tuple[int, str | None]:
+    """One run of all writing verbs in any order against plain sets, with killed writers; 1, and what was wrong."""
     program = (
         "from hypothesis import HealthCheck, seed, settings\n"
         "from hypothesis.stateful import run_state_machine_as_test\n"
@@ -123,51 +149,68 @@ def state_machine(seed: int, number: int) -> str | None:
         "teardown_module()\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=600)
-    return None if done.returncode == 0 else done.stderr[-3000:]
+    return 1, None if done.returncode == 0 else done.stderr[-3000:]
 
 
 def main() -> int:
-    """Take turns among the kinds until the time is over."""
+    """Take turns among the kinds until the time is over, or all cases were tried."""
     parser = argparse.ArgumentParser(prog="attack", description=__doc__.partition("\n")[0])
-    parser.add_argument("--minutes", type=float, default=2.0)
+    parser.add_argument("--minutes", type=float, default=None, help="2 by default, or as long as --cases take")
+    parser.add_argument(
+        "--cases", type=int, default=None, help="how many, of --kind, or of all mutated inputs together"
+    )
     parser.add_argument("--seed", type=int, default=None, help="by default another one each time")
-    parser.add_argument("--kind", choices=["past", *KINDS, "machine", "kills"], default=None, help="this kind alone")
+    parser.add_argument("--kind", choices=["past", *KINDS, *_RUNS], default=None, help="this kind alone")
     parser.add_argument("--first", type=int, default=0, help="the number of the first case")
     given = parser.parse_args()
     seed = random.SystemRandom().randrange(10**6) if given.seed is None else given.seed
-    end = time.monotonic() + 60 * given.minutes
-    kinds = [given.kind] if given.kind else ["past", *KINDS, "machine", "kills"]
-    numbers = dict.fromkeys(kinds, given.first)
+    minutes = given.minutes or (2.0 if given.cases is None else float("inf"))
+    begin = time.monotonic()
+    end = begin + 60 * minutes
+    last = {"past": len(PAST), **dict.fromkeys([*KINDS, *_RUNS], _ENDLESS)}
+    if given.kind:
+        last = {given.kind: last[given.kind]}
+    if given.cases is not None:
+        shares = {given.kind: 1.0} if given.kind else _SHARES
+        last = {kind: given.first + round(given.cases * share) for kind, share in shares.items()}
+    next_one = dict.fromkeys(last, given.first)
     tally = Tally()
-    print(f"attack: seed {seed}, {given.minutes:g} minutes of {', '.join(kinds)}", flush=True)
-    with server() if "request" in kinds else contextlib.nullcontext(None) as serving:
+    print(f"attack: seed {seed}, {minutes:g} minutes of {', '.join(last)}", flush=True)
+    with server() if "request" in last else contextlib.nullcontext(()) as where:
         while (left := end - time.monotonic()) > 0:
+            kinds = [kind for kind, number in next_one.items() if number < last[kind]]
+            if not kinds:
+                break
             for kind in kinds:
                 turn = min(max(left / len(kinds), 5), 60, max(0, end - time.monotonic()))
-                if not turn:
-                    break
-                if kind == "past" and numbers[kind] >= len(PAST):
-                    if given.kind:
-                        end = 0
-                    continue
-                if kind in ("machine", "kills"):
-                    until = time.monotonic() + turn
-                    while time.monotonic() < until:
-                        run: Any = state_machine if kind == "machine" else kill_writers
-                        if wrong := run(seed, numbers[kind]):
-                            tally.found(kind, seed, numbers[kind], wrong)
-                        tally.cases[kind] = tally.cases.get(kind, 0) + 1
-                        numbers[kind] += 1
-                    continue
-                where = serving[:2] if serving is not None and kind == "request" else ()
-                numbers[kind] = attack(kind, seed, numbers[kind], turn, tally, *where)
-        if serving is not None:
-            for told in serving[2].read_text(errors="replace").split("Traceback")[1:]:
-                if _BROKEN_REQUEST not in told:
-                    tally.found("request", seed, numbers["request"], f"Traceback{told[:3000]}")
-    counts = ", ".join(f"{count:,} of {kind}" for kind, count in tally.cases.items())
-    print(f"attack: seed {seed}: {counts}: {len(tally.findings)} findings", flush=True)
+                served = map(str, where) if kind == "request" else ()
+                go = attack if kind not in _RUNS else run_apart
+                next_one[kind] = go(kind, seed, next_one[kind], turn, tally, *served, last=last[kind])
+            if given.cases is not None:
+                tell(f"{time.monotonic() - begin:.0f} s", tally)
+    tell(f"seed {seed}, {(time.monotonic() - begin) / 60:.1f} minutes", tally)
     return 1 if tally.findings else 0
+
+
+def run_apart(kind: str, seed: int, first: int, seconds: float, tally: Tally, *, last: int) -> int:
+    """Run cases that make processes of their own, for some time; gives the number of the next one."""
+    number, until = first, time.monotonic() + seconds
+    while time.monotonic() < until and number < last:
+        count, wrong = _RUNS[kind](seed, number)
+        if wrong is not None:
+            tally.found(kind, seed, number, wrong)
+        tally.cases[kind] = tally.cases.get(kind, 0) + count
+        number += 1
+    return number
+
+
+_RUNS: dict[str, Callable[[int, int], tuple[int, str | None]]] = {"machine": state_machine, "kills": kill_writers}
+
+
+def tell(when: str, tally: Tally) -> None:
+    counts = ", ".join(f"{count:,} of {kind}" for kind, count in tally.cases.items())
+    held = f", {tally.peak >> 20} MB held at most" if tally.peak else ""
+    print(f"attack: {when}: {counts}{held}: {len(tally.findings)} findings", flush=True)
 
 
 if __name__ == "__main__":

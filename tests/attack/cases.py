@@ -151,7 +151,7 @@ _SAID = [
 
 def words(chance: random.Random) -> dict[str, Any]:
     marks = [*_SAID, *"\"'*()-+^:{}\\\0\t\n\u2028\ufeff", "\ud800", "x" * 5000, "\U0001f600"]
-    text = "".join(chance.choice(marks) + chance.choice(["", " "]) for _ in range(chance.choice([1, 3, 20, 3000])))
+    text = "".join(chance.choices([*marks, *(f"{mark} " for mark in marks)], k=chance.choice([1, 3, 20, 3000])))
     options: dict[str, Any] = {}
     choices: dict[str, list[Any]] = {
         "mode": ["hybrid", "text", "vector"],
@@ -321,8 +321,17 @@ KINDS: dict[str, Callable[[random.Random], dict[str, Any]]] = {
 }
 
 
+REQUESTS = [
+    b"PUT //x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n--b\r\n",
+    b"HEAD /schema HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nContent-Encoding: gzip\r\n\r\nabc",
+]
+"""What made the server log a traceback, or fail: the first requests of each seed."""
+
+
 def case(kind: str, seed: int, number: int) -> dict[str, Any]:
     """The case, as what can be written as JSON."""
     if kind == "past":
         return PAST[number]()
+    if kind == "request" and number < len(REQUESTS):
+        return {"kind": kind, "data": base64.b64encode(REQUESTS[number]).decode()}
     return {"kind": kind, **KINDS[kind](random.Random(f"{seed} {kind} {number}"))}

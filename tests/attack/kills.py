@@ -18,7 +18,7 @@ from tests.support.workers import EX
 _ROUNDS = 3
 
 
-def kill_writers(seed: int, number: int) -> str | None:
+def kill_writers(seed: int, number: int) -> tuple[int, str | None]:
     """One world, some rounds of two writers, at least one of them killed; gives what was wrong."""
     chance = random.Random(f"{seed} kills {number}")
     said: dict[str, list[int]] = {}
@@ -46,14 +46,17 @@ def kill_writers(seed: int, number: int) -> str | None:
                 held.setdefault(batch, set()).add(part)
             for batch, parts in held.items():
                 if len(parts) != 5:
-                    return f"of {batch} there are {len(parts)} quads of 5"
+                    return 2 * _ROUNDS, f"of {batch} there are {len(parts)} quads of 5"
             for name, revisions in said.items():
                 for count in range(len(revisions)):
                     if f"{name}{count}" not in held:
-                        return f"{name}{count} was acknowledged as revision {revisions[count]}, and is lost"
+                        return (
+                            2 * _ROUNDS,
+                            f"{name}{count} was acknowledged as revision {revisions[count]}, and is lost",
+                        )
             numbers = [entry.revision for entry in world.history()]
             if numbers != list(range(len(numbers), 0, -1)) or len(numbers) != len(held):
-                return f"{len(held)} batches, and revisions {numbers}"
+                return 2 * _ROUNDS, f"{len(held)} batches, and revisions {numbers}"
             if wrong := problems(world):
-                return f"problems: {wrong}"
-    return None
+                return 2 * _ROUNDS, f"problems: {wrong}"
+    return 2 * _ROUNDS, None

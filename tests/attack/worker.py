@@ -1,30 +1,39 @@
-"""Runs cases in a process that may die: `python -m tests.attack.worker KIND SEED FIRST [URL KEY]`.
+"""Runs cases in a process that may die: `python -m tests.attack.worker KIND SEED FIRST LAST [limited | URL KEY LOG]`.
 
-Before each case it says the case's number; of one that went wrong it says what happened, as JSON.
+LAST is the number after the last. Before each case it says the case's number; of one that went wrong it says what
+happened, as JSON; and now and then, how much memory it came to hold. Queries have no limits of their own, unless they
+are `limited`: where this process is stopped by one, its limits are what is to be tried.
 """
 
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import resource
+import signal
 import socket
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.attack.cases import PAST, case
+from tests.attack.cases import case
 from tests.sparql.test_fuzz import fresh
 from worlds import World, WorldsError
 
 MOST_MEMORY = 3 << 30  # bytes of address space
 MOST_GROWTH = 1 << 30  # bytes that a process may come to hold
 SLOW = 10.0  # seconds
+PATIENCE = 3 * SLOW  # seconds after which the system ends a process: those of a busy machine, too
 _RENEWED = 100  # cases
 _LIMIT = 2.0  # seconds that are given to a query or an update
+_HEALTH = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+_CLIENTS = 4  # that send requests at a time
 
 
 def say(value: object) -> None:
@@ -42,7 +51,8 @@ def document(world: World, given: dict[str, Any]) -> None:
 
 
 def query(world: World, given: dict[str, Any]) -> None:
-    answer = world.query(given["text"], timeout=_LIMIT, max_results=2000, max_memory=1 << 29)
+    limits: dict[str, Any] = {"timeout": _LIMIT, "max_memory": 1 << 29} if given.get("limited") else {}
+    answer = world.query(given["text"], max_results=2000, **limits)
     if not isinstance(answer, bool):
         answer.serialize()
 
@@ -77,6 +87,8 @@ def run(world: World, given: dict[str, Any]) -> str | None:
     except WorldsError as error:
         if isinstance(error.__cause__, MemoryError) and "longer than" not in str(error):
             return f"memory: {error}"
+        if "died of signal" in str(error) or "pyoxigraph failed" in str(error):
+            return f"a crash: {error}"
         if before is not None and before != (len(world), len(world.history(1))):
             return f"the world changed, though it failed: {error!r}"
     except BaseException as error:
@@ -86,13 +98,15 @@ def run(world: World, given: dict[str, Any]) -> str | None:
     return None
 
 
-def in_process(kind: str, seed: int, first: int) -> None:
+def in_process(kind: str, seed: int, first: int, last: int, limited: bool) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
-    number, world = first, fresh()
-    while kind != "past" or number < len(PAST):
+    world, patience = fresh(), _LIMIT if kind == "query" and not limited else PATIENCE
+    for number in range(first, last):
         say(number)
         begin = time.monotonic()
-        wrong = run(world, case(kind, seed, number))
+        signal.setitimer(signal.ITIMER_REAL, patience)
+        wrong = run(world, {**case(kind, seed, number), "limited": limited})
+        signal.setitimer(signal.ITIMER_REAL, 0)
         if wrong is None and time.monotonic() - begin > SLOW:
             wrong = f"it took {time.monotonic() - begin:.1f} seconds"
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -102,32 +116,54 @@ def in_process(kind: str, seed: int, first: int) -> None:
             say({"wrong": wrong})
             if peak > MOST_GROWTH:
                 return
-        number += 1
-        if (number - first) % _RENEWED == 0:
-            if not world.check().ok:
-                say({"wrong": f"check() fails after the cases up to {number - 1}: {world.check().problems}"})
+        if (number + 1 - first) % _RENEWED == 0 or number + 1 == last:
+            if not (checked := world.check()).ok:
+                say({"wrong": f"check() fails after the cases up to {number}: {checked.problems}"})
+            say({"peak": peak})
             world.close()
             world = fresh()
 
 
-def over_http(seed: int, first: int, url: str, key: str) -> None:
-    """Send requests; after each one the server answers a well-behaved client at once."""
+def over_http(seed: int, first: int, last: int, url: str, key: str, log: str) -> None:
+    """Send requests; after each one the server answers a well-behaved client at once, and logs no traceback."""
     host, port = str(urlsplit(url).hostname), int(urlsplit(url).port or 80)
-    number = first
-    while True:
-        say(number)
-        data = base64.b64decode(case("request", seed, number)["data"]).replace(b"Bearer KEY", b"Bearer " + key.encode())
-        begin = time.monotonic()
-        answer = exchanged(host, port, data, 2.0)  # it may wait for more of it
-        if b"HTTP/1.1 500" in answer[:20]:
-            say({"wrong": f"500: {answer[-1000:]!r}"})
-        asked = time.monotonic()
-        health = exchanged(host, port, b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", SLOW)
-        if b" 200 " not in health[:20]:
-            say({"wrong": f"no health: {health!r}, {time.monotonic() - begin:.1f} s"})
-        elif time.monotonic() - asked > 1:
-            say({"wrong": f"others waited {time.monotonic() - asked:.1f} seconds"})
-        number += 1
+    numbers = itertools.chain(range(first, last))
+    logged, saying = Path(log).open(encoding="utf-8", errors="replace"), threading.Lock()  # noqa: SIM115
+    logged.seek(0, 2)
+
+    def send() -> None:
+        while True:
+            with saying:
+                if (number := next(numbers, None)) is None:
+                    return
+                say(number)
+            data = base64.b64decode(case("request", seed, number)["data"]).replace(
+                b"Bearer KEY", f"Bearer {key}".encode()
+            )
+            for _ in range(3):  # a machine at work keeps others waiting, too, but seldom thrice at the same case
+                answer = exchanged(host, port, data, 2.0)  # it may wait for more of it
+                wrong = [f"500: {answer[-1000:]!r}"] if b"HTTP/1.1 500" in answer[:20] else []
+                asked = time.monotonic()
+                health = exchanged(host, port, _HEALTH, SLOW)
+                waited = time.monotonic() - asked
+                if b" 200 " not in health[:20]:
+                    wrong.append(f"no health: {health!r}, {waited:.1f} s")
+                if wrong or waited < 1:
+                    break
+            else:
+                wrong.append(f"others waited {waited:.1f} seconds")
+            with saying:
+                _, traceback, told = logged.read().partition("Traceback")
+                if traceback:
+                    wrong.append(f"one of the last {2 * _CLIENTS} cases: {traceback}{told[:3000]}")
+                for one in wrong:
+                    say({"wrong": f"about case {number}: {one}"})
+
+    threads = [threading.Thread(target=send) for _ in range(_CLIENTS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def exchanged(host: str, port: int, data: bytes, patience: float) -> bytes:
@@ -149,8 +185,8 @@ def exchanged(host: str, port: int, data: bytes, patience: float) -> bytes:
 
 
 if __name__ == "__main__":
-    kind, seed, first, *served = sys.argv[1:]
+    kind, seed, first, last, *given = sys.argv[1:]
     if kind == "request":
-        over_http(int(seed), int(first), *served)
+        over_http(int(seed), int(first), int(last), *given)
     else:
-        in_process(kind, int(seed), int(first))
+        in_process(kind, int(seed), int(first), int(last), "limited" in given)

@@ -246,6 +246,29 @@ def test_strange_heads(server: Served, head: bytes) -> None:
         sound(int(answer.split(b" ", 2)[1]), answer.decode("utf-8", "replace"), server)
 
 
+@pytest.mark.parametrize("wait", [False, True])
+@pytest.mark.parametrize("path", ["//x", "/stats", "/sparql"])
+def test_bodies_that_break_the_protocol_before_and_after_the_answer(server: Served, path: str, wait: bool) -> None:
+    place = urlsplit(server.url)
+    with socket.create_connection((str(place.hostname), place.port or 80), timeout=20) as connection:
+        head = f"PUT {path} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+        connection.sendall(head if wait else head + b"--b\r\n")
+        status = connection.recv(65_536).split(b" ", 2)[1]
+        assert status in ((b"404", b"405") if wait else (b"400",))
+        with contextlib.suppress(OSError):
+            connection.sendall(b"--b\r\n")
+            while connection.recv(65_536):
+                pass
+
+
+@pytest.mark.parametrize("path", ["/schema", "/sparql?query=ASK{}"])
+def test_a_body_that_nobody_asked_for_and_that_is_broken(server: Served, path: str) -> None:
+    head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nContent-Encoding: gzip\r\n\r\nabc"
+    for _ in range(5):
+        status, _, text = exchange(server, head.encode()).partition(b"\r\n")
+        assert status.split(b" ")[1] in (b"200", b"400"), (status, text)  # it may be answered before it is read
+
+
 def test_a_forged_address_is_not_in_the_log_as_the_client(server: Served, client: httpx.Client) -> None:
     client.get("/stats", headers={"X-Forwarded-For": "203.0.113.9", "X-Request-ID": "forged"})
     line = server.logged("forged")

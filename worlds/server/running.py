@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import h11
 import uvicorn
 from prometheus_client import disable_created_metrics
 from starlette.applications import Starlette
@@ -92,7 +93,7 @@ class _Running(uvicorn.Server):
 
 
 class _Protocol(H11Protocol):
-    """Closes connections whose request's head does not come in time."""
+    """Closes connections whose request's head does not come in time, and those that break the protocol."""
 
     patience = _HEAD  # seconds
     _late: asyncio.TimerHandle | None = None
@@ -108,6 +109,16 @@ class _Protocol(H11Protocol):
         if self._late is not None and self.cycle is not None and not self.cycle.response_complete:
             self._late.cancel()
             self._late = None
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP, unless an answer has begun, and close; who works on the request learns of it."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        try:
+            super().send_400_response(msg)
+        except h11.LocalProtocolError:
+            self.transport.close()
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""

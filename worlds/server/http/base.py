@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
@@ -208,11 +208,11 @@ class Server:
 
     async def _while_connected(self, request: Request, call: Awaitable[T]) -> T:
         work = asyncio.ensure_future(call)
-        gone = asyncio.ensure_future(_disconnected(request))
+        gone = asyncio.ensure_future(client_gone(request))
         try:
             await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
-                raise ClientGone
+                gone.result()
             return work.result()
         finally:
             for task in (work, gone):
@@ -264,9 +264,11 @@ class StreamedResponse(StreamingResponse):
             await asyncio.gather(sending, killed, return_exceptions=True)
 
 
-async def _disconnected(request: Request) -> None:
+async def client_gone(request: Request) -> NoReturn:
+    """ClientGone once the client is; before that, the error of a body that nobody read, as of one that is too large."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
+    raise ClientGone
 
 
 def server_of(request: Request) -> Server:

@@ -8,8 +8,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from worlds.server.errors import ClientGone
-from worlds.server.http.base import Server, StreamedResponse
+from worlds.server.http.base import Server, StreamedResponse, client_gone
 from worlds.server.workers.pool import Stream
 
 
@@ -22,11 +21,11 @@ async def begun(
     """
     leaving = server.stream(request, job, **arguments)
     entering = asyncio.ensure_future(leaving.__aenter__())
-    gone = asyncio.ensure_future(_disconnected(request))
+    gone = asyncio.ensure_future(client_gone(request))
     try:
         await asyncio.wait((entering, gone), return_when=asyncio.FIRST_COMPLETED)
         if not entering.done():
-            raise ClientGone
+            gone.result()
         return entering.result(), leaving
     finally:
         for task in (entering, gone):
@@ -46,8 +45,3 @@ def streamed(
     response = StreamedResponse(stream, leaving, status_code=status, headers=headers)
     response.headers["Content-Type"] = stream.head["type"]
     return response
-
-
-async def _disconnected(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
