@@ -55,7 +55,7 @@ ALL = [
 ]
 
 VERBS = {
-    "add": ["quads", "*author", "*message", "*embed"],
+    "add": ["quads", "*author", "*message", "*embed", "*dry_run"],
     "add_document": [
         "iri",
         "content",
@@ -72,8 +72,9 @@ VERBS = {
         "*author",
         "*message",
         "*embed",
+        "*dry_run",
     ],
-    "apply_patch": ["source", "*strict", "*max_unpacked", "*author", "*message", "*embed"],
+    "apply_patch": ["source", "*strict", "*max_unpacked", "*author", "*message", "*embed", "*dry_run"],
     "at": ["revision"],
     "backup": ["path"],
     "bind": ["prefix", "iri"],
@@ -112,6 +113,7 @@ VERBS = {
         "*allow_network",
         "*max_unpacked",
         "*progress",
+        "*dry_run",
     ],
     "patch": ["a", "b"],
     "prune": ["before"],
@@ -127,7 +129,7 @@ VERBS = {
         "*allow_network",
         "*progress",
     ],
-    "remove": ["quads", "*author", "*message"],
+    "remove": ["quads", "*author", "*message", "*dry_run"],
     "schema": ["*limit", "*graphs"],
     "search": [
         "text",
@@ -168,7 +170,7 @@ VERBS = {
     "similar": ["iri", "*limit", "**options"],
     "stats": [],
     "transaction": ["*author", "*message"],
-    "undo": ["revision", "*force", "*author", "*message"],
+    "undo": ["revision", "*force", "*author", "*message", "*dry_run"],
     "validate": ["*subjects", "*shapes"],
     "update": [
         "text",
@@ -182,6 +184,7 @@ VERBS = {
         "*timeout",
         "*allow_network",
         "*allow_files",
+        "*dry_run",
     ],
     "quads": ["subject", "predicate", "object", "graph"],
     "count": ["subject", "predicate", "object", "graph", "*triples"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from pathlib import Path
@@ -10,13 +11,15 @@ from urllib.parse import quote
 
 import typer
 
+from worlds.cli.differences import show_diff
 from worlds.cli.errors import Interrupted
-from worlds.cli.options import Author, Command, EmbedderName, Json, Message, WorldPath, examples, opened
+from worlds.cli.options import Author, Command, DryRun, EmbedderName, Json, Message, WorldPath, examples, opened
 from worlds.cli.terminal import clean, counted, note, output, progress, write_json
 from worlds.errors import EmbedderError, OpenError
 
 if TYPE_CHECKING:
     from worlds.cli.terminal import Bar
+    from worlds.revisions.diff import Diff
     from worlds.revisions.gate import Change
     from worlds.world import World
 
@@ -53,6 +56,7 @@ def add_document(
     embedder: EmbedderName = "auto",
     author: Author = None,
     message: Message = None,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
     """Add Markdown, text or HTML files, as one revision; makes the world if there is none.
@@ -74,7 +78,11 @@ def add_document(
     began = time.perf_counter()
     state = "nothing was changed; the same command can be run again"
     try:
-        with opened(path, write=True, create=True, embedder="none" if no_embed else embedder) as world:
+        chosen = "none" if no_embed or dry_run else embedder
+        with opened(path, write=True, create=True, embedder=chosen, dry_run=dry_run) as world:
+            if dry_run:
+                show_diff(world, _rehearsed(world, documents, options), as_json=json)
+                return
             changes = []
             with progress() as bar:
                 with world.transaction(author=author, message=message):
@@ -87,6 +95,20 @@ def add_document(
             _report(documents, changes, embedded, world.stats().pending, time.perf_counter() - began, as_json=json)
     except KeyboardInterrupt as interrupt:
         raise Interrupted(state) from interrupt
+
+
+def _rehearsed(world: World, documents: list[tuple[str, Path]], options: dict[str, Any]) -> Diff:
+    """What adding the documents would make different."""
+    with contextlib.suppress(_Over), world.transaction():
+        for name, file in documents:
+            world.add_document(name, file, **options, embed=False)
+        found = world.diff(world.stats().last_revision)
+        raise _Over
+    return found
+
+
+class _Over(Exception):  # noqa: N818  # no error: it undoes a transaction
+    pass
 
 
 def _embed(world: World, bar: Bar) -> int:

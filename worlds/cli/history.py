@@ -7,24 +7,21 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from worlds.cli import show
-from worlds.cli.options import Author, Command, EmbedderName, Json, Message, WorldPath, examples, opened
+from worlds.cli.differences import SHOWN, show_diff
+from worlds.cli.options import Author, Command, DryRun, EmbedderName, Json, Message, WorldPath, examples, opened
 from worlds.cli.terminal import clean, counted, note, output, write_json, write_utf8
 from worlds.cli.write import note_pending, report
 
 if TYPE_CHECKING:
-    from worlds.revisions.diff import Diff
     from worlds.revisions.gate import Change
     from worlds.revisions.history import Entry
     from worlds.revisions.provenance import Provenance
     from worlds.world import World
-
-_SHOWN = 50  # quads of a difference that are printed for people, of each kind
 
 Revision = Annotated[int, typer.Argument(metavar="REVISION", help="Its number in the log.", show_default=False)]
 From = Annotated[int, typer.Argument(metavar="A", help="A revision, or 0 for the empty world.", show_default=False)]
@@ -119,7 +116,7 @@ def diff(
     b: To = None,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", "-n", help=f"The most quads of each kind; else {_SHOWN}, and all with --json."),
+        typer.Option("--limit", "-n", help=f"The most quads of each kind; else {SHOWN}, and all with --json."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -127,52 +124,7 @@ def diff(
     if limit is not None and limit < 0:
         raise ValueError(f"--limit is a number from 0 on, not {limit}")
     with opened(path) as world:
-        found = world.diff(a, b)
-        if json:
-            write_json(_document(found, limit))
-        else:
-            _print_diff(found, _SHOWN if limit is None else limit, world.prefixes)
-
-
-def _document(found: Diff, limit: int | None) -> dict[str, Any]:
-    from worlds.graph.terms import format_term, to_oxigraph
-
-    def shown(term: object) -> str | None:
-        return None if term is None else format_term(to_oxigraph(term))
-
-    return {
-        "from": found.a,
-        "to": found.b,
-        "counts": {"added": len(found.added), "removed": len(found.removed)},
-        "added": [list(map(shown, quad)) for quad in islice(found.added, limit)],
-        "removed": [list(map(shown, quad)) for quad in islice(found.removed, limit)],
-        "created": list(map(shown, found.created)),
-        "dropped": list(map(shown, found.dropped)),
-    }
-
-
-def _print_diff(found: Diff, limit: int, prefixes: Mapping[str, str]) -> None:
-    from rich.text import Text
-
-    from worlds.graph.terms import format_term, to_oxigraph
-
-    def shown(term: object) -> str:
-        return clean(format_term(to_oxigraph(term), prefixes)).replace("\n", " ")
-
-    console = output()
-    totals = f"{counted(len(found.added), 'quad')} added, {len(found.removed):,} removed"
-    console.print(Text(f"from revision {found.a} to {found.b}: {totals}", style="bold"), soft_wrap=True)
-    for sign, style, quads, graphs in (
-        ("-", "red", found.removed, found.dropped),
-        ("+", "green", found.added, found.created),
-    ):
-        for graph in graphs:
-            console.print(Text(f"{sign} graph {shown(graph)}", style=style), soft_wrap=True)
-        for *triple, graph in islice(quads, limit):
-            where = "" if graph is None else f" in {shown(graph)}"
-            console.print(Text(f"{sign} {' '.join(map(shown, triple))}{where}", style=style), soft_wrap=True)
-        if len(quads) > limit:
-            console.print(Text(f"{sign} … and {len(quads) - limit:,} more", style="dim"), soft_wrap=True)
+        show_diff(world, world.diff(a, b), limit, as_json=json)
 
 
 def undo(
@@ -184,18 +136,19 @@ def undo(
     embedder: EmbedderName = "auto",
     author: Author = None,
     message: Message = None,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
     """Take back what a revision did, as a new revision, which can be undone itself."""
     began = time.perf_counter()
     with opened(path, write=True, embedder=embedder) as world:
-        change = world.undo(revision, force=force, author=author, message=message)
-        _finish(world, change, began, json, "nothing changed: all that it did was changed back since")
+        change = world.undo(revision, force=force, author=author, message=message, dry_run=dry_run)
+        _finish(world, change, began, json, "nothing changed: all that it did was changed back since", dry_run)
 
 
-def _finish(world: World, change: Change, began: float, json: bool, nothing: str) -> None:
+def _finish(world: World, change: Change, began: float, json: bool, nothing: str, dry_run: bool) -> None:
     report(world, change, time.perf_counter() - began, as_json=json, nothing=nothing)
-    if change.chunks:
+    if not dry_run and change.chunks:
         note_pending(world, change)
 
 
@@ -225,6 +178,7 @@ def apply(
     embedder: EmbedderName = "auto",
     author: Author = None,
     message: Message = None,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
     """Apply an RDF Patch, as one revision: all of it or, after an error, nothing."""
@@ -232,8 +186,10 @@ def apply(
     if source == "-" and sys.stdin is not None and sys.stdin.isatty():
         note("reading a patch from the terminal; Ctrl-D ends it")
     with opened(path, write=True, embedder="none" if no_embed else embedder) as world:
-        change = world.apply_patch(source, strict=not lenient, author=author, message=message, embed=not no_embed)
-        _finish(world, change, began, json, "nothing changed: the world is as the patch would make it")
+        change = world.apply_patch(
+            source, strict=not lenient, author=author, message=message, embed=not no_embed, dry_run=dry_run
+        )
+        _finish(world, change, began, json, "nothing changed: the world is as the patch would make it", dry_run)
 
 
 def prune(

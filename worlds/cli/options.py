@@ -120,6 +120,8 @@ Message = Annotated[
     str | None, typer.Option("--message", "-m", metavar="TEXT", help="Why it was made, for the history.")
 ]
 
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Write nothing, and show the difference that it would make.")]
+
 
 def examples(*lines: str) -> str:
     """An epilog that shows command lines."""
@@ -198,14 +200,19 @@ def embedder_of(name: str) -> str | None:
 
 
 @contextlib.contextmanager
-def opened(path: str, *, write: bool = False, create: bool = False, embedder: str = "none") -> Iterator[World]:
+def opened(
+    path: str, *, write: bool = False, create: bool = False, embedder: str = "none", dry_run: bool = False
+) -> Iterator[World]:
     """The world at `path`, read-only unless `write`; without an embedder unless one is named.
 
-    One that is made here, and holds nothing when an error ends the block, is removed again.
+    One that is made here, and holds nothing when an error ends the block, is removed again. With `dry_run`, none is
+    made but in memory.
     """
     from worlds.world import open as open_world
 
-    empty = create and not Path(path).exists()
+    if dry_run and create and not Path(path).exists():
+        path = ":memory:"
+    empty = create and not Path(path).exists() and path != ":memory:"
     durability = "normal"
     if write:
         from worlds.settings import load_settings

@@ -10,11 +10,13 @@ from urllib.parse import urlsplit
 import typer
 
 from worlds.cli.ask import Bindings, given_bindings, given_query
+from worlds.cli.differences import show_diff
 from worlds.cli.errors import Interrupted
 from worlds.cli.options import (
     INTERRUPTIBLE,
     Author,
     Command,
+    DryRun,
     EmbedderName,
     Json,
     Message,
@@ -27,6 +29,7 @@ from worlds.cli.terminal import counted, note, output, progress, write_json
 from worlds.errors import OpenError
 
 if TYPE_CHECKING:
+    from worlds.revisions.diff import Diff
     from worlds.revisions.gate import Change
     from worlds.world import World
 
@@ -63,6 +66,7 @@ def load(
     message: Message = None,
     allow_network: Hosts = None,
     base: Annotated[str | None, typer.Option(metavar="IRI", help="What relative IRIs are relative to.")] = None,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
     """Load RDF into a world, as one revision; makes the world if there is none.
@@ -73,7 +77,9 @@ def load(
     began = time.perf_counter()
     state = "nothing was changed; the same command can be run again"
     try:
-        with opened(path, write=True, create=True, embedder="none" if no_embed else embedder) as world:
+        no_embed = no_embed or dry_run
+        chosen = "none" if no_embed else embedder
+        with opened(path, write=True, create=True, embedder=chosen, dry_run=dry_run) as world:
             before = world.stats().last_revision
             if "-" in sources and sys.stdin is not None and sys.stdin.isatty():
                 note("reading RDF from the terminal; Ctrl-D ends it")
@@ -90,6 +96,7 @@ def load(
                         embed=not no_embed,
                         allow_network=allow_network or False,
                         progress=bar,
+                        dry_run=dry_run,
                     )
             except KeyboardInterrupt:
                 if world.stats().last_revision != before:
@@ -112,14 +119,18 @@ def _refuse_network(sources: list[str], hosts: list[str]) -> None:
 
 def report(
     world: World,
-    change: Change,
+    change: Change | Diff,
     seconds: float,
     *,
     as_json: bool,
     nothing: str = "nothing changed: all of it is there already",
 ) -> None:
-    """Print what a write did; `nothing` for people, if it changed nothing."""
-    if as_json:
+    """Print what a write did, or would do; `nothing` for people, if it changed nothing."""
+    from worlds.revisions.diff import Diff
+
+    if isinstance(change, Diff):
+        show_diff(world, change, as_json=as_json)
+    elif as_json:
         write_json(outcome(change, world.stats().pending, seconds))
     else:
         output().print(nothing if change.revision is None else sentence(change, seconds), soft_wrap=True)
@@ -183,6 +194,7 @@ def update(
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop a pattern after so long.")] = None,
     allow_network: Hosts = None,
     allow_files: Annotated[bool, typer.Option("--allow-files", help="Let LOAD read file: IRIs.")] = False,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
     """Run a SPARQL Update, of one or several operations, as one revision: all of it or, after an error, nothing."""
@@ -200,9 +212,10 @@ def update(
             timeout=INTERRUPTIBLE if timeout is None else timeout,
             allow_network=allow_network or False,
             allow_files=allow_files,
+            dry_run=dry_run,
         )
         report(world, change, time.perf_counter() - began, as_json=json, nothing="nothing changed")
-        if change.chunks and embedder != "none" and not no_embed:
+        if not dry_run and change.chunks and embedder != "none" and not no_embed:
             note_pending(world, change)
 
 

@@ -58,6 +58,7 @@ class Revision:
     chunks: int = 0
     embed: bool = False  # whether a write asked for its new texts to be embedded
     deltas: int = 0  # that its followers were told of
+    effects: list[Delta] | None = None  # all deltas since a rehearsal began
     thread: int = field(default_factory=threading.get_ident)
 
 
@@ -136,6 +137,7 @@ class Gate:
     def _part(self, revision: Revision) -> Iterator[Revision]:
         mark = revision.deltas
         counts = (revision.added, revision.removed, revision.chunks)
+        effects = None if revision.effects is None else list(revision.effects)
         try:
             with self._connection.transaction():
                 try:
@@ -145,6 +147,7 @@ class Gate:
                     raise
         except BaseException:
             revision.added, revision.removed, revision.chunks = counts
+            revision.effects = effects
             self._dictionary.forget()
             raise
 
@@ -192,6 +195,8 @@ class Gate:
         delta = Delta(added, removed)
         if len(added) or len(removed):
             revision.deltas += 1
+            if revision.effects is not None:
+                revision.effects.append(delta)
             self._followers.apply(delta)
         revision.chunks += delta.chunks
         return len(added), len(removed), delta.chunks

@@ -214,6 +214,15 @@ class History:
                 found.removed.read()
         return found
 
+    def rehearsed(self, added: Ids, removed: Ids) -> Diff:
+        """What an open write that is about to be undone makes different, decoded."""
+        last = self.last
+        previous = self._name(last)
+        found = Diff(self._dictionary, last, last + 1, added, removed, {} if previous is None else {"prev": previous})
+        found.added.read()
+        found.removed.read()
+        return found
+
     def _name(self, revision: int) -> ox.NamedNode | None:
         """What the state after a revision is called in patches: the same in every copy of the world."""
         row = self._connection.row(_SQL["entry"], (revision,))

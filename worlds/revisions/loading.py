@@ -16,7 +16,9 @@ from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids, Interner
 from worlds.quads.namespaces import Namespaces
 from worlds.quads.reader import Reader
 from worlds.quads.rows import NO_QUADS, difference, read_quads
+from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
+from worlds.revisions.rehearsing import rehearsable
 from worlds.revisions.writer import Progress, Writer
 from worlds.sql.connection import Connection
 
@@ -33,6 +35,7 @@ class Loader:
         self._namespaces = namespaces
         self._writer = writer
 
+    @rehearsable(Change)
     def load(
         self,
         source: object,
@@ -47,12 +50,15 @@ class Loader:
         allow_network: bool | Collection[str] = False,
         max_unpacked: int | None = None,
         progress: Progress | None = None,
-    ) -> Change:
+        dry_run: bool = False,
+    ) -> Change | Diff:
         """See `World.load`."""
         if mode not in ("merge", "replace"):
             raise ValueError(f"mode is 'merge' or 'replace', not {mode!r}")
         target = None if graph is None else self._namespaces.graph(graph)
-        with self._writer.revision(author=author, message=message, embed=embed, progress=progress) as revision:
+        with self._writer.revision(
+            author=author, message=message, embed=embed, progress=progress, dry_run=dry_run
+        ) as revision:
             interner = Interner(self._connection, self._dictionary, rename_blank_nodes=True)
             documents = _Documents(interner, target, progress)
             with interner.bulk():

@@ -7,9 +7,13 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+import numpy as np
+
 from worlds.errors import WorldsError
 from worlds.quads.dictionary import Ids
+from worlds.quads.following import Delta
 from worlds.quads.rows import NO_QUADS
+from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change, Gate
 from worlds.sql.connection import Connection
 
@@ -23,17 +27,23 @@ class Progress(Protocol):
         """`step` is what is being done ("read", "embed", …), `total` None where it is not known."""
 
 
+Rehearsed = Callable[[Ids, Ids], Diff]
+"""Makes the difference of what was added and removed, decoded while its terms are there."""
+
 EmbedNew = Callable[[int, Progress | None], tuple[int, tuple[str, ...]]]
 """Embeds the chunks above an id; gives the number of texts, and what there is to say if some stay pending."""
 
 
 class Writing:
-    """A write: `apply` what it changes, as often as need be; when it is over, `change` says what it did."""
+    """A write: `apply` what it changes, as often as need be; when it is over, `change` says what it did.
+
+    That of a rehearsal is a `Diff`.
+    """
 
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
         self.added = self.removed = self.chunks = 0
-        self.change = Change(None, 0, 0)
+        self.change: Change | Diff = Change(None, 0, 0)
 
     def apply(self, added: Ids = NO_QUADS, removed: Ids = NO_QUADS) -> None:
         """Remove quads and add quads, int64 [n, 4] of distinct rows, none in both; see `Gate.apply`."""
@@ -49,9 +59,18 @@ class Writing:
 class Writer:
     """Writes the revisions of one world, and sees to what follows them: `retain` and `embed_new` of their texts."""
 
-    def __init__(self, connection: Connection, gate: Gate, *, retain: Callable[[], None], embed_new: EmbedNew) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        gate: Gate,
+        *,
+        rehearsed: Rehearsed,
+        retain: Callable[[], None],
+        embed_new: EmbedNew,
+    ) -> None:
         self._connection = connection
         self._gate = gate
+        self._rehearsed = rehearsed
         self._retain = retain
         self._embed_new = embed_new
 
@@ -69,12 +88,19 @@ class Writer:
         embed: bool = False,
         progress: Progress | None = None,
         undoes: int | None = None,
+        dry_run: bool = False,
     ) -> Iterator[Writing]:
         """A revision, or a part of the one that this thread is writing: kept when the block ends, undone if it raises.
+
+        With `dry_run` it is undone in any case, and its `change` is the difference that it would have made.
 
         What is kept is followed up once the outermost block is over: older revisions are forgotten as the retention
         asks, and new texts embedded if one of the writes wants it (`embed`). A failure of that undoes nothing.
         """
+        if dry_run:
+            with self._rehearsal(author, message) as writing:
+                yield writing
+            return
         with self._gate.write(author=author, message=message, undoes=undoes) as revision:
             writing = Writing(self._gate)
             yield writing
@@ -88,9 +114,34 @@ class Writer:
             embedded, notes = self._embed_new(revision.last_chunk, progress) if wanted else (0, ())
             writing.change = Change(revision.number, revision.added, revision.removed, revision.chunks, embedded, notes)
 
+    @contextlib.contextmanager
+    def _rehearsal(self, author: str | None, message: str | None) -> Iterator[Writing]:
+        writing = Writing(self._gate)
+        with contextlib.suppress(_Over), self._gate.write(author=author, message=message) as revision:
+            revision.effects = revision.effects or []
+            before = len(revision.effects)
+            yield writing
+            writing.change = self._rehearsed(*_net(revision.effects[before:]))
+            raise _Over
+
     def _forget(self) -> None:
         """Forget what the retention does not keep; the write before is kept already, so it must not seem to fail."""
         try:
             self._retain()
         except WorldsError as error:
             _log.warning("%s: older revisions are not forgotten yet: %s", self._connection.path, error)
+
+
+class _Over(Exception):  # noqa: N818  # no error: it ends a rehearsal
+    pass
+
+
+def _net(effects: list[Delta]) -> tuple[Ids, Ids]:
+    """(added, removed) of deltas that follow each other, each of which took effect."""
+    if len(effects) == 1:
+        return effects[0].added, effects[0].removed
+    rows = np.concatenate([NO_QUADS, *(part for delta in effects for part in (delta.added, delta.removed))])
+    signs = np.repeat([1, -1] * len(effects), [len(part) for one in effects for part in (one.added, one.removed)])
+    quads, places = np.unique(rows, axis=0, return_inverse=True)
+    sums = np.bincount(places.ravel(), weights=signs, minlength=len(quads))
+    return quads[sums > 0], quads[sums < 0]

@@ -66,6 +66,7 @@ class Parts:
         self._writer = Writer(
             connection,
             Gate(connection, self._dictionary, followers),
+            rehearsed=self._history.rehearsed,
             retain=self._forgetting.retain,
             embed_new=self._embedder.embed_new,
         )

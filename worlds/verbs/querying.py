@@ -14,6 +14,7 @@ from worlds.graph.query.query import UNION_GRAPH, Query
 from worlds.graph.query.results import Solutions, Triples
 from worlds.graph.search.vocabulary import NAMESPACE
 from worlds.graph.update.driver import run_update
+from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.writer import Progress as Progress
 from worlds.sparql.explaining import QueryExplanation
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 
 from worlds.quads.dataset import default_graph
+from worlds.revisions.rehearsing import rehearsable
 from worlds.verbs.parts import Parts
 
 
@@ -116,6 +118,7 @@ class Querying(Parts):
         report = None if progress is None else partial(progress, "index")
         return self._queries.explain(asked, report, counts=counts)
 
+    @rehearsable(Change)
     def update(
         self,
         text: str,
@@ -130,7 +133,8 @@ class Querying(Parts):
         timeout: float | None = None,
         allow_network: bool | Collection[str] = False,
         allow_files: bool = False,
-    ) -> Change:
+        dry_run: bool = False,
+    ) -> Change | Diff:
         """Run a SPARQL 1.1 Update request, several operations perhaps, as one revision: all of it or nothing.
 
         The world's prefixes need no declaration. `bindings` gives variables their terms. `union` is as for `query`,
@@ -153,7 +157,7 @@ class Querying(Parts):
             allow_network=allow_network,
         )
         using = None if asked.default_graphs is None else (asked.default_graphs, asked.named_graphs or ())
-        with self._writer.revision(author=author, message=message, embed=embed) as revision:
+        with self._writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as revision:
             target = WorldTarget(
                 self._connection,
                 self._dictionary,
@@ -171,6 +175,8 @@ class Querying(Parts):
                 text, target, prefixes=names, bindings=asked.bindings, using=using, limits=asked.started().limits
             )
         change = revision.change
+        if isinstance(change, Diff):
+            return change
         changed = change.added or change.removed or "where" not in text.lower()
         strange = () if changed else self._notes.strangers(asked.replaced(text=text))
         return dataclasses.replace(change, notes=strange) if strange else change

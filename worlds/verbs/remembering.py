@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     pass
 
 
+from worlds.revisions.rehearsing import rehearsable
 from worlds.verbs.parts import Parts
 
 
@@ -72,16 +73,25 @@ class Remembering(Parts):
         with self._connection.snapshot():
             return Past(self._connection, self._dictionary, self._namespaces, self._history, revision)
 
+    @rehearsable(Change)
     def undo(
-        self, revision: int, *, force: bool = False, author: str | None = None, message: str | None = None
-    ) -> Change:
+        self,
+        revision: int,
+        *,
+        force: bool = False,
+        author: str | None = None,
+        message: str | None = None,
+        dry_run: bool = False,
+    ) -> Change | Diff:
         """Take back what a revision did, as a new revision; undoing that one does it again.
 
         ConflictError if a later revision removed a quad that it had added, or added one that it had removed, naming
         them; `force=True` leaves such quads as they are and takes back the rest. Other errors are those of `diff`.
         """
         message = f"undo of revision {revision}" if message is None else message
-        with self._writer.revision(author=author, message=message, embed=True, undoes=revision) as written:
+        with self._writer.revision(
+            author=author, message=message, embed=True, undoes=revision, dry_run=dry_run
+        ) as written:
             written.apply(*inverse(self._connection, self._dictionary, self._history, revision, force=force))
         return written.change
 
@@ -89,6 +99,7 @@ class Remembering(Parts):
         """The difference between two revisions (see `diff`) as an RDF Patch; `patch(n - 1, n)` is what n did."""
         return self.diff(a, b).patch()
 
+    @rehearsable(Change)
     def apply_patch(
         self,
         source: object,
@@ -98,14 +109,15 @@ class Remembering(Parts):
         author: str | None = None,
         message: str | None = None,
         embed: bool = True,
-    ) -> Change:
+        dry_run: bool = False,
+    ) -> Change | Diff:
         """Apply an RDF Patch as one revision: its path, its bytes or its text, or a file object.
 
         The labels of its blank nodes name nodes of this world. ConflictError if it adds a quad that is there, or
         deletes one that is not; `strict=False` ignores these. ParseError (with line and column) if it is not an RDF
         Patch, or a compressed one that unpacks to more than `max_unpacked` bytes.
         """
-        with self._writer.revision(author=author, message=message, embed=embed) as revision:
+        with self._writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as revision:
             patches = Patches(self._connection, self._dictionary, self._namespaces)
             revision.apply(*patches.read(source, strict=strict, max_unpacked=max_unpacked))
         return revision.change

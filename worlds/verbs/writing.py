@@ -14,6 +14,7 @@ from worlds.documents.reading import DOCUMENT, TEXT, document_quads, read_docume
 from worlds.quads.dictionary import DEFAULT_GRAPH
 from worlds.quads.reader import quad_ids
 from worlds.quads.rows import NO_QUADS
+from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.writer import Progress as Progress
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 from typing import Self
 
+from worlds.revisions.rehearsing import rehearsable
 from worlds.verbs.parts import Parts
 
 QuadLike: TypeAlias = Sequence[object] | ox.Quad | ox.Triple
@@ -40,6 +42,7 @@ class Writing(Parts):
         with self._writer.revision(author=author, message=message):
             yield self
 
+    @rehearsable(Change)
     def add(
         self,
         quads: Iterable[QuadLike],
@@ -47,25 +50,38 @@ class Writing(Parts):
         author: str | None = None,
         message: str | None = None,
         embed: bool = True,
-    ) -> Change:
+        dry_run: bool = False,
+    ) -> Change | Diff:
         """Add triples or quads of terms, given as tuples of three or four (the fourth the graph), or an rdflib graph.
 
         A str is an IRI or a prefixed name (or `_:label`, `"literal"@en` as in N-Triples); rdflib and pyoxigraph terms,
         numbers, booleans and dates are taken as they are. ValueError or TypeError if a value cannot be a term. When
         embedding fails afterwards, the change is kept all the same: see `load`.
+
+        With `dry_run=True`, here and in every verb that writes, nothing is written: it gives the `Diff` that the write
+        would make. It costs what the write costs, without embedding.
         """
         given = self._namespaces.quads(quads)
-        with self._writer.revision(author=author, message=message, embed=embed) as revision:
+        with self._writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as revision:
             revision.apply(added=quad_ids(self._connection, self._dictionary, given))
         return revision.change
 
-    def remove(self, quads: Iterable[QuadLike], *, author: str | None = None, message: str | None = None) -> Change:
+    @rehearsable(Change)
+    def remove(
+        self,
+        quads: Iterable[QuadLike],
+        *,
+        author: str | None = None,
+        message: str | None = None,
+        dry_run: bool = False,
+    ) -> Change | Diff:
         """Remove triples (of the default graph) or quads, given as `add` takes them. Others are ignored."""
         given = self._namespaces.quads(quads)
-        with self._writer.revision(author=author, message=message) as revision:
+        with self._writer.revision(author=author, message=message, dry_run=dry_run) as revision:
             revision.apply(removed=quad_ids(self._connection, self._dictionary, given))
         return revision.change
 
+    @rehearsable(Change)
     def load(
         self,
         source: object,
@@ -80,7 +96,8 @@ class Writing(Parts):
         allow_network: bool | Collection[str] = False,
         max_unpacked: int | None = None,
         progress: Progress | None = None,
-    ) -> Change:
+        dry_run: bool = False,
+    ) -> Change | Diff:
         """Load RDF as one revision: files, folders, globs, URLs, `-`, bytes, file objects, rdflib graphs, or a list.
 
         `format` is guessed from the name and the content if None. `graph` takes all of the input's quads, else each
@@ -96,9 +113,10 @@ class Writing(Parts):
         """
         return self._loader.load(
             source, format=format, graph=graph, mode=mode, base=base, author=author, message=message, embed=embed,
-            allow_network=allow_network, max_unpacked=max_unpacked, progress=progress,
+            allow_network=allow_network, max_unpacked=max_unpacked, progress=progress, dry_run=dry_run,
         )  # fmt: skip
 
+    @rehearsable(Change)
     def add_document(
         self,
         iri: object,
@@ -117,7 +135,8 @@ class Writing(Parts):
         author: str | None = None,
         message: str | None = None,
         embed: bool = True,
-    ) -> Change:
+        dry_run: bool = False,
+    ) -> Change | Diff:
         """Write a document as quads of `iri`: its text, title, source and date. A str is its text, a path its file.
 
         `format` is guessed from the file's name and the content if None. The text stands under `predicate`
@@ -140,7 +159,7 @@ class Writing(Parts):
             subject, target, read_document(content, format), title=title, source=source, date=date, language=language,
             predicate=name, type=kind, metadata=metadata or {}, prefixes=self._namespaces.prefixes,
         )  # fmt: skip
-        with self._writer.revision(author=author, message=message, embed=embed) as revision:
+        with self._writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as revision:
             quads = quad_ids(self._connection, self._dictionary, given)
             ledger = Ledger(self._connection)
             earlier = ledger.replaced(quads) if replace else NO_QUADS
