@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import Literal, NoReturn
 
 from worlds.embedders import Embedder, resolve_embedder
 from worlds.errors import WorldsError
 from worlds.file import opening
 from worlds.graph.targets import file_name
-from worlds.revisions.writer import Progress as Progress
 from worlds.sql import statements
 from worlds.sql.connection import Connection
-
-if TYPE_CHECKING:
-    pass
-
 from worlds.verbs.curating import Curating
 from worlds.verbs.knowing import Knowing
 from worlds.verbs.querying import Querying

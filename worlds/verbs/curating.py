@@ -3,15 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-from worlds.revisions.writer import Progress as Progress
 from worlds.rules.report import Report
-
-if TYPE_CHECKING:
-    pass
-
-
 from worlds.verbs.parts import Parts
 
 

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from worlds.entities.context import Context
 from worlds.entities.describing import Description
 from worlds.entities.names import Resolution
 from worlds.entities.neighbours import Neighbourhood, Path
 from worlds.entities.schema import Schema, overview
-from worlds.revisions.writer import Progress as Progress
 from worlds.search.hits import SearchResults
-
-if TYPE_CHECKING:
-    pass
-
-
 from worlds.verbs.parts import Parts
 
 

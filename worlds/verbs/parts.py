@@ -23,7 +23,6 @@ from worlds.revisions.history import History
 from worlds.revisions.loading import Loader
 from worlds.revisions.provenance import Provenances
 from worlds.revisions.retention import Forgetting
-from worlds.revisions.writer import Progress as Progress
 from worlds.revisions.writer import Writer
 from worlds.rules.checking import ShapeChecker
 from worlds.search.engine import SearchEngine, Searches

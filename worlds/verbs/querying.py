@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyoxigraph as ox
 
@@ -14,18 +14,13 @@ from worlds.graph.query.query import UNION_GRAPH, Query
 from worlds.graph.query.results import Solutions, Triples
 from worlds.graph.search.vocabulary import NAMESPACE
 from worlds.graph.update.driver import run_update
+from worlds.quads.dataset import default_graph
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
-from worlds.revisions.writer import Progress as Progress
+from worlds.revisions.rehearsing import rehearsable
+from worlds.revisions.writer import Progress
 from worlds.sparql.explaining import QueryExplanation
 from worlds.sparql.updates import WorldTarget
-
-if TYPE_CHECKING:
-    pass
-
-
-from worlds.quads.dataset import default_graph
-from worlds.revisions.rehearsing import rehearsable
 from worlds.verbs.parts import Parts
 
 

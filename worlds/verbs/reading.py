@@ -13,13 +13,10 @@ from worlds.file.stats import Stats, stats
 from worlds.graph.targets import file_name
 from worlds.quads.export import export
 from worlds.quads.patterns import to_dataset
-from worlds.revisions.writer import Progress as Progress
+from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
     import rdflib
-
-
-from worlds.verbs.parts import Parts
 
 
 class Reading(Parts):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
@@ -11,15 +11,9 @@ from worlds.revisions.history import Entry, Moment
 from worlds.revisions.past import Past
 from worlds.revisions.patches import Patches
 from worlds.revisions.provenance import Provenance
+from worlds.revisions.rehearsing import rehearsable
 from worlds.revisions.retention import Retention
 from worlds.revisions.undoing import inverse
-from worlds.revisions.writer import Progress as Progress
-
-if TYPE_CHECKING:
-    pass
-
-
-from worlds.revisions.rehearsing import rehearsable
 from worlds.verbs.parts import Parts
 
 

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from worlds.revisions.writer import Progress as Progress
 from worlds.search.hits import SearchResults
 from worlds.search.rerank import Reranker
-
-if TYPE_CHECKING:
-    pass
-
-
 from worlds.verbs.parts import Parts
 
 

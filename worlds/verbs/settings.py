@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from worlds.embedders import Embedder
 from worlds.errors import WorldsError
 from worlds.quads.dataset import DefaultGraphSetting, default_graph, set_default_graph
-from worlds.revisions.writer import Progress as Progress
+from worlds.revisions.writer import Progress
 from worlds.texts.policy import TextPolicy
-
-if TYPE_CHECKING:
-    pass
-
-
 from worlds.verbs.parts import Parts
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, TypeAlias
+from typing import Any, BinaryIO, Literal, Self, TextIO, TypeAlias
 
 import pyoxigraph as ox
 
@@ -16,14 +16,8 @@ from worlds.quads.reader import quad_ids
 from worlds.quads.rows import NO_QUADS
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
-from worlds.revisions.writer import Progress as Progress
-
-if TYPE_CHECKING:
-    pass
-
-from typing import Self
-
 from worlds.revisions.rehearsing import rehearsable
+from worlds.revisions.writer import Progress
 from worlds.verbs.parts import Parts
 
 QuadLike: TypeAlias = Sequence[object] | ox.Quad | ox.Triple
