@@ -10,6 +10,7 @@ from worlds.embedders import Embedder, resolve_embedder
 from worlds.errors import WorldsError
 from worlds.file import opening
 from worlds.graph.targets import file_name
+from worlds.revisions.writer import Progress as Progress
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.verbs.curating import Curating
