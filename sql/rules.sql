@@ -1,28 +1,31 @@
 -- What shapes are checked on: triples of all graphs but that of the shapes. Columns come as comma-separated strings.
+-- :before is a quad's id or 0; what has this id or a larger one is left out. A revision's quads are the last ones while
+-- it is written, so that this is the state before it, but for what it removed and restored.
 
 -- name: pairs
 SELECT group_concat(subject), group_concat(object) FROM quads
-WHERE predicate = :predicate AND graph <> :shapes;
+WHERE predicate = :predicate AND graph <> :shapes AND (:before = 0 OR id < :before);
 
 -- name: outgoing
 SELECT group_concat(quads.predicate), group_concat(quads.subject), group_concat(quads.object)
 FROM json_each(:nodes_json) AS node
 CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = node.value
-WHERE quads.predicate IN (SELECT value FROM json_each(:predicates_json)) AND quads.graph <> :shapes;
+WHERE quads.predicate IN (SELECT value FROM json_each(:predicates_json)) AND quads.graph <> :shapes
+  AND (:before = 0 OR quads.id < :before);
 
 -- name: incoming
 SELECT group_concat(quads.predicate), group_concat(quads.object), group_concat(quads.subject)
 FROM json_each(:predicates_json) AS sought
 CROSS JOIN json_each(:nodes_json) AS node
 CROSS JOIN quads INDEXED BY quads_posg ON quads.predicate = sought.value AND quads.object = node.value
-WHERE quads.graph <> :shapes;
+WHERE quads.graph <> :shapes AND (:before = 0 OR quads.id < :before);
 
 -- name: all_outgoing
 -- Of closed shapes, which look at every predicate.
 SELECT group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.object)
 FROM json_each(:nodes_json) AS node
 CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = node.value
-WHERE quads.graph <> :shapes;
+WHERE quads.graph <> :shapes AND (:before = 0 OR quads.id < :before);
 
 -- name: term_facts
 -- Kind, datatype (-1 for xsd:string, -2 with a language, -3 with a direction too) and length in characters, -1 where
@@ -42,3 +45,16 @@ CROSS JOIN quads INDEXED BY quads_spog
     AND quads.object = json_extract(triple.value, '$[2]')
 WHERE quads.graph <> :shapes
 ORDER BY quads.id;
+
+-- name: shapes_stamp
+-- Changes whenever the graph of the shapes does.
+SELECT count(*), max(id) FROM quads INDEXED BY quads_g WHERE graph = :graph AND graph <> 0;
+
+-- name: added_by
+-- What the revision that is being written added, and what it removed and put back.
+SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(revision = :revision)
+FROM quads WHERE id >= :first_quad AND graph <> :shapes AND subject <> 0;
+
+-- name: removed_by
+SELECT group_concat(subject), group_concat(predicate), group_concat(object)
+FROM removed_quads WHERE removed = :revision AND graph <> :shapes AND subject <> 0;

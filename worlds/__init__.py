@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         ReadOnlyError,
         SchemaError,
         ShapesError,
+        ValidationError,
         WorldsError,
     )
     from worlds.file.restoring import restore
@@ -80,6 +81,7 @@ __all__ = [
     "Solutions",
     "TextPolicy",
     "Triples",
+    "ValidationError",
     "World",
     "WorldsError",
     "open",
@@ -89,7 +91,7 @@ __all__ = [
 _HOMES = {
     "worlds.embedders": "Embedder FallbackEmbedder OnnxEmbedder OpenAIEmbedder SentenceTransformerEmbedder",
     "worlds.errors": "ConflictError EmbedderError FilterError IntegrityError OpenError ParseError QueryError "
-    "QueryTimeout ReadOnlyError SchemaError ShapesError WorldsError",
+    "QueryTimeout ReadOnlyError SchemaError ShapesError ValidationError WorldsError",
     "worlds.revisions.gate": "Change",
     "worlds.graph.query.results": "Solutions Triples",
     "worlds.revisions.diff": "Diff",

@@ -8,6 +8,7 @@
     │   └── QueryTimeout     the time limit passed
     ├── FilterError      a search filter names something that cannot be a filter
     ├── ShapesError      SHACL shapes that are not well formed, or that ask for what cannot be checked
+    ├── ValidationError  a write that violates the shapes, where the guard rejects it (its report)
     ├── EmbedderError    no embedder, the wrong embedder, or one that failed
     ├── ReadOnlyError    a write to a world that was opened, or lies, read-only
     ├── ConflictError    another writer holds the world, or a later change stands in the way
@@ -19,6 +20,8 @@ Each carries its kind, the HTTP status that a server answers with, and the exit 
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 
 class WorldsError(Exception):
@@ -130,6 +133,18 @@ class ShapesError(WorldsError):
 
     kind = "shapes"
     exit_code = 4
+
+
+class ValidationError(WorldsError):
+    """A write that violates the world's shapes, which its guard rejects; `.report` has the new violations."""
+
+    kind = "validation"
+    status = 422
+    exit_code = 4
+
+    def __init__(self, message: str, report: Any = None) -> None:
+        self.report = report
+        super().__init__(message)
 
 
 class EmbedderError(WorldsError):

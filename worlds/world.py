@@ -74,7 +74,8 @@ class World(Settings, Writing, Reading, Remembering, Querying, Searching, Knowin
     Its verbs stand in `worlds.verbs`: it is set by `bind`, `policy`, `default_graph`, `embedder`, `embed`; written by
     `add`, `remove`, `load`, `add_document`, `transaction`; read by `quads`, `count`, `graphs`, `export`, `stats`;
     remembered by `history`, `provenance`, `diff`, `at`, `undo`, `patch`; asked by `query`, `update`, `explain` and
-    `search`; its entities known by `resolve`, `similar`, `describe`, `context`, `paths`; curated by `validate`.
+    `search`; its entities known by `resolve`, `similar`, `describe`, `context`, `paths`; curated by `validate` and
+    `guard`.
     """
 
     @property

@@ -48,6 +48,7 @@ ALL = [
     "Solutions",
     "TextPolicy",
     "Triples",
+    "ValidationError",
     "World",
     "WorldsError",
     "open",
@@ -169,7 +170,7 @@ VERBS = {
     "search_sql": ["text", "**options"],
     "similar": ["iri", "*limit", "**options"],
     "stats": [],
-    "transaction": ["*author", "*message"],
+    "transaction": ["*author", "*message", "*guard"],
     "undo": ["revision", "*force", "*author", "*message", "*dry_run"],
     "validate": ["*subjects", "*shapes"],
     "update": [
@@ -191,7 +192,7 @@ VERBS = {
     "graphs": [],
     "to_rdflib": [],
 }
-PROPERTIES = {"default_graph", "embedder", "path", "pattern_timeout", "policy", "prefixes", "retention"}
+PROPERTIES = {"default_graph", "embedder", "guard", "path", "pattern_timeout", "policy", "prefixes", "retention"}
 
 HEAVY = {
     "click",

@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import datetime
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,9 @@ _SQL = statements("queries.sql")
 _BULK = 20_000  # quads from which on rebuilding the indexes pays
 _BATCH = 5000
 _PAIRS = 20_000  # pairs a statement
+
+Check = Callable[[int, int, Any], tuple[str, ...]]
+"""Is asked before a revision is kept: its number, its first quad's id, what its guard is. Gives notes, or raises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,8 @@ class Revision:
     removed: int = 0
     graphs: bool = False  # whether graphs without quads were created or dropped
     chunks: int = 0
+    notes: tuple[str, ...] = ()  # what there is to say of it
+    guard: Any = None  # what its guard is, where it says so
     embed: bool = False  # whether a write asked for its new texts to be embedded
     deltas: int = 0  # that its followers were told of
     effects: list[Delta] | None = None  # all deltas since a rehearsal began
@@ -76,10 +82,13 @@ def _remark(name: str, given: object) -> str | None:
 class Gate:
     """Writes deltas as revisions."""
 
-    def __init__(self, connection: Connection, dictionary: Dictionary, followers: Follower) -> None:
+    def __init__(
+        self, connection: Connection, dictionary: Dictionary, followers: Follower, check: Check | None = None
+    ) -> None:
         self._connection = connection
         self._dictionary = dictionary
         self._followers = followers
+        self._check = check
         self._revision: Revision | None = None
 
     @property
@@ -90,31 +99,43 @@ class Gate:
 
     @contextlib.contextmanager
     def write(
-        self, *, author: str | None = None, message: str | None = None, undoes: int | None = None
+        self,
+        *,
+        author: str | None = None,
+        message: str | None = None,
+        undoes: int | None = None,
+        guard: Any = None,
     ) -> Iterator[Revision]:
-        """A revision, or a part of the one that is being written: kept whole or not at all."""
+        """A revision, or a part of the one that is being written: kept whole or not at all.
+
+        `guard` takes the place of the world's setting; ValueError for a part that has another one than its whole.
+        """
         author, message = _remark("author", author), _remark("message", message)
         with self._connection.lock:
             if self._revision is None:
-                with self._outermost(author, message, undoes) as revision:
+                with self._outermost(author, message, undoes, guard) as revision:
                     yield revision
             else:
+                if guard not in (None, self._revision.guard):
+                    raise ValueError("the outermost transaction alone says what its guard is")
                 with self._part(self._revision) as revision:
                     yield revision
 
     @contextlib.contextmanager
-    def _outermost(self, author: str | None, message: str | None, undoes: int | None) -> Iterator[Revision]:
+    def _outermost(self, author: str | None, message: str | None, undoes: int | None, guard: Any) -> Iterator[Revision]:
         revision = None
         try:
             with self._connection.transaction():
                 self._followers.begin()
                 last = self._connection.value(_SQL["last_revision"])
                 next_quad, last_chunk = (self._connection.value(_SQL[name]) for name in ("next_quad", "last_chunk"))
-                revision = Revision(last + 1, next_quad, last_chunk, author, message, undoes)
+                revision = Revision(last + 1, next_quad, last_chunk, author, message, undoes, guard=guard)
                 self._revision = revision
                 try:
                     yield revision
                     if revision.added or revision.removed:
+                        if self._check is not None:
+                            revision.notes = self._check(revision.number, revision.first_quad, revision.guard)
                         self._record(revision)
                     elif revision.deltas:  # the same quads, but perhaps other chunks
                         self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -89,6 +89,7 @@ class Writer:
         progress: Progress | None = None,
         undoes: int | None = None,
         dry_run: bool = False,
+        guard: Any = None,
     ) -> Iterator[Writing]:
         """A revision, or a part of the one that this thread is writing: kept when the block ends, undone if it raises.
 
@@ -96,12 +97,13 @@ class Writer:
 
         What is kept is followed up once the outermost block is over: older revisions are forgotten as the retention
         asks, and new texts embedded if one of the writes wants it (`embed`). A failure of that undoes nothing.
+        `guard` is that of this revision, instead of the world's.
         """
         if dry_run:
             with self._rehearsal(author, message) as writing:
                 yield writing
             return
-        with self._gate.write(author=author, message=message, undoes=undoes) as revision:
+        with self._gate.write(author=author, message=message, undoes=undoes, guard=guard) as revision:
             writing = Writing(self._gate)
             yield writing
         if self._gate.writing:
@@ -109,10 +111,19 @@ class Writer:
                 revision.embed |= embed
                 writing.change = Change(revision.number, writing.added, writing.removed, writing.chunks)
         elif revision.added or revision.removed:  # what was added and removed again is no change
+            for note in revision.notes:
+                _log.warning("%s: %s", self._connection.path, note)
             self._forget()
             wanted = revision.chunks and (embed or revision.embed)
             embedded, notes = self._embed_new(revision.last_chunk, progress) if wanted else (0, ())
-            writing.change = Change(revision.number, revision.added, revision.removed, revision.chunks, embedded, notes)
+            writing.change = Change(
+                revision.number,
+                revision.added,
+                revision.removed,
+                revision.chunks,
+                embedded,
+                (*revision.notes, *notes),
+            )
 
     @contextlib.contextmanager
     def _rehearsal(self, author: str | None, message: str | None) -> Iterator[Writing]:

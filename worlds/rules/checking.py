@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,9 @@ from worlds.graph.terms import to_rdflib
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary
 from worlds.quads.rows import decoded, read_quads
 from worlds.rules.data import Terms, Triples
-from worlds.rules.report import Found, Report, Result, as_results, report_graph
+from worlds.rules.report import Found, Report, as_results, report_graph
 from worlds.rules.shapes import ShapesGraph
+from worlds.rules.touched import Touched
 from worlds.rules.validation import Validator, Violation
 from worlds.sql import statements
 from worlds.sql.connection import Connection
@@ -32,46 +33,62 @@ _BATCH = 2000  # results whose quads are read together
 class ShapeChecker:
     """Validates the data of one world."""
 
-    def __init__(self, connection: Connection, dictionary: Dictionary) -> None:
+    def __init__(
+        self, connection: Connection, dictionary: Dictionary, prefixes: Callable[[], Mapping[str, str]]
+    ) -> None:
         self._connection = connection
         self._dictionary = dictionary
+        self.prefixes = prefixes
+        self._stamp: tuple[int, ...] | None = None
+        self._own = ShapesGraph(())
+        self.touched = Touched(())
 
-    def validate(self, subjects: Sequence[Any] | None, shapes: object, prefixes: Mapping[str, str]) -> Report:
+    def validate(self, subjects: Sequence[Any] | None, shapes: object) -> Report:
         """The results of validating all targets, or those among `subjects`; see `World.validate`."""
         given = None if shapes is None else ShapesGraph(_triples(shapes))
         with self._connection.snapshot():
-            held = self._dictionary.find([SHAPES_GRAPH])[0]
-            graph = ShapesGraph(self._stored(held)) if given is None else given
+            graph, excluded = self.own()
+            if given is None and not self._stamp:
+                raise ShapesError("this world has no shapes: load them by shapes.load(…), or give them as shapes=…")
             terms = Terms(self._connection, self._dictionary)
-            excluded = -1 if held is None else held
             triples = Triples(self._connection, terms, shapes=excluded)
             among = None if subjects is None else np.unique(np.array(terms.ids(subjects), dtype=np.int64))
-            violations = Validator(graph, terms, triples).run(among)
-            return self._report(violations, terms, excluded, prefixes)
+            violations = Validator(given or graph, terms, triples).run(among)
+            return self.report(violations, terms, excluded)
 
-    def _stored(self, graph: int | None) -> Iterable[ox.Quad]:
+    def own(self) -> tuple[ShapesGraph, int]:
+        """The world's own shapes, and the id of their graph, -1 where it has none. ShapesError for ill-formed ones.
+
+        `touched` is about them from then on.
+        """
+        held = self._dictionary.find([SHAPES_GRAPH])[0]
+        stamp = (held, *(self._connection.row(_SQL["shapes_stamp"], (held,)) or ())) if held is not None else ()
+        if held is None or not stamp[1]:
+            stamp = ()
+        if stamp != self._stamp:
+            self._stamp = None
+            self._own = ShapesGraph(self._stored(held) if held is not None else ())
+            self.touched = Touched(self._own.shapes)
+            self._stamp = stamp
+        return self._own, -1 if held is None else held
+
+    def _stored(self, graph: int) -> Iterator[ox.Quad]:
         """The quads of the world's own shapes."""
-        blocks = () if graph is None else tuple(read_quads(self._connection, "quads_of_graph", graph=graph))
-        if not blocks:
-            raise ShapesError(
-                f"this world has no shapes: load them with graph={SHAPES_GRAPH.value!r}, or give them as shapes=…"
-            )
-        for block in blocks:
+        for block in read_quads(self._connection, "quads_of_graph", graph=graph):
             yield from decoded(block, self._dictionary.terms(np.unique(block).tolist()))
 
-    def _report(
-        self, violations: Sequence[Violation], terms: Terms, excluded: int, prefixes: Mapping[str, str]
-    ) -> Report:
+    def report(self, violations: Sequence[Violation], terms: Terms, excluded: int, *, new: bool = False) -> Report:
+        """The violations as they are shown; `excluded` is the id of the shapes' graph."""
         ids = {number for one in violations for number in (one.focus, one.value, one.predicate) if number >= 0}
         known = terms.terms(ids)
         found = [
             Found(one.shape, one.constraint, known[one.focus], known.get(one.value), known.get(one.predicate))
             for one in violations
         ]
+        prefixes = self.prefixes()
         messages = [one.message(prefixes) for one in found]
         quads = self._quads(violations, found, terms, excluded)
-        results: list[Result] = as_results(found, messages, quads)
-        return Report(results, report_graph(found, messages), prefixes)
+        return Report(as_results(found, messages, quads, new=new), report_graph(found, messages), prefixes)
 
     def _quads(
         self, violations: Sequence[Violation], found: Sequence[Found], terms: Terms, excluded: int

@@ -18,6 +18,9 @@ _MANY = 3000  # nodes from which on a predicate's triples are read whole
 _BATCH = 5000  # ids a statement
 _UNKNOWN = 2**31  # ids from here on are of terms that the world does not have
 _NO_PAIRS: Pairs = (NO_IDS, NO_IDS)
+_ALL = 0  # instead of an id that quads stand before
+
+NO_TRIPLES: Ids = np.empty((0, 3), dtype=np.int64)
 
 
 class Terms:
@@ -83,11 +86,17 @@ class Terms:
 class Triples:
     """The distinct triples of all graphs but one; what is asked about many nodes is read whole, and kept."""
 
-    def __init__(self, connection: Connection, terms: Terms, *, shapes: int) -> None:
-        """`shapes` is the id of the graph that is left out."""
+    def __init__(
+        self, connection: Connection, terms: Terms, *, shapes: int, before: int = _ALL, more: Ids = NO_TRIPLES
+    ) -> None:
+        """`shapes` is the id of the graph that is left out.
+
+        Another state than the present one: only quads with ids below `before`, and `more` triples, int64 [n, 3].
+        """
         self._connection = connection
         self._terms = terms
-        self._shapes = shapes
+        self._bounds = {"shapes": shapes, "before": before}
+        self._more = more
         self._whole: dict[tuple[int, bool], Pairs] = {}
         self._some: dict[bool, tuple[Ids, dict[int, Pairs]]] = {False: (NO_IDS, {}), True: (NO_IDS, {})}
         self._expected: dict[bool, set[int]] = {False: set(), True: set()}
@@ -117,9 +126,9 @@ class Triples:
 
     def _read_whole(self, predicate: int, inverse: bool) -> Pairs:
         statement = _SQL["pairs"]
-        subjects, objects = self._connection.columns(
-            statement, statement.bind(predicate=predicate, shapes=self._shapes)
-        )
+        subjects, objects = self._connection.columns(statement, statement.bind(predicate=predicate, **self._bounds))
+        more = self._more[self._more[:, 1] == predicate]
+        subjects, objects = np.concatenate([subjects, more[:, 0]]), np.concatenate([objects, more[:, 2]])
         table = distinct(objects, subjects) if inverse else distinct(subjects, objects)
         self._whole[predicate, inverse] = table
         return table
@@ -131,8 +140,16 @@ class Triples:
         if set(expected) != tables.keys():  # a predicate that nobody had expected: read all nodes again
             nodes, tables = np.union1d(nodes, loaded), {}
         statement = _SQL["incoming"] if inverse else _SQL["outgoing"]
-        values = {"nodes_json": json_ids(nodes), "predicates_json": json_ids(expected), "shapes": self._shapes}
-        columns = self._connection.columns(statement, statement.bind(**values))
+        values = {"nodes_json": json_ids(nodes), "predicates_json": json_ids(expected)}
+        columns = self._connection.columns(statement, statement.bind(**values, **self._bounds))
+        if len(self._more):
+            node, other = (2, 0) if inverse else (0, 2)
+            more = self._more[np.isin(self._more[:, node], nodes)]
+            columns = [
+                np.concatenate([columns[0], more[:, 1]]),
+                np.concatenate([columns[1], more[:, node]]),
+                np.concatenate([columns[2], more[:, other]]),
+            ]
         predicates = columns[0]
         for number in expected:
             of = predicates == number
@@ -145,10 +162,11 @@ class Triples:
         found = [NO_IDS, NO_IDS, NO_IDS]
         for start in range(0, len(nodes), _BATCH):
             statement = _SQL["all_outgoing"]
-            values = statement.bind(nodes_json=json_ids(nodes[start : start + _BATCH]), shapes=self._shapes)
+            values = statement.bind(nodes_json=json_ids(nodes[start : start + _BATCH]), **self._bounds)
             columns = self._connection.columns(statement, values)
             found = [np.concatenate(pair) for pair in zip(found, columns, strict=True)]
-        table = np.unique(np.stack(found, axis=1), axis=0)
+        more = self._more[np.isin(self._more[:, 0], nodes)]
+        table = np.unique(np.concatenate([np.stack(found, axis=1), more]), axis=0)
         return table[:, 0], table[:, 1], table[:, 2]
 
     def below(self, classes: Sequence[Any], subclass_of: Any) -> Ids:

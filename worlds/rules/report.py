@@ -42,7 +42,8 @@ class Result:
     """One result of a validation (SHACL, section 3.6); terms are rdflib's.
 
     `path` is a property path as SPARQL writes it, None for a node shape's result; `quads` are those that bear it out:
-    (subject, predicate, object, graph or None, revision that added it).
+    (subject, predicate, object, graph or None, revision that added it). `new` is true in the report of a write that
+    was validated: the write brought the violation.
     """
 
     severity: str  # "Violation", "Warning", "Info", or an IRI
@@ -53,6 +54,7 @@ class Result:
     shape: Any
     message: str
     quads: tuple[tuple[Any, Any, Any, Any, int], ...] = ()
+    new: bool = False
 
 
 class Report:
@@ -86,13 +88,12 @@ class Report:
     def __str__(self) -> str:
         if self.conforms:
             return "the data conform"
-        return "\n".join(
-            f"{one.severity}: {self._short(one.focus)}{f' {one.path}' if one.path else ''}: {one.message}"
-            for one in self.results
-        )
+        return "\n".join(map(self.line, self.results))
 
-    def _short(self, term: Any) -> str:
-        return shorten(str(term), self._prefixes)
+    def line(self, result: Result) -> str:
+        """A result in one line: severity, focus node, path and message."""
+        path = f" {result.path}" if result.path else ""
+        return f"{result.severity}: {shorten(str(result.focus), self._prefixes)}{path}: {result.message}"
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The results as rows of JSON-ready values."""
@@ -215,6 +216,8 @@ def as_results(
     found: Sequence[Found],
     messages: Sequence[str],
     quads: Sequence[tuple[tuple[Any, Any, Any, Any, int], ...]],
+    *,
+    new: bool,
 ) -> list[Result]:
     """The results as they are shown."""
     return [
@@ -227,6 +230,7 @@ def as_results(
             shape=to_rdflib(one.shape.term),
             message=message,
             quads=held,
+            new=new,
         )
         for one, message, held in zip(found, messages, quads, strict=True)
     ]

@@ -76,6 +76,17 @@ class Constraint:
         """The component's IRI."""
         return self.component_iri or sh(f"{self.component}ConstraintComponent")
 
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """The shapes that it asks its values to conform to."""
+        if self.component in ("Node", "Property", "Not"):
+            return (self.value,)
+        if self.component in ("And", "Or", "Xone"):
+            return tuple(self.value)
+        if self.component == "Qualified":
+            return (self.value[0], *self.value[3])
+        return ()
+
 
 @dataclass(eq=False)
 class Shape:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,11 +25,6 @@ class Violation:
     focus: int
     value: int
     predicate: int = -1
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        """What tells results apart."""
-        return (self.shape.term, self.constraint.iri, self.focus, self.value, self.predicate)
 
 
 @dataclass
@@ -59,13 +54,13 @@ class Validator:
 
     def run(self, among: Ids | None = None) -> list[Violation]:
         """The results of all shapes on their targets, of those `among` some nodes if these are given."""
-        found: dict[tuple[Any, ...], list[Violation]] = {}
-        for shape in self._shapes.shapes:
-            nodes = self.targets(shape, among)
-            if len(nodes):
-                results = self._validate(shape, nodes).results
-                found.setdefault(shape.term, []).extend(results)
-        return [one for group in found.values() for one in group]
+        found = ((shape, self.targets(shape, among)) for shape in self._shapes.shapes)
+        return [one for shape, nodes in found for one in self._validate(shape, nodes).results]
+
+    def touched(self, foci: Mapping[Shape, Ids]) -> list[Violation]:
+        """The results of some shapes, each on those of some nodes that it targets."""
+        found = ((shape, self.targets(shape, nodes)) for shape, nodes in foci.items())
+        return [one for shape, nodes in found for one in self._validate(shape, nodes).results]
 
     def targets(self, shape: Shape, among: Ids | None) -> Ids:
         """The focus nodes of a shape (section 2.1.3), ascending."""
@@ -154,18 +149,8 @@ class Validator:
 def _constraints(shape: Shape) -> Iterator[Constraint]:
     for constraint in shape.constraints:
         yield constraint
-        for inner in _shapes_of(constraint):
+        for inner in constraint.shapes:
             yield from _constraints(inner)
-
-
-def _shapes_of(constraint: Constraint) -> Sequence[Shape]:
-    if constraint.component in ("Node", "Property", "Not"):
-        return (constraint.value,)
-    if constraint.component in ("And", "Or", "Xone"):
-        return tuple(constraint.value)
-    if constraint.component == "Qualified":
-        return (constraint.value[0], *constraint.value[3])
-    return ()
 
 
 def _expect(shape: Shape, triples: Triples) -> None:
@@ -174,6 +159,6 @@ def _expect(shape: Shape, triples: Triples) -> None:
     for constraint in _constraints(shape):
         if constraint.component in ("Equals", "Disjoint", "LessThan", "LessThanOrEquals"):
             triples.expect([constraint.value])
-    for inner in (shape, *(one for constraint in _constraints(shape) for one in _shapes_of(constraint))):
+    for inner in (shape, *(one for constraint in _constraints(shape) for one in constraint.shapes)):
         if inner.path is not None and inner.path.kind == "predicate":
             triples.expect([inner.path.predicate])

@@ -4,12 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from worlds.rules.guard import GuardSetting
 from worlds.rules.report import Report
 from worlds.verbs.parts import Parts
 
 
 class Curating(Parts):
     """The verbs of curation."""
+
+    @property
+    def guard(self) -> GuardSetting:
+        """What is done with a write that brings violations of the world's shapes; "off" in a new world.
+
+        "warn" keeps it and says so in the change's `.notes`; "reject" raises ValidationError, and nothing is changed.
+        A write, or the whole of a transaction, is validated before it is kept, on the focus nodes that it can touch;
+        what was violated before counts for nothing. Results of other severities than sh:Violation are notes. The
+        setting is stored in the file; `transaction(guard=…)` comes before it.
+        """
+        return self._guard.setting
+
+    @guard.setter
+    def guard(self, setting: GuardSetting) -> None:
+        self._guard.setting = setting
 
     def validate(self, *, subjects: Iterable[object] | None = None, shapes: object = None) -> Report:
         """Validate the data against SHACL shapes: a `Report` of every violation, by shape and focus node.
@@ -21,4 +37,4 @@ class Curating(Parts):
         that refer to themselves, and unknown names of SHACL's vocabulary.
         """
         given = None if subjects is None else [self._namespaces.term(subject) for subject in subjects]
-        return self._shape_checker.validate(given, shapes, self._namespaces.prefixes)
+        return self._shape_checker.validate(given, shapes)

@@ -25,6 +25,7 @@ from worlds.revisions.provenance import Provenances
 from worlds.revisions.retention import Forgetting
 from worlds.revisions.writer import Writer
 from worlds.rules.checking import ShapeChecker
+from worlds.rules.guard import Guard
 from worlds.search.engine import SearchEngine, Searches
 from worlds.search.filters import Filters
 from worlds.search.request import Requests
@@ -62,9 +63,11 @@ class Parts:
         self._embedder = WorldEmbedder(connection, self._embeddings, embedder)
         self._sparql = SparqlIndex(connection, self._dictionary)
         followers = Followers(self._chunks, self._embeddings.retired, self._sparql)
+        self._shape_checker = ShapeChecker(connection, self._dictionary, lambda: self._namespaces.prefixes)
+        self._guard = Guard(connection, self._dictionary, self._shape_checker)
         self._writer = Writer(
             connection,
-            Gate(connection, self._dictionary, followers),
+            Gate(connection, self._dictionary, followers, self._guard.check),
             rehearsed=self._history.rehearsed,
             retain=self._forgetting.retain,
             embed_new=self._embedder.embed_new,
@@ -80,7 +83,6 @@ class Parts:
         self._resolver = Resolver(connection, self._dictionary, self._chunks, self._searches)
         self._similar = SimilarEntities(connection, self._dictionary, self._searches)
         self._describer = Describer(connection, self._dictionary, self._chunks)
-        self._shape_checker = ShapeChecker(connection, self._dictionary)
         self._neighbours = Neighbours(connection, self._dictionary, self._chunks)
         self._contexts = Contexts(
             connection,

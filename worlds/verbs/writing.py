@@ -18,6 +18,7 @@ from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.rehearsing import rehearsable
 from worlds.revisions.writer import Progress
+from worlds.rules.guard import GuardSetting, expect_guard
 from worlds.verbs.parts import Parts
 
 QuadLike: TypeAlias = Sequence[object] | ox.Quad | ox.Triple
@@ -27,13 +28,19 @@ class Writing(Parts):
     """The verbs that change quads."""
 
     @contextlib.contextmanager
-    def transaction(self, *, author: str | None = None, message: str | None = None) -> Iterator[Self]:
+    def transaction(
+        self, *, author: str | None = None, message: str | None = None, guard: GuardSetting | None = None
+    ) -> Iterator[Self]:
         """Make the block's writes one revision: all of them or, if the block raises, none.
 
         Transactions nest; an inner one that raises undoes its own writes only. The block's queries and searches see
         its writes. New texts are embedded after the outermost block ends; a failure of that is logged, not raised.
+        `guard` takes the place of the world's for the outermost block, at whose end its writes are validated; what
+        "warn" has to say is logged.
         """
-        with self._writer.revision(author=author, message=message):
+        if guard is not None:
+            expect_guard(guard)
+        with self._writer.revision(author=author, message=message, guard=guard):
             yield self
 
     @rehearsable(Change)

@@ -1,0 +1,112 @@
+"""The guard of a world: a write is validated before it is kept, on the focus nodes that it can touch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+
+from worlds.errors import ValidationError
+from worlds.quads.dictionary import Dictionary
+from worlds.rules.checking import ShapeChecker
+from worlds.rules.data import Terms, Triples
+from worlds.rules.report import Report, Result
+from worlds.rules.validation import Validator, Violation
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+
+GuardSetting: TypeAlias = Literal["off", "warn", "reject"]
+
+_SQL = statements("rules.sql")
+_QUERIES = statements("queries.sql")
+_TOLD = 3  # violations that a message names
+
+
+def expect_guard(setting: object) -> None:
+    """ValueError for what is no setting of the guard."""
+    if setting not in get_args(GuardSetting):
+        raise ValueError(f"guard is one of {', '.join(map(repr, get_args(GuardSetting)))}, not {setting!r}")
+
+
+class Guard:
+    """Validates the revision that is being written."""
+
+    def __init__(self, connection: Connection, dictionary: Dictionary, checker: ShapeChecker) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._checker = checker
+
+    @property
+    def setting(self) -> GuardSetting:
+        """What is done with a write that violates the shapes."""
+        return self._connection.meta("guard") or "off"
+
+    @setting.setter
+    def setting(self, setting: GuardSetting) -> None:
+        expect_guard(setting)
+        with self._connection.transaction():
+            if setting != "off":
+                self._checker.own()  # complains of shapes that cannot be checked
+            self._connection.run(_QUERIES["set_meta"], ("guard", setting))
+
+    def check(self, revision: int, first_quad: int, setting: GuardSetting | None) -> tuple[str, ...]:
+        """What there is to say of the revision that is being written, whose quads have ids from `first_quad` on.
+
+        ValidationError where it brings violations, and the setting rejects them.
+        """
+        setting = setting or self.setting
+        if setting == "off":
+            return ()
+        report = self._new(revision, first_quad)
+        if report.conforms:
+            return ()
+        violations = [one for one in report if one.severity == "Violation"]
+        if violations and setting == "reject":
+            raise ValidationError(_sentence(violations, report), report)
+        return (_sentence(list(report), report),)
+
+    def _new(self, revision: int, first_quad: int) -> Report:
+        """What is violated now, and was not before the revision."""
+        graph, excluded = self._checker.own()
+        prefixes = self._checker.prefixes()
+        if not graph.shapes:
+            return Report((), (), prefixes)
+        bounds = {"first_quad": first_quad, "shapes": excluded, "revision": revision}
+        written = self._connection.table(_SQL["added_by"], _SQL["added_by"].bind(**bounds))
+        fresh = written[:, 3] == 1
+        statement = _SQL["removed_by"]
+        removed = self._connection.table(statement, statement.bind(revision=revision, shapes=excluded))
+        changed = np.concatenate([written[fresh, :3], removed])
+        terms = Terms(self._connection, self._dictionary)
+        terms.ids(list(self._checker.touched.terms))  # all at once
+        both = Triples(self._connection, terms, shapes=excluded, more=removed)
+        foci = self._checker.touched.foci(changed, terms, both)
+        now = Triples(self._connection, terms, shapes=excluded) if len(removed) else both
+        found = Validator(graph, terms, now).touched(foci)
+        if found:
+            kept = np.concatenate([removed, written[~fresh, :3]])
+            then = Triples(self._connection, terms, shapes=excluded, before=first_quad, more=kept)
+            known = Counter(Validator(graph, terms, then).touched(foci))
+            found = list(_without(found, known))
+        return self._checker.report(found, terms, excluded, new=True)
+
+
+def _without(found: Sequence[Violation], known: Counter[Violation]) -> list[Violation]:
+    """Those that are found more often than they were known."""
+    fresh = []
+    for one in found:
+        if known[one] > 0:
+            known[one] -= 1
+        else:
+            fresh.append(one)
+    return fresh
+
+
+def _sentence(results: Sequence[Result], report: Report) -> str:
+    """What a write violates, in words."""
+    told = "; ".join(report.line(one) for one in results[:_TOLD])
+    more = f"; and {len(results) - _TOLD:,} more" if len(results) > _TOLD else ""
+    count = "a new violation" if len(results) == 1 else f"{len(results):,} new violations"
+    return f"{count} of the shapes: {told}{more}"
