@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NoReturn
+from functools import lru_cache
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote
 from weakref import WeakSet, WeakValueDictionary
 
@@ -29,7 +31,7 @@ from worlds.errors import (
     WorldsError,
 )
 from worlds.sql import Statement
-from worlds.sql.identity import Identity, new_stamp
+from worlds.sql.identity import Identity, header_of, new_stamp
 
 if sys.platform == "win32" or sys.version_info >= (3, 14):
     import libsql as driver
@@ -37,6 +39,7 @@ else:
     import libsql_experimental as driver
 
 Row = tuple[Any, ...]
+T = TypeVar("T")
 
 _INT_LIMIT = 2**31
 _LONGEST_TIMEOUT = 2_000_000.0  # seconds; SQLite counts milliseconds in 31 bits
@@ -63,6 +66,18 @@ _MESSAGES: tuple[tuple[str, type[WorldsError], str], ...] = (
     ("fts5:", QueryError, "the full-text query is not valid"),
     ("unterminated string", QueryError, "the full-text query is not valid"),
 )
+
+
+_READING = re.compile(
+    r"(?:\s|--[^\n]*\n)*(?:SELECT|PRAGMA|BEGIN|COMMIT|SAVEPOINT|RELEASE|WITH(?!.*\b(?:INSERT|UPDATE|DELETE)\b))",
+    re.DOTALL,
+)
+
+
+@lru_cache(maxsize=1024)
+def _writes(sql: str) -> bool:
+    """Whether a statement may change the file."""
+    return _READING.match(sql) is None
 
 
 def integers(column: str | None) -> NDArray[np.int64]:
@@ -117,7 +132,7 @@ def _write_lock(path: str) -> WriteLock:
     if path == ":memory:":
         return WriteLock()
     with _write_locks_guard:
-        return _write_locks.setdefault(os.path.realpath(path), WriteLock())
+        return _write_locks.setdefault(path, WriteLock())
 
 
 class Connection:
@@ -145,10 +160,13 @@ class Connection:
         self.lock = threading.RLock()
         self.identity: Identity | None = None  # until `identify`
         _connections.add(self)
-        self._write_lock = _write_lock(path)
+        self._write_lock = _write_lock(self.file)
+        self._changes = 0  # rows written up to the last commit
         self._depth = 0  # of nested write transactions
         self._reading = False
-        self._meta: dict[str, Any] = {}  # what the snapshot has read of it
+        self._meta: dict[str, Any] = {}  # what was read of it since it was written last
+        self._memory: dict[str, Any] = {}  # what was read since anything was written last
+        self._version: object = None  # SQLite's data_version then, which other connections' writes change
         self.rollbacks = 0  # at any level; what was read inside such a transaction may never have been
         self.closed = False
         self._process = os.getpid()
@@ -165,15 +183,16 @@ class Connection:
             raise
 
     def _configure(self, durability: str) -> None:
-        self.run(f"PRAGMA busy_timeout = {int(self.timeout * 1000)}")
         # A recursive trigger keeps the full-text index right under REPLACE, which we don't use but others may.
-        self.run("PRAGMA recursive_triggers = ON")
-        self.run("PRAGMA cache_size = -131072")
-        self.run("PRAGMA temp_store = MEMORY")
-        self.run("PRAGMA mmap_size = 8589934592")
-        if self.read_only:
-            self.run("PRAGMA query_only = ON")
-        self.run(f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}")
+        self.script(
+            f"PRAGMA busy_timeout = {int(self.timeout * 1000)};"
+            "PRAGMA recursive_triggers = ON;"
+            "PRAGMA cache_size = -131072;"
+            "PRAGMA temp_store = MEMORY;"
+            "PRAGMA mmap_size = 8589934592;"
+            f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'};"
+            f"PRAGMA query_only = {'ON' if self.read_only else 'OFF'}"
+        )
 
     def keep_log(self) -> None:
         """Make the database one that writes a log ahead (WAL), for good. Not before it is known to be a world."""
@@ -184,15 +203,18 @@ class Connection:
         """From here on, notice when another file takes this one's place: transactions and snapshots raise OpenError."""
         if self.path == ":memory:":
             return
-        if not self.read_only and not self._stamp():
+        header = header_of(self.file)  # which stays open: its end would take SQLite's locks away
+        stamp = header.stamp() or self._stamp()
+        if not stamp and not self.read_only:
             with self.transaction():
-                self.stamp()
-        self.identity = Identity(self.file, self._stamp())
+                stamp = self.stamp()
+        self.identity = Identity(self.file, stamp)
 
-    def stamp(self) -> None:
-        """Give the file its stamp, unless it has one. In a transaction."""
+    def stamp(self) -> int:
+        """The file's stamp, which it gets unless it has one. In a transaction."""
         if not self._stamp():
             self.run(f"PRAGMA user_version = {new_stamp()}")
+        return self._stamp()
 
     def _stamp(self) -> int:
         return int(self.value("PRAGMA user_version"))
@@ -204,6 +226,8 @@ class Connection:
         sql = statement if isinstance(statement, str) else statement.sql
         with self.lock:
             self._check_open()
+            if _writes(sql):
+                self._forget("meta" in sql)
             try:
                 return self._driver.execute(sql, _checked(parameters)).fetchall() or []
             except BaseException as error:
@@ -242,14 +266,45 @@ class Connection:
         return last, _side_by_side([integers(column) for column in columns])
 
     def meta(self, name: str) -> Any:
-        """What the table meta has under a name, None for nothing; read once in a snapshot."""
+        """What the table meta has under a name, None for nothing; read once while the table stays as it is."""
         with self.lock:
-            if name in self._meta:
-                return self._meta[name]
-            value = self.value("SELECT value FROM meta WHERE name = ?1", (name,))
-            if self._reading:
-                self._meta[name] = value
-            return value
+            self._agree()
+            if name not in self._meta:
+                self._meta[name] = self.value("SELECT value FROM meta WHERE name = ?1", (name,))
+            return self._meta[name]
+
+    def remembered(self, name: str, read: Callable[[], T]) -> T:
+        """What `read` gives, which nobody may change; it is called once while the file stays as it is."""
+        with self.lock:
+            self._agree()
+            while name not in self._memory:
+                version, found = self._version, read()
+                if version == self._version:  # else it may be a part of the state before
+                    self._memory[name] = found
+            remembered: T = self._memory[name]
+            return remembered
+
+    def state(self) -> object:
+        """The same object while the file stays as it is, whoever writes to it; another one afterwards."""
+        return self.remembered("state", object)
+
+    def _agree(self) -> None:
+        """Forget what other connections have changed; in a transaction they cannot."""
+        if not (self._depth or self._reading):
+            self._look()
+
+    def _look(self) -> None:
+        if self.identity is not None:
+            self.identity.check()
+        version = self.value("PRAGMA data_version")
+        if version != self._version:
+            self._forget()
+            self._version = version
+
+    def _forget(self, meta: bool = True) -> None:
+        self._memory.clear()
+        if meta:
+            self._meta.clear()
 
     def run(self, statement: str | Statement, parameters: Sequence[object] = ()) -> None:
         """Run one statement for its effect."""
@@ -270,6 +325,7 @@ class Connection:
         """Run several statements."""
         with self.lock:
             self._check_open()
+            self._forget()
             try:
                 self._driver.cursor().executescript(script)  # the connection's own executescript swallows errors
             except BaseException as error:
@@ -295,8 +351,6 @@ class Connection:
             if self._depth == 0:
                 self._write_lock.acquire(self, self.timeout)
             try:
-                if self._depth == 0 and self.identity is not None:
-                    self.identity.check()
                 with self._level():
                     yield
             finally:
@@ -319,9 +373,10 @@ class Connection:
             self.run(sql)
         self._depth += 1
         try:
-            written = self._written()
+            if level == 0:
+                self._look()
             yield
-            if level == 0 and self.identity is not None and self._written() != written:
+            if level == 0 and self.identity is not None and self._written():
                 self.run(f"PRAGMA user_version = {self.identity.stamp}")  # so that the log has it
             for sql in keep:
                 self.run(sql)
@@ -331,13 +386,15 @@ class Connection:
             with contextlib.suppress(WorldsError):
                 for sql in undo:
                     self.run(sql)
+            self._forget()
             raise
         finally:
             self._depth -= 1
 
-    def _written(self) -> object:
-        """How many rows this connection has written; a change of tables writes the first page, and so the stamp."""
-        return self.value("SELECT total_changes()")
+    def _written(self) -> bool:
+        """Whether rows were written since this was asked last; what changes tables writes the stamp's page anyway."""
+        before, self._changes = self._changes, self.value("SELECT total_changes()")
+        return self._changes != before
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -346,15 +403,13 @@ class Connection:
             if self._depth or self._reading:
                 yield
                 return
-            if self.identity is not None:
-                self.identity.check()
             self.run("BEGIN")
             self._reading = True
             try:
+                self._look()
                 yield
             finally:
                 self._reading = False
-                self._meta.clear()
                 try:
                     self.run("COMMIT")
                 except WorldsError:  # a damaged file; there is nothing that could be lost

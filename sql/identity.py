@@ -10,7 +10,9 @@ import contextlib
 import os
 import secrets
 import struct
+import sys
 import threading
+import time
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -19,6 +21,7 @@ from worlds.errors import OpenError
 PLACE = 60  # of the stamp in the file's first page
 _MAGIC = b"SQLite format 3\0"
 _LOG_HEADER, _FRAME_HEADER = 32, 24
+_SETTLED = 1_000_000_000  # nanoseconds after which another write has another time
 _TRIES = 3  # a log that is being written may change between two looks
 
 
@@ -46,9 +49,12 @@ class FileHeader:
 
     def stamp(self) -> int | None:
         """The stamp; None where the file is encrypted, empty, or no database."""
-        with self._lock:
-            os.lseek(self._descriptor, 0, os.SEEK_SET)
-            header = os.read(self._descriptor, 100)
+        if sys.platform == "win32":
+            with self._lock:
+                os.lseek(self._descriptor, 0, os.SEEK_SET)
+                header = os.read(self._descriptor, 100)
+        else:
+            header = os.pread(self._descriptor, 100, 0)
         return stamp_of(header) if len(header) == 100 and header.startswith(_MAGIC) else None
 
 
@@ -81,22 +87,28 @@ class Identity:
     """The file that a connection has open; `check` notices when another is in its place."""
 
     def __init__(self, path: str, stamp: int) -> None:
-        self._path = path
+        self._path = Path(path)
         self._header = header_of(path)
         self._stamps = {stamp, self._header.stamp()}  # two while the first is in the log only
         self.stamp = stamp
         self.replaced = False
+        self._seen: object = None  # the file when it was found to be the one, unless it had just been written
 
     def check(self) -> None:
         """OpenError if another file is at the path, or in this one."""
         try:
-            found = Path(self._path).stat()
+            found = self._path.stat()
         except OSError as error:
             raise OpenError(f"{self._path} is not there any longer: it was removed or renamed while open") from error
+        now = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+        if now == self._seen:
+            return
         moved = (found.st_dev, found.st_ino) != self._header.inode
         if not moved:
             stamp = self._header.stamp()
             if stamp in self._stamps:
+                settled = time.time_ns() - found.st_mtime_ns > _SETTLED
+                self._seen = now if settled else None
                 return
             if None in self._stamps or 0 in self._stamps:  # the first stamp of a file came from the log
                 self._stamps = {stamp}

@@ -368,6 +368,11 @@ SELECT count(*) FROM (SELECT 1 FROM vectors LIMIT ?1);
 -- name: find_vector_index
 SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'vectors_embedding';
 
+-- name: vector_index_missing
+SELECT EXISTS (SELECT 1 FROM meta WHERE name = 'embedder')
+   AND NOT EXISTS (SELECT 1 FROM meta WHERE name = 'vector_index' AND value = 0)
+   AND NOT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'vectors_embedding');
+
 -- name: set_prefix
 INSERT INTO prefixes (prefix, iri) VALUES (:prefix, :iri) ON CONFLICT (prefix) DO UPDATE SET iri = excluded.iri;
 

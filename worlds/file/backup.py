@@ -78,7 +78,9 @@ def draft_beside(target: Path) -> Iterator[Path]:
 
 def clear_drafts(folder: Path) -> None:
     """Remove what killed backups have left in a folder."""
-    for draft in folder.glob(f".*{_DRAFT}"):
+    with os.scandir(folder) as entries:
+        drafts = [Path(entry.path) for entry in entries if entry.name.startswith(".") and entry.name.endswith(_DRAFT)]
+    for draft in drafts:
         with contextlib.suppress(OSError), draft.open("rb") as file:
             if _lock(file):
                 for end in ("", "-wal", "-shm", "-journal"):

@@ -55,20 +55,21 @@ def connect(
         raise ValueError("encryption_key is a str that is not empty, or None")
     fixed = immutable = False
     if path != ":memory:":
+        real = os.path.realpath(path)
+        folder = Path(real).parent
         try:
-            exists = _examine(path, make=create and not read_only)
+            exists = _examine(path, folder, make=create and not read_only)
         except OSError as error:
             raise OpenError(f"{path!r} cannot be opened: {error.strerror or error}") from error
-        folder = Path(os.path.realpath(path)).parent
         fixed = exists and not os.access(folder, os.W_OK)
         if fixed and not read_only:
             raise ReadOnlyError(f"{path} lies in a read-only folder, {folder}; open it with read_only=True")
         if not read_only:
             clear_drafts(folder)
         if exists:
-            check_log(os.path.realpath(path))
+            check_log(real)
         # What a log holds, only SQLite's ordinary way of reading sees.
-        immutable = fixed and not _has_log(path)
+        immutable = fixed and not _has_log(real)
     try:
         return Connection(
             path,
@@ -86,12 +87,11 @@ def connect(
         raise
 
 
-def _examine(path: str, *, make: bool) -> bool:
-    """Whether there is a file at `path`; OpenError for what cannot be one, or cannot be made."""
+def _examine(path: str, folder: Path, *, make: bool) -> bool:
+    """Whether there is a file at `path`, in `folder`; OpenError for what cannot be one, or cannot be made."""
     place = Path(path)
     if place.is_dir():
         raise OpenError(f"{path} is a folder; a world is one file, such as {place / 'world.db'}")
-    folder = Path(os.path.realpath(path)).parent
     if place.exists():
         if not place.is_file():
             raise OpenError(f"{path} is not a regular file; a world is one")
@@ -108,7 +108,7 @@ def _examine(path: str, *, make: bool) -> bool:
 
 
 def _has_log(path: str) -> bool:
-    log = Path(os.path.realpath(path) + "-wal")
+    log = Path(path + "-wal")
     return log.exists() and log.stat().st_size > 0
 
 

@@ -28,7 +28,7 @@ class Namespaces:
     @property
     def declared(self) -> dict[str, str]:
         """Prefix → IRI, of the prefixes that are stored in the file."""
-        return dict(self._connection.rows(_SQL["all_prefixes"]))
+        return dict(self._connection.remembered("prefixes", lambda: self._connection.rows(_SQL["all_prefixes"])))
 
     @property
     def prefixes(self) -> dict[str, str]:
@@ -89,7 +89,7 @@ class Namespaces:
         """The terms that variables are bound to."""
         if not isinstance(bindings, Mapping | None) or not all(isinstance(name, str) for name in bindings or ()):
             raise TypeError(f"bindings map the names of variables to terms, they are not {bindings!r}")
-        prefixes = self.prefixes
+        prefixes = self.prefixes if bindings else None
         return {name: to_object(value, prefixes=prefixes) for name, value in (bindings or {}).items()}
 
     def quads(self, given: Iterable[object]) -> list[ox.Quad]:

@@ -41,7 +41,8 @@ class SearchEngine:
 
     def state(self) -> tuple[Any, ...]:
         """What tells one state of the world from another."""
-        return (*self._connection.rows(_SQL["state"])[0], self._connection.rollbacks)
+        counted = self._connection.remembered("counters", lambda: self._connection.rows(_SQL["state"])[0])
+        return (*counted, self._connection.rollbacks)
 
     def statement(self, request: SearchRequest) -> tuple[str, tuple[object, ...]]:
         """The statement of a search and its parameters."""

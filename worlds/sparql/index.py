@@ -60,6 +60,7 @@ class SparqlIndex(Follower):
         self.forms = LexicalForms(self._is_stored)
         self._markers: set[int] = set()  # ids of the named graphs that were created
         self._revision = 0
+        self._agreed: object = None  # the state of the file that the store was brought to last
         self._writing = False
         self._steps: list[_Step | None] = []  # of the open transaction; None: the store was dropped
         self._count = 0  # quads that the store stands for; its own len() reads them all
@@ -67,15 +68,19 @@ class SparqlIndex(Follower):
 
     def store(self, progress: Progress | None = None) -> ox.Store:
         """The store, agreeing with the file as it is now, other processes' writes and an open transaction included."""
-        with self._connection.snapshot():
-            if not self._writing:
-                self._catch_up()
-            if self._copy is None and self._dead > max(self._count, _REBUILD):
-                self.drop()
-            if self._store is None:
-                self._open(progress)
-            assert self._store is not None
-            return self._store
+        with self._connection.lock:
+            if self._store is not None and self._agreed is self._connection.state():
+                return self._store
+            with self._connection.snapshot():
+                if not self._writing:
+                    self._catch_up()
+                if self._copy is None and self._dead > max(self._count, _REBUILD):
+                    self.drop()
+                if self._store is None:
+                    self._open(progress)
+                assert self._store is not None
+                self._agreed = self._connection.state()
+                return self._store
 
     def use(self, work: Callable[[ox.Store], T], progress: Progress | None = None) -> T:
         """What `work` gives for the store; once more with another one if this one's files turn out to be damaged."""

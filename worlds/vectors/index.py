@@ -47,7 +47,7 @@ class NativeIndex:
 
     @property
     def _missing(self) -> bool:
-        return self.wanted and not self.built and self._connection.meta("embedder") is not None
+        return bool(self._connection.value(_SQL["vector_index_missing"]))
 
     def create(self) -> None:
         """Build it over all vectors."""

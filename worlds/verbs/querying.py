@@ -194,5 +194,8 @@ class Querying(Parts):
                 raise ValueError("the default graph is no named graph")
             every = UNION_GRAPH in default and graphs[1] is None
             how |= {"default_graphs": default, "named_graphs": None if every else named}
-        query = Query(text, self._namespaces.prefixes, self._namespaces.bindings(bindings), **how)
-        return query.settled(union=default_graph(self._connection) == "union")
+        prefixes, setting = self._connection.remembered(
+            "asked", lambda: (self._namespaces.prefixes, default_graph(self._connection))
+        )
+        query = Query(text, prefixes, self._namespaces.bindings(bindings), **how)
+        return query.settled(union=setting == "union")
