@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     )
     from worlds.file.restoring import restore
     from worlds.graph.query.results import Solutions, Triples
+    from worlds.groups.group import Group, group
     from worlds.revisions.diff import Diff
     from worlds.revisions.gate import Change
     from worlds.revisions.history import Entry
@@ -61,6 +62,7 @@ __all__ = [
     "Entry",
     "FallbackEmbedder",
     "FilterError",
+    "Group",
     "Hit",
     "IntegrityError",
     "OnnxEmbedder",
@@ -84,6 +86,7 @@ __all__ = [
     "ValidationError",
     "World",
     "WorldsError",
+    "group",
     "open",
     "restore",
 ]
@@ -102,6 +105,7 @@ _HOMES = {
     "worlds.search.hits": "Hit SearchResults",
     "worlds.texts.policy": "ChunkSize TextPolicy",
     "worlds.entities.schema": "Schema",
+    "worlds.groups.group": "Group group",
     "worlds.file.restoring": "restore",
     "worlds.world": "World open",
 }

@@ -11,6 +11,7 @@ from worlds.errors import WorldsError
 from worlds.file import opening
 from worlds.graph.targets import file_name
 from worlds.revisions.writer import Progress as Progress
+from worlds.search.engine import Searches
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.verbs.curating import Curating
@@ -115,3 +116,8 @@ def connection_of(world: World) -> Connection:
     What is written through it goes past the writer, so the full-text index, the vectors and SPARQL may miss it.
     """
     return world._connection
+
+
+def searches_of(world: World) -> Searches:
+    """What a group of worlds asks a world for its part in a search."""
+    return world._searches

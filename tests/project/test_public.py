@@ -28,6 +28,7 @@ ALL = [
     "Entry",
     "FallbackEmbedder",
     "FilterError",
+    "Group",
     "Hit",
     "IntegrityError",
     "OnnxEmbedder",
@@ -51,6 +52,7 @@ ALL = [
     "ValidationError",
     "World",
     "WorldsError",
+    "group",
     "open",
     "restore",
 ]

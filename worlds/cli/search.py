@@ -11,11 +11,12 @@ import typer
 
 from worlds.cli import show
 from worlds.cli.ask import as_text, read_stdin
-from worlds.cli.options import Command, EmbedderName, WorldPath, examples, opened, with_options
+from worlds.cli.options import Command, EmbedderName, WorldPath, embedder_of, examples, opened, with_options
 from worlds.cli.terminal import note, output, waiting, write_json
 from worlds.search.options import OPTIONS
 
 if TYPE_CHECKING:
+    from worlds.search.hits import SearchResults
     from worlds.world import World
 
 _PANELS: Mapping[str, str] = {
@@ -98,14 +99,23 @@ def _place(name: str) -> int:
 def search(
     path: WorldPath,
     words: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="QUERY...",
             help="Words, in any script; '\"a phrase\"', 'this -not that', 'prefix*'. '-' reads standard input.",
             show_default=False,
         ),
-    ],
+    ] = None,
     *,
+    worlds: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--world",
+            metavar="WORLD",
+            help="Search several worlds as one, each given by this option, and none as an argument.",
+            rich_help_panel=_PANELS["filter"],
+        ),
+    ] = None,
     embedder: EmbedderName = "auto",
     weight_vector: Annotated[
         float, typer.Option(help="What the list by meaning counts.", rich_help_panel=_PANELS["fusion"])
@@ -176,7 +186,16 @@ def search(
             "evergreen_flags": evergreen_flag or None,
         },
     }
+    if worlds:
+        words = [path, *(words or ())]
+    if not words:
+        raise typer.BadParameter("what is searched for is missing", param_hint="QUERY")
     query = as_text(read_stdin() if words == ["-"] else " ".join(words))
+    if worlds:
+        if sql:
+            raise typer.BadParameter("a search of several worlds is no single statement", param_hint="--sql")
+        _search_group(worlds, query, embedder, json=json, explain=explain, options=options)
+        return
     with opened(path, embedder="none" if options["mode"] == "text" else embedder) as world:
         busy = waiting("searching") if world.embedder is not None else contextlib.nullcontext()
         if sql:
@@ -189,16 +208,35 @@ def search(
             return
         with busy:
             found = world.search(query, explain=explain, **options)
-        if json:
-            write_json({"query": query, **found.to_dict(sql=explain)})
-            return
-        for remark in found.notes:
-            note(remark)
-        show.print_hits(output(), found, world.prefixes)
-        if explain:
-            show.print_explanation(output(), found, world.prefixes)
-        if not found:
+        _print(found, query, world.prefixes, json=json, explain=explain)
+        if not (found or json):
             note(_nothing(world, query))
+
+
+def _search_group(
+    worlds: list[str], query: str, embedder: str, *, json: bool, explain: bool, options: Mapping[str, Any]
+) -> None:
+    """Search several worlds as one."""
+    from worlds.groups.group import group
+
+    with group(worlds, embedder=embedder_of("none" if options["mode"] == "text" else embedder)) as members:
+        with waiting("searching"):
+            found = members.search(query, explain=explain, **options)
+        prefixes = {prefix: iri for world in members.worlds.values() for prefix, iri in world.prefixes.items()}
+        _print(found, query, prefixes, json=json, explain=explain)
+        if not (found or json):
+            note("no hits")
+
+
+def _print(found: SearchResults, query: str, prefixes: Mapping[str, str], *, json: bool, explain: bool) -> None:
+    if json:
+        write_json({"query": query, **found.to_dict(sql=explain)})
+        return
+    for remark in found.notes:
+        note(remark)
+    show.print_hits(output(), found, prefixes)
+    if explain:
+        show.print_explanation(output(), found, prefixes)
 
 
 def _nothing(world: World, query: str) -> str:
@@ -217,6 +255,7 @@ def register(app: typer.Typer) -> None:
             "worlds search kb.db water --where '?subject s:year ?y FILTER(?y > 2000)' --explain",
             "worlds search kb.db water --group-by subject --boost '2 ?subject a s:Planet' --decay dcterms:date",
             "worlds search kb.db water --mode text --json | jq -r '.hits[].subject'",
+            "worlds search --world birds.db --world lakes.db water",
             "worlds search kb.db -- -not these words",
         ),
     )(search)

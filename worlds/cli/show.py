@@ -55,6 +55,8 @@ def print_hits(console: Console, hits: SearchResults, prefixes: Mapping[str, str
             about.append(", ".join(_term(kind, prefixes) for kind in hit.types) + " ", style="not dim green")
         if hit.graph is not None:
             about.append("in ").append(f"{_term(hit.graph, prefixes)} ", style="not dim magenta")
+        if hit.world is not None:
+            about.append(f"from {', '.join(str(one.world) for one in (hit, *hit.others))} ")
         score = f" {hit.score:.4f}"
         line = Text.assemble(title, "  " if about else "", about, (score, "dim"))
         if line.cell_len <= min(console.width, _WIDEST) or not console.is_terminal:

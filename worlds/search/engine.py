@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
-from typing import Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.vectors.codes import Codes
 
+if TYPE_CHECKING:
+    from worlds.search.part import Part
+
 _SQL = statements("queries.sql")
 _DEEPER = 4  # times as long lists, where they hold too few subjects
 
@@ -34,6 +37,9 @@ class SearchEngine:
 
     def __init__(self, connection: Connection, dictionary: Dictionary, filters: Filters, codes: Codes) -> None:
         self._connection = connection
+        self._dictionary = dictionary
+        self._filters = filters
+        self._codes = codes
         self._statements = SearchStatements(connection, filters, Plans(connection, codes), Fields(dictionary, filters))
         self._ranking = Ranking(connection, dictionary, filters)
         self._hits = HitMaker(connection, dictionary, filters)
@@ -47,8 +53,14 @@ class SearchEngine:
     def statement(self, request: SearchRequest) -> tuple[str, tuple[object, ...]]:
         """The statement of a search and its parameters."""
         with self._connection.snapshot():
-            prepared = self._statements.prepare(request, self.state(), _depth(request), Clock())
+            prepared = self._statements.prepare(request, self.state(), depth_of(request), Clock())
         return prepared.statement.sql, prepared.parameters
+
+    def part(self) -> Part:
+        """What the world does in searches of several worlds."""
+        from worlds.search.part import Part  # others have no use for it
+
+        return Part(self._connection, self._dictionary, self._filters, self._codes)
 
     def run(self, request: SearchRequest, *, explain: bool) -> SearchResults:
         """Answer a search from one snapshot of the file."""
@@ -102,7 +114,7 @@ class SearchEngine:
         self, request: SearchRequest, state: tuple[Any, ...], clock: Clock
     ) -> tuple[Prepared, Candidates, Cited]:
         """What the statement finds; once more with longer lists, where these hold too few subjects for groups."""
-        depth = _depth(request)
+        depth = depth_of(request)
         most = request.stages.per_subject
         while True:
             prepared = self._statements.prepare(request, state, depth, clock)
@@ -127,15 +139,25 @@ class Searches:
 
     def __init__(self, engine: SearchEngine, requests: Requests) -> None:
         self._engine = engine
-        self._requests = requests
+        self.requests = requests
+
+    @cached_property
+    def part(self) -> Part:
+        """What the world does in searches of several worlds."""
+        return self._engine.part()
+
+    @property
+    def model(self) -> tuple[object, ...] | None:
+        """What tells the model that embedded this world from others; None where nothing is embedded."""
+        return self.requests.model
 
     def run(self, text: str, *, explain: bool = False, **options: Any) -> SearchResults:
         """The answer."""
-        return self._engine.run(self._requests.make(text, **options), explain=explain)
+        return self._engine.run(self.requests.make(text, **options), explain=explain)
 
     def statement(self, text: str, *, explain: bool = False, **options: Any) -> tuple[str, tuple[object, ...]]:
         """The SQL statement and its parameters, which are the same for an answer that explains itself."""
-        return self._engine.statement(self._requests.make(text, **options))
+        return self._engine.statement(self.requests.make(text, **options))
 
 
 def _explained(
@@ -161,6 +183,6 @@ def _explained(
     )
 
 
-def _depth(request: SearchRequest) -> int:
+def depth_of(request: SearchRequest) -> int:
     """How long each list has to be, so that this page and those before it fit in."""
     return max(request.candidates, request.limit + (0 if request.cursor is None else len(request.cursor.keys)))

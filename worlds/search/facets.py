@@ -92,21 +92,22 @@ class FacetCounter:
         numbers, counts = np.unique(pairs[:, 1], return_counts=True)
         terms = self._dictionary.terms(numbers.tolist())
         names = ["default" if number == DEFAULT_GRAPH_ID else _name(terms[number]) for number in numbers.tolist()]
-        return _ordered(dict(zip(names, counts.tolist(), strict=True)))
+        return ordered(dict(zip(names, counts.tolist(), strict=True)))
 
     def _languages(self, terms: Ids) -> Counts:
         literals, counts = np.unique(terms, return_counts=True)
         rows = self._connection.rows(_SQL["languages_of_terms"], (json_ids(literals),))
         found = {tag: int(counts[np.searchsorted(literals, integers(ids))].sum()) for tag, ids in rows}
         without = len(terms) - sum(found.values())
-        return _ordered({**found, **({"": without} if without else {})})
+        return ordered({**found, **({"": without} if without else {})})
 
 
 def _name(term: Any) -> str:
     return str(to_rdflib(term)) if isinstance(term, ox.NamedNode) else str(term)
 
 
-def _ordered(counts: Mapping[str, int]) -> Counts:
+def ordered(counts: Mapping[str, int]) -> Counts:
+    """Values and their counts, the commonest first; among equals, in their order."""
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 

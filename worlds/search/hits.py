@@ -112,7 +112,8 @@ class Hit:
     filter. `start` and `end` count characters in the literal. `explain` maps "vector" and "text" to what each
     contributed, and `steps` has what each later stage did; both are None unless the search was asked to explain.
     `quads` and `snippet` are read from the world when they are first asked for, or the hit is copied or pickled, and
-    kept; after the world was closed, that is an OpenError.
+    kept; after the world was closed, that is an OpenError. A search of several worlds names the `world` that it cites,
+    and has the same text of the `others`, each with its own citations.
     """
 
     score: float  # higher is better
@@ -132,6 +133,8 @@ class Hit:
     _dictionary: Dictionary = field(repr=False, compare=False)
     _snippets: Callable[[], dict[int, str]] = field(repr=False, compare=False)
     _made_from: Callable[[], list[tuple[int, int, int, int]]] | None = field(default=None, repr=False, compare=False)
+    world: str | None = None
+    others: tuple[Hit, ...] = ()
 
     @cached_property
     def quads(self) -> list[tuple[Any, Any, Any, Any]]:
@@ -173,6 +176,8 @@ class Hit:
             "quads": [[None if term is None else str(to_oxigraph(term)) for term in quad] for quad in self.quads],
             "explain": None if self.explain is None else {name: asdict(leg) for name, leg in self.explain.items()},
             "steps": None if self.steps is None else [asdict(step) for step in self.steps],
+            **({} if self.world is None else {"world": self.world}),
+            **({"others": [hit.to_dict() for hit in self.others]} if self.others else {}),
         }
 
 

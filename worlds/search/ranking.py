@@ -137,10 +137,14 @@ class Ranking:
                     count = wanted if stages.per_subject is None else max(wanted, _MOST_DIVERSE)
                     steps.append(("diversity", self._diversifying(stages.diversity, found, count)))
             if stages.per_subject is not None:
-                names = np.zeros(len(found), dtype=bool)
-                names[found.owner[among(found.predicates, self._name_predicates(state))]] = True
-                steps.append(("group", _grouping(stages.per_subject, found, names, given)))
-        return lambda: _run(steps, found, notes, clock)
+                steps.append(("group", grouping(stages.per_subject, found, self.names(found, state), given)))
+        return lambda: run(steps, found, notes, clock)
+
+    def names(self, found: Candidates, state: object) -> NDArray[np.bool_]:
+        """Which candidates are labels or aliases, [n], as of `state`."""
+        names = np.zeros(len(found), dtype=bool)
+        names[found.owner[among(found.predicates, self._name_predicates(state))]] = True
+        return names
 
     def _name_predicates(self, state: object) -> Ids:
         """The predicates of labels and aliases."""
@@ -308,7 +312,8 @@ def _some(wrong: Sequence[str], what: str) -> str:
 # -- the stages, with what they need ----------------------------------------------------------------------------------
 
 
-def _run(steps: Sequence[Stage], found: Candidates, notes: Sequence[str], clock: Clock) -> Ranked:
+def run(steps: Sequence[Stage], found: Candidates, notes: Sequence[str], clock: Clock) -> Ranked:
+    """The candidates, taken through the steps in their order."""
     ranked = Ranked(np.arange(len(found)), found.scores, notes=list(notes))
     for name, change in steps:
         try:
@@ -355,7 +360,7 @@ def _share_by_words(row: Fused) -> float:
     return row.text_score * row.weight * row.pending / row.score if row.text_score and row.score else 0.0
 
 
-def _grouping(
+def grouping(
     most: int, found: Candidates, names: NDArray[np.bool_], given: Cursor | None
 ) -> Callable[[Indexes, Floats], Change]:
     """`names` tells which candidates are labels or aliases: of several spellings of one name, the best alone counts."""

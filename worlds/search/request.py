@@ -72,6 +72,12 @@ class Requests:
         self._to_term = to_term
         self._embedder = embedder  # raises EmbedderError where there is none
 
+    @property
+    def model(self) -> tuple[object, ...] | None:
+        """What tells the model that embedded the world from others; None where nothing is embedded."""
+        stored = self._embeddings.stored
+        return None if stored is None else (stored["fingerprint"], stored["dimension"])
+
     def make(self, text: str, *, limits: Limits | None = None, **options: Any) -> SearchRequest:
         """The request that options of World.search ask for; errors as it has them. `limits` are those of patterns."""
         if not isinstance(text, str):

@@ -93,7 +93,7 @@ class SearchStatements:
                 legs.append("text")
             completed = request.fusion != "rrf" and len(legs) == 2
             covered = request.fusion == "relative" and completed and bool(terms)
-            values["pending_factor"] = _pending_factor(request) if len(legs) == 2 else 1.0
+            values["pending_factor"] = pending_factor(request) if len(legs) == 2 else 1.0
             narrow = completed and eligible is not None and len(eligible.chunks) <= NARROW
             if "text" in legs:
                 ctes.append(_PIECES["text_leg_narrow" if narrow else "text_leg"])
@@ -142,7 +142,7 @@ class SearchStatements:
             raise
 
 
-def _pending_factor(request: SearchRequest) -> float:
+def pending_factor(request: SearchRequest) -> float:
     """All weights over that of the words, the only list that a chunk without a vector can be in."""
     weights = request.weights
     return (weights["vector"] + weights["text"]) / weights["text"] if weights["text"] else 1.0

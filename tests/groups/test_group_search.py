@@ -1,0 +1,165 @@
+"""A group of worlds answers as one world of the same data does."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+import worlds
+from tests.support.embedder import HashingEmbedder
+from worlds import EmbedderError, Group, SearchResults, World
+
+EX = "http://example.org/"
+SHARDS = 4
+WORDS = [f"{first}{second}" for first in ("kite", "lake", "pine", "river", "stone", "cloud") for second in "abcdefghij"]
+
+
+class Both(NamedTuple):
+    one: World
+    group: Group
+
+
+def _text(random_: random.Random) -> str:
+    """Words by Zipf's law, so that some stand in most texts and some in few."""
+    weights = [1 / rank for rank in range(1, len(WORDS) + 1)]
+    return " ".join(random_.choices(WORDS, weights, k=random_.randint(3, 140)))
+
+
+@pytest.fixture(scope="module")
+def both() -> Iterator[Both]:
+    """Subjects with two texts, a type and a year, in one world and by subject in four."""
+    random_ = random.Random(7)
+    documents: list[list[str]] = [[] for _ in range(SHARDS)]
+    for number in range(400):
+        subject = f"<{EX}s{number}>"
+        lines = [
+            f"{subject} a <{EX}{'Bird' if number % 3 else 'Toy'}> .",
+            f"{subject} <{EX}year> {1990 + number % 40} .",
+            f'{subject} <{EX}note> "{_text(random_)} {number}"@{random_.choice(["en", "de"])} .',
+            f'{subject} <{EX}more> "{_text(random_)}" .',
+            f'{subject} <http://www.w3.org/2000/01/rdf-schema#label> "{random_.choice(WORDS)} number {number}" .',
+        ]
+        # Shards of different sizes, so that their statistics differ.
+        documents[min(number % 7, SHARDS - 1)] += lines
+    embedder = HashingEmbedder()
+    one = worlds.open(embedder=embedder)
+    one.load("\n".join("\n".join(lines) for lines in documents).encode(), format="turtle")
+    shards = {}
+    for number, lines in enumerate(documents):
+        shards[f"shard{number}"] = worlds.open(embedder=embedder)
+        shards[f"shard{number}"].load("\n".join(lines).encode(), format="turtle")
+    with one, worlds.group(shards) as group:
+        yield Both(one, group)
+        for shard in shards.values():
+            shard.close()
+
+
+FILTERS: list[dict[str, Any]] = [
+    {},
+    {"types": EX + "Toy"},
+    {"languages": "de"},
+    {"where": f"?subject <{EX}year> ?y FILTER(?y > 2000)", "exclude": {"predicates": EX + "more"}},
+]
+
+
+def _scores(results: SearchResults) -> list[float]:
+    return [hit.score for hit in results]
+
+
+def _same(one: SearchResults, many: SearchResults) -> None:
+    """The same scores in the same order, and the same hits but where scores are equal."""
+    assert _scores(many) == pytest.approx(_scores(one), abs=1e-6)
+    last = one[-1].score if len(one) else 0.0
+    wanted = {(str(hit.subject), hit.text) for hit in one if hit.score > last + 1e-6}
+    found = {(str(hit.subject), hit.text) for hit in many if hit.score > last + 1e-6}
+    assert found == wanted
+
+
+@pytest.mark.parametrize("filter_", FILTERS, ids=["all", "types", "languages", "where"])
+@pytest.mark.parametrize(
+    "how",
+    [{"mode": "text"}, {"mode": "vector"}, {}, {"fusion": "rrf"}, {"group_by": "subject"}],
+)
+def test_a_group_answers_as_one_world(both: Both, how: dict[str, Any], filter_: dict[str, Any]) -> None:
+    random_ = random.Random(11)
+    for _ in range(25 if how in ({}, {"mode": "text"}) else 6):
+        query = " ".join(random_.choices(WORDS, k=random_.randint(1, 5)))
+        if random_.random() < 0.3:
+            query += f' "{random_.choice(WORDS)} {random_.choice(WORDS)}" -{random_.choice(WORDS)} {WORDS[3][:3]}*'
+        how = {"plan": "exact", **how}  # the scan of sign bits may miss another one of the hundredth in each
+        _same(both.one.search(query, **how, **filter_), both.group.search(query, **how, **filter_))
+
+
+def test_each_list_has_the_raw_values_of_one_world(both: Both) -> None:
+    for query in ("kitea pinec", "rivera stoneb cloudj", '"kitea kiteb"'):
+        one, many = (w.search(query, limit=50, explain=True, plan="exact") for w in both)
+        for wanted, found in zip(one, many, strict=True):
+            assert wanted.explain is not None
+            assert found.explain is not None
+            for name, leg in wanted.explain.items():
+                assert found.explain[name].value == pytest.approx(leg.value, abs=1e-5), (query, name)
+                assert found.explain[name].contribution == pytest.approx(leg.contribution, abs=1e-5)
+
+
+def test_facets_are_summed(both: Both) -> None:
+    for filter_ in FILTERS:
+        one, many = both.one.search("kitea", **filter_).facets, both.group.search("kitea", **filter_).facets
+        assert many.types == one.types
+        assert many.languages == one.languages
+        assert many.predicates == one.predicates
+
+
+@pytest.mark.parametrize("how", [{}, {"group_by": "subject"}])
+def test_pages_follow_one_another(both: Both, how: dict[str, Any]) -> None:
+    whole = both.group.search("kitea lakeb", limit=30, **how)
+    paged: list[tuple[str | None, str]] = []
+    cursor = None
+    for _ in range(3):
+        page = both.group.search("kitea lakeb", limit=10, cursor=cursor, **how)
+        paged += [(hit.world, hit.text) for hit in page]
+        cursor = page.cursor
+    assert paged == [(hit.world, hit.text) for hit in whole]
+    with pytest.raises(ValueError, match="another search"):
+        both.group.search("kitea", cursor=cursor, **how)
+
+
+def test_hits_cite_their_world(both: Both) -> None:
+    for hit in both.group.search("kitea lakeb"):
+        assert hit.world is not None
+        (quad,) = hit.quads
+        assert quad in set(both.group.worlds[hit.world].quads(subject=hit.subject))
+        assert "**" in hit.snippet
+        assert hit.to_dict()["world"] == hit.world
+    assert "world" not in both.one.search("kitea")[0].to_dict()
+
+
+def test_a_text_of_two_worlds_is_one_hit() -> None:
+    text = f'<{EX}s> <{EX}p> "the red kite" .'.encode()
+    other = f'<{EX}t> <{EX}p> "the red kite" .'.encode()
+    with worlds.open(embedder=None) as a, worlds.open(embedder=None) as b:
+        a.load(text, format="nt")
+        b.load(other, format="nt")
+        with worlds.group({"a": a, "b": b}) as group:
+            (hit,) = group.search("kite")
+            assert [hit.world, *(one.world for one in hit.others)] == ["a", "b"]
+            assert [str(one.subject) for one in (hit, *hit.others)] == [EX + "s", EX + "t"]
+            assert len(group.search("kite", group_by="subject")) == 2
+
+
+def test_what_a_group_refuses(both: Both) -> None:
+    for options in ({"boost": {"predicate": EX + "year", "weight": 1}}, {"diversity": 0.5}, {"rerank": True}):
+        with pytest.raises(ValueError, match=f"no {next(iter(options))}"):
+            both.group.search("kite", **options)
+    with pytest.raises(ValueError, match="FTS5"):
+        both.group.search("kite", syntax="fts5")
+    with pytest.raises(ValueError, match="one world at least"):
+        worlds.group([])
+    with worlds.open(embedder=HashingEmbedder(16)) as other:
+        other.load(f'<{EX}s> <{EX}p> "a kite" .'.encode(), format="nt")
+        mixed = worlds.group({"a": both.one, "b": other})
+        with pytest.raises(EmbedderError, match="different models"):
+            mixed.search("kite")
+        assert mixed.search("kite", mode="text")

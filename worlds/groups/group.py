@@ -1,0 +1,88 @@
+"""Several worlds as one, to search."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from worlds.embedders import Embedder, resolve_embedder
+from worlds.search.hits import SearchResults
+from worlds.search.together import GroupSearches
+from worlds.world import World, searches_of
+from worlds.world import open as open_world
+
+Member = World | str | os.PathLike[str]
+
+
+def group(
+    worlds: Iterable[Member] | Mapping[str, Member], *, embedder: str | Embedder | None = "auto", read_only: bool = True
+) -> Group:
+    """Several worlds as one: those that are open, and paths, which are opened here.
+
+    A world's name is that of its file without the suffix, or its key in a mapping. What is opened here gets the
+    `embedder` and is closed with the group. ValueError for no worlds, and for names that are not distinct.
+    """
+    given = dict(worlds) if isinstance(worlds, Mapping) else _named(list(worlds))
+    if not given:
+        raise ValueError("a group is of one world at least")
+    chosen = resolve_embedder(embedder) if any(not isinstance(one, World) for one in given.values()) else None
+    with contextlib.ExitStack() as stack:
+        opened: dict[str, World] = {}
+        for name, one in given.items():
+            if not isinstance(one, World):
+                one = stack.enter_context(open_world(one, embedder=chosen, read_only=read_only, create=False))
+            opened[name] = one
+        return Group(opened, stack.pop_all())
+
+
+def _named(worlds: list[Member]) -> dict[str, Member]:
+    names = [Path(one.path if isinstance(one, World) else one).stem for one in worlds]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ValueError(f"two of the worlds are named {twice!r}: give them as a mapping from names to worlds")
+    return dict(zip(names, worlds, strict=True))
+
+
+class Group:
+    """Several worlds, searched as one. Made by `worlds.group`; `worlds` maps their names to them."""
+
+    def __init__(self, worlds: Mapping[str, World], owned: contextlib.ExitStack) -> None:
+        self.worlds = MappingProxyType(dict(worlds))
+        self._owned = owned
+        self._searches = GroupSearches({name: searches_of(world) for name, world in worlds.items()})
+
+    def search(self, text: str, *, explain: bool = False, **options: Any) -> SearchResults:
+        """The chunks of all worlds that best answer `text`, with the scores that they would have in one world.
+
+        The options are those of `World.search`, but for `rerank`, `boost`, `decay`, `diversity` and `syntax="fts5"`,
+        which are a ValueError. A hit's `world` names the one that it cites; a text that others have, too, is one hit,
+        and its `others` cite these. Each world answers the filter from its own quads: what says the type of a subject
+        has to be in the world that has its texts. Words are counted once for each world that has a text.
+
+        EmbedderError if the worlds were embedded by different models, unless mode is "text"; WorldsError if they read
+        words by different tokenizers.
+        """
+        return self._searches.run(text, explain=explain, **options)
+
+    def close(self) -> None:
+        """Close the worlds that were opened by `worlds.group`."""
+        self._owned.close()
+
+    def __enter__(self) -> Group:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        """The number of quads, those that several worlds have counted once for each."""
+        return sum(map(len, self.worlds.values()))
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return f"<Group {', '.join(self.worlds)}>"

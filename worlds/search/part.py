@@ -1,0 +1,244 @@
+"""One world's part in a search of several: the raw values of its lists, and what its hits are made of."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from worlds.quads.dictionary import Dictionary
+from worlds.search.candidates import Candidates, Cited, Fused, candidates, fused
+from worlds.search.facets import FacetCounter, Facets
+from worlds.search.fields import Fields
+from worlds.search.filters import Eligible, Filters
+from worlds.search.fusion import Scores
+from worlds.search.hits import Hit
+from worlds.search.plans import Plans, VectorPlan
+from worlds.search.ranking import Ranked, Ranking
+from worlds.search.request import SearchRequest
+from worlds.search.showing import HitMaker
+from worlds.search.words import expression, read_query
+from worlds.sql import compile_statement, statements, texts
+from worlds.sql.connection import Connection
+from worlds.vectors.codes import Codes
+
+_SQL = statements("group.sql")
+_QUERIES = statements("queries.sql")
+_PIECES = texts("search.sql")
+_OURS = texts("group.sql")
+_NEAREST = {
+    plan: compile_statement(
+        f"WITH {_PIECES[piece].strip()},\n{_PIECES['vector_leg'].strip()}\n{_OURS['nearest'].strip()}"
+    )
+    for plan, piece in (("exact", "candidates_given"), ("codes", "candidates_given"), ("index", "candidates_index"))
+}
+_FUSED = compile_statement(f"WITH {_OURS['scores_given'].strip()},\n{_PIECES['fused'].strip()}")
+_BYTES = bytes(range(256))
+_LEAST_IDF = 1e-6  # FTS5's, of a term that more than half of the texts have
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What BM25 knows of a corpus: texts, their tokens, and how many texts have each term. They can be added."""
+
+    rows: int
+    tokens: int
+    counts: Counter[str]
+
+    def __add__(self, other: Statistics) -> Statistics:
+        counts = self.counts.copy()
+        counts.update(other.counts)
+        return Statistics(self.rows + other.rows, self.tokens + other.tokens, counts)
+
+    @property
+    def average(self) -> float:
+        """Tokens a text."""
+        return self.tokens / self.rows if self.rows else 1.0
+
+    def idf(self, term: str) -> float:
+        """The inverse document frequency of a term, an FTS5 expression, as FTS5's bm25() has it."""
+        return self.telling(term) or _LEAST_IDF
+
+    def telling(self, term: str) -> float:
+        """The same, but 0 for a term that more than half of the texts have."""
+        count = self.counts[term]
+        return math.log(max((self.rows - count + 0.5) / (count + 0.5), 1.0))
+
+
+class Part:
+    """What one world does in a search of several, read from one snapshot of its file."""
+
+    def __init__(self, connection: Connection, dictionary: Dictionary, filters: Filters, codes: Codes) -> None:
+        self.connection = connection
+        self.filters = filters
+        self._dictionary = dictionary
+        self._plans = Plans(connection, codes)
+        self._fields = Fields(dictionary, filters)
+        self._ranking = Ranking(connection, dictionary, filters)
+        self._hits = HitMaker(connection, dictionary, filters)
+        self._facets = FacetCounter(connection, dictionary, filters)
+
+    def begin(self, request: SearchRequest) -> PartSearch:
+        """A search's part, in a snapshot that the caller holds."""
+        return PartSearch(self, request)
+
+
+class PartSearch:
+    """One search of one world, which is asked for its lists, then for candidates, then for hits."""
+
+    def __init__(self, part: Part, request: SearchRequest) -> None:
+        self._part = part
+        self._connection = part.connection
+        self.request = request
+        self.state = (*self._connection.rows(_QUERIES["state"])[0], self._connection.rollbacks)
+        filters = part.filters
+        self.eligible: Eligible | None = (
+            filters.eligible(request.filter, self.state, request.limits) if request.filter.any else None
+        )
+        wanted: list[str] = []
+        excluded: list[str] = []
+        if request.mode != "vector":
+            wanted, excluded = read_query(request.text, filters.policy.tokenizer)
+        self.terms: list[str] = wanted
+        self.match = expression(wanted, excluded)
+        self._excluded = " OR ".join(excluded) or None
+        self._here = self._statistics()
+        self.plan: VectorPlan | None = None
+        self.cited: Cited | None = None
+
+    # -- lists ----------------------------------------------------------------------------------------------------
+
+    @property
+    def statistics(self) -> Statistics:
+        """This world's."""
+        return self._here
+
+    def _statistics(self) -> Statistics:
+        rows, tokens = _numbers(self._connection.value(_SQL["averages"]) or b"\0\0")
+        counts = {term: self._connection.value(_QUERIES["count_matches"], (term,)) for term in set(self.terms)}
+        return Statistics(rows, tokens, Counter(counts))
+
+    def nearest(self, depth: int) -> list[tuple[int, float]]:
+        """The nearest chunks and their cosines, best first."""
+        request = self.request
+        if request.vector is None:
+            return []
+        self.plan = self._part._plans.choose(request, depth, self.eligible, self.state)
+        statement = _NEAREST[self.plan.name]
+        return self._connection.rows(
+            statement,
+            statement.bind(
+                query=request.vector.astype("<f4").tobytes(),
+                depth=depth,
+                eligible=None if self.eligible is None else self.eligible.mask,
+                min_similarity=request.min_similarity,
+                **self.plan.values,
+            ),
+        )
+
+    def relevant(self, everywhere: Statistics, depth: int, also: Sequence[int]) -> list[tuple[int, float, int]]:
+        """(chunk, bm25, rank here) of the best texts by the statistics of all worlds, and of those of `also`."""
+        asked = Counter(self.terms)
+        weights = [
+            (term, self._here.idf(term), everywhere.idf(term) * times)
+            for term, times in asked.items()
+            if self._here.counts[term]
+        ]
+        if not weights:
+            return []
+        statement = _SQL["relevant"]
+        return self._connection.rows(
+            statement,
+            statement.bind(
+                terms_json=json.dumps(weights),
+                eligible=None if self.eligible is None else self.eligible.mask,
+                excluded=self._excluded,
+                bytes=_BYTES,
+                average_here=self._here.average,
+                average=everywhere.average,
+                depth=depth,
+                only_json=json.dumps(list(also)),
+            ),
+        )
+
+    def similarities(self, chunks: Sequence[int]) -> dict[int, float]:
+        """The cosines of these chunks, as far as they have a vector that is near enough."""
+        if not chunks or self.request.vector is None:
+            return {}
+        statement = _SQL["similarities"]
+        values = statement.bind(
+            chunks_json=json.dumps(list(chunks)),
+            query=self.request.vector.astype("<f4").tobytes(),
+            min_similarity=self.request.min_similarity,
+        )
+        return dict(self._connection.rows(statement, values))
+
+    def held(self, chunk: int) -> list[str]:
+        """Which of the question's terms a text has, repeated ones as often as they stand."""
+        statement = _SQL["held"]
+        values = statement.bind(terms_json=json.dumps(self.terms), chunk=chunk)
+        return [self.terms[place] for (place,) in self._connection.rows(statement, values)]
+
+    # -- candidates -----------------------------------------------------------------------------------------------
+
+    def fused(self, scores: Sequence[tuple[int, Scores]], pending_factor: float, most: int) -> list[Fused]:
+        """The rows of these chunks, best first, weighed by this world's predicates, as far as they may be cited."""
+        given = [(chunk, *score) for chunk, score in scores]
+        values = self._part._fields.values(self.request)
+        found = fused(
+            self._connection.rows(
+                _FUSED,
+                _FUSED.bind(
+                    scores_json=json.dumps(given), pending_factor=pending_factor, limit=most, with_text=0, **values
+                ),
+            )
+        )
+        terms = np.unique(np.array([row.term for row in found], dtype=np.int64))
+        self.cited = self._part._hits.cited(terms, self.eligible)
+        literals = set(self.cited.literals.tolist())
+        return [row for row in found if row.term in literals]
+
+    def candidates(self, rows: Sequence[Fused], *, by_subject: bool) -> Candidates:
+        """The candidates that rows are, and the names of what they are about by `names`."""
+        assert self.cited is not None
+        return candidates(rows, self.cited, by_subject=by_subject)
+
+    def names(self, found: Candidates) -> Any:
+        """Which candidates are labels or aliases, boolean [n]."""
+        return self._part._ranking.names(found, self.state)
+
+    def keys(self, terms: Sequence[int]) -> dict[int, str]:
+        """What terms are in any world: N-Triples for all but blank nodes, which are this world's own."""
+        known = self._part._dictionary.terms({term for term in terms if term > 0})
+        return {number: str(term) for number, term in known.items()}
+
+    # -- hits -----------------------------------------------------------------------------------------------------
+
+    def hits(self, chosen: Sequence[int], found: Candidates, ranked: Ranked, *, explain: bool) -> list[Hit]:
+        """The hits of these candidates."""
+        assert self.cited is not None
+        maker = self._part._hits
+        shown = maker.shown(chosen, found, self.cited)
+        return maker.hits(chosen, found, ranked, self.cited, shown, self.request, self.match, explain=explain)
+
+    def facets(self, nearest: Sequence[int]) -> Facets:
+        """The facets of all that match here, and of these chunks."""
+        return self._part._facets.count(self.match, nearest, self.eligible)
+
+
+def _numbers(block: bytes) -> tuple[int, int]:
+    """The first two of SQLite's numbers of variable length: seven bits a byte, of which the last is below 128."""
+    found: list[int] = []
+    number = 0
+    for byte in block:
+        number = number << 7 | byte & 127
+        if byte < 128:
+            found.append(number)
+            number = 0
+    rows, tokens, *_ = (*found, 0, 0)
+    return rows, tokens
