@@ -141,7 +141,7 @@ class Xml:
         self._lengths[name] = length
 
 
-_ENTITY = re.compile(rb"""<!ENTITY\s*%?\s*([^\s"']+)[^"']*(?:"([^"]*)"|'([^']*)')""")
+_ENTITY = re.compile(rb"""<!ENTITY\s*+%?+\s*+([^\s"']++)[^"']*+(?:"([^"]*)"|'([^']*)')""")
 _REFERENCE = re.compile(rb"&([^;&\s]+);")
 _LONGEST_ENTITY = 1000
 _LONGEST_DECLARATION = 100_000

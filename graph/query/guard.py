@@ -24,6 +24,7 @@ T = TypeVar("T")
 Functions = Mapping[Any, Callable[..., Any]]
 
 DEEPEST = 256  # nested groups and brackets
+DEEPEST_NEGATION = 10  # brackets behind a `!`: each doubles the time in which what does not parse is refused
 MOST_TOKENS = 20_000  # of one operation, not counting data, and of several arguments only the longest
 
 # Measured: a token takes up to 7.6 KB of stack (an item of a collection, which is two triples), a character 3.6 KB
@@ -50,9 +51,10 @@ _MAY_HIDE = re.compile(r"['()\[\]#]")
 def check(text: str, tokens: Iterable[Token] | None = None, *, allow_network: bool | Collection[str] = False) -> None:
     """QueryError, with its place, for a query or an update that could crash the process or reach the network.
 
-    That is what is nested deeper than DEEPEST, has more than MOST_TOKENS, or asks an endpoint (SERVICE) whose host
-    `allow_network` does not name; where the data tells the endpoint, only `allow_network=True` allows it. FROM
-    reaches no network, LOAD is the update's own affair. `tokens` are those of the text, if they are there already.
+    That is what is nested deeper than DEEPEST, or than DEEPEST_NEGATION in negations, has more than MOST_TOKENS, or
+    asks an endpoint (SERVICE) whose host `allow_network` does not name; where the data tells the endpoint, only
+    `allow_network=True` allows it. FROM reaches no network, LOAD is the update's own affair. `tokens` are those of the
+    text, if they are there already.
     """
     if not isinstance(text, str):
         raise TypeError(f"a query is a str, not {type(text).__name__}")
@@ -60,6 +62,7 @@ def check(text: str, tokens: Iterable[Token] | None = None, *, allow_network: bo
     if (
         len(text) <= _SHORT
         and text.count("{") + text.count("(") + text.count("[") + text.count("<<") <= DEEPEST
+        and text.count("!") <= DEEPEST_NEGATION
         and (allow_network is True or "service" not in text.lower())
     ):
         return
@@ -91,6 +94,8 @@ class _Walk:
         self._hosts = frozenset() if isinstance(hosts, bool) else {host.lower() for host in hosts}
         self._open: list[_Bracket] = []
         self._open_marks: Counter[str] = Counter()
+        self._negations = 0  # brackets around this place that are behind a `!`
+        self._negates = False  # a bracket that comes next
         self._spent = 0  # tokens that may stand for levels of recursion
         self._data = 0  # brackets around this place that hold data
         self._data_follows = False
@@ -104,6 +109,7 @@ class _Walk:
             self._service = None
         if token.kind == "mark":
             self._mark(token)
+            self._negates = token.text == "!"
         elif token.kind == "word":
             self._word(token)
         elif token.kind == "string":
@@ -126,10 +132,13 @@ class _Walk:
             data = mark == "{" and self._data_follows
             self._data_follows = self._data_follows and mark != "{"
             self._data += data
-            self._open.append(_Bracket(mark, self._spent, data))
+            self._open.append(_Bracket(mark, self._spent, data, self._negates))
             self._open_marks[mark] += 1
+            self._negations += self._negates
             if len(self._open) > DEEPEST:
                 raise error_at(f"nested deeper than {DEEPEST}", self._text, token.start)
+            if self._negations > DEEPEST_NEGATION:
+                raise error_at(f"more than {DEEPEST_NEGATION} negations of one another", self._text, token.start)
         elif mark in CLOSING:
             for opening in (CLOSING[mark],) if mark != ")>>" or self._open_marks["<<("] else ("(", "<<"):
                 self._close(opening)
@@ -146,6 +155,7 @@ class _Walk:
                 closed = self._open.pop()
                 self._open_marks[closed.mark] -= 1
                 self._data -= closed.data
+                self._negations -= closed.negated
                 self._spent = max(closed.longest, self._spent)
 
     def _word(self, token: Token) -> None:
@@ -184,10 +194,11 @@ class _Walk:
 class _Bracket:
     """A bracket that is open: how much was spent before it, and the longest of its arguments so far."""
 
-    __slots__ = ("before", "data", "longest", "mark")
+    __slots__ = ("before", "data", "longest", "mark", "negated")
 
-    def __init__(self, mark: str, before: int, data: bool) -> None:
+    def __init__(self, mark: str, before: int, data: bool, negated: bool) -> None:
         self.mark = mark
+        self.negated = negated
         self.before = before
         self.longest = 0
         self.data = data

@@ -13,7 +13,7 @@ import pyoxigraph as ox
 from worlds.errors import QueryError
 from worlds.graph.longtexts import parse_all
 from worlds.graph.query.evaluation import syntax_error, try_out
-from worlds.graph.query.guard import DEEPEST, check, with_room
+from worlds.graph.query.guard import DEEPEST, DEEPEST_NEGATION, check, with_room
 from worlds.graph.query.limits import NO_LIMITS, Limits
 from worlds.graph.query.tokens import CLOSING, OPENING, Token, error_at, scan
 from worlds.graph.terms import Term
@@ -134,7 +134,7 @@ class UpdateRequest:
                         open_marks[last[0]] -= 1
                     closing[last[1]] = len(tokens)
             tokens.append(token)
-        if len(tokens) > DEEPEST:
+        if len(tokens) > DEEPEST or sum(token.text == "!" for token in tokens) > DEEPEST_NEGATION:
             check(self.text, tokens, allow_network=True)  # whether SERVICE may is the target's affair
         return Statement(tokens, closing, tokens[-1].end)
 

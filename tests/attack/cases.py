@@ -294,9 +294,15 @@ PAST: list[Callable[[], dict[str, Any]]] = [
     lambda: _past("turtle", b'<urn:a> <urn:b> """\n' + b"x" * 17_000_000 + b'""" .'),
     lambda: _past("nq", gzip.compress(b"\n" * 10**8)),
     lambda: _past("patch", bz2.compress(b"\n" * 10**7) * 50),
+    lambda: _past("rdfxml", b'<?xml version="1.0"?><!DOCTYPE r [' + b"<!ENTITY" * 20_000),
     lambda: _past("markdown", b"---\na: " + b"[" * 90_000 + b"\n---\n"),
     lambda: _past("turtle", _LABEL),
     lambda: {"kind": "words", "text": "kite", "options": {}},
+    lambda: {
+        "kind": "query",
+        "text": f"SELECT ?s {{ ?s <http://jena.apache.org/text#query> ( <urn:p> 'kite' {'5 ' * 300}) }}",
+        "limited": True,
+    },
     *(
         functools.partial(lambda kind, before, mark, count: {"kind": kind, "text": before + mark * count}, *given)
         for given in (
@@ -307,6 +313,8 @@ PAST: list[Callable[[], dict[str, Any]]] = [
             ("query", "SELECT * { FILTER", "(", 100_000),
             ("query", "SELECT * { ?s ?p ", "<<( ?s ?p ", 20_000),
             ("query", "ASK { ?s ?p ?o } ", ")", 78_000),
+            ("query", "SELECT * { FILTER(", "!(", 30),
+            ("update", "INSERT { ?s ?p 1 } WHERE { SELECT (COUNT(", "!( ", 30),
         )
     ),
 ]

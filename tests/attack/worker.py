@@ -105,7 +105,7 @@ def in_process(kind: str, seed: int, first: int, last: int, limited: bool) -> No
         say(number)
         begin = time.monotonic()
         signal.setitimer(signal.ITIMER_REAL, patience)
-        wrong = run(world, {**case(kind, seed, number), "limited": limited})
+        wrong = run(world, {"limited": limited, **case(kind, seed, number)})
         signal.setitimer(signal.ITIMER_REAL, 0)
         if wrong is None and time.monotonic() - begin > SLOW:
             wrong = f"it took {time.monotonic() - begin:.1f} seconds"

@@ -112,6 +112,15 @@ def test_what_is_nested_too_deep_is_refused_at_once(name: str) -> None:
         assert world.load(make(fine).encode(), format=format, base="urn:base").added
 
 
+def test_entities_that_are_never_closed_are_read_once() -> None:
+    head = b'<?xml version="1.0"?><!DOCTYPE r ['
+    for document in (b"<!ENTITY" * 20_000, b"<!ENTITY " * 20_000, b"<!ENTITY a " * 20_000, b"<!ENTITY%" * 20_000):
+        begin = time.process_time()
+        with worlds.open(embedder=None) as world, pytest.raises(worlds.ParseError):
+            world.load(head + document, format="rdfxml")
+        assert time.process_time() - begin < 2
+
+
 def test_a_patch_hides_no_nesting() -> None:
     deep = "A <urn:s> <urn:p> " + "<<( <urn:s> <urn:p> " * 30_000 + "1" + " )>>" * 30_000 + " .\n"
     with worlds.open(embedder=None) as world, pytest.raises(worlds.ParseError, match="nested deeper"):

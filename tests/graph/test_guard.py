@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import http.server
 import json
@@ -158,6 +159,23 @@ def test_long_chains_need_no_stack_of_the_caller() -> None:
     longer = {kind: CHAINED[kind](3000) for kind in ("union", "bind", "filter", "minus", "path of steps")}
     longer["not"] = CHAINED["not"](15_000)
     assert set(outcomes(longer, 8 << 20).values()) == {"answered"}
+
+
+@pytest.mark.parametrize("call", ["", "STR", "<urn:f>"])
+def test_negations_of_one_another_are_counted(call: str) -> None:
+    def text(depth: int, inner: str) -> str:
+        return f"ASK {{ FILTER({f'!{call}(' * depth}{inner}{')' * depth} && !(1) && !(1)) }}"
+
+    began = time.process_time()
+    for inner in ("1", "*"):
+        for depth in (11, 30, 250):
+            with pytest.raises(QueryError, match="more than 10 negations of one another"):
+                ask(ox.Store(), text(depth, inner))
+            with worlds.open(embedder=None) as world, pytest.raises(QueryError, match="more than 10 negations"):
+                world.update(f"INSERT {{ ?s ?p 1 }} WHERE {{ ?s ?p ?o {text(depth, inner).partition('{')[2]}")
+    with contextlib.suppress(QueryError):
+        ask(ox.Store(), text(10, "*"))
+    assert time.process_time() - began < 2
 
 
 def test_longer_chains_are_refused() -> None:

@@ -587,6 +587,17 @@ def test_a_limit_holds_for_the_patterns_of_a_search(wide: worlds.World, option: 
         wide.pattern_timeout = 0
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_limit_holds_for_the_plan_of_a_short_text(wide: worlds.World) -> None:
+    many = "5 " * 300
+    began = time.monotonic()
+    with pytest.raises(worlds.QueryTimeout):
+        wide.query(f"SELECT ?s {{ ?s <http://jena.apache.org/text#query> (<urn:p> 'word' {many}) }}", timeout=0.5)
+    with pytest.raises(worlds.QueryTimeout):
+        wide.update(f"INSERT {{ ?s <urn:q> 1 }} WHERE {{ ?s <urn:p> ({many}) }}", timeout=0.5)
+    assert time.monotonic() - began < 5
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="memory limits need Linux")
 def test_a_limit_of_memory_holds_for_the_patterns_of_a_search(wide: worlds.World) -> None:
     pattern = "{ SELECT ?subject { ?subject ?p ?o . ?a ?b ?c . ?d ?e ?f } ORDER BY ?c }"

@@ -158,6 +158,20 @@ def test_a_third_embedder_begins_anew_and_the_second_is_told(path: Path) -> None
         assert sound(world)
 
 
+def test_two_that_embed_a_world_anew_alike_share_the_work(path: Path) -> None:
+    with worlds.open(path, embedder=HashingEmbedder()) as world:
+        fill(world, MANY)
+
+        def finish() -> None:
+            with worlds.open(path, embedder=None) as beside:
+                assert beside.embed(rebuild=True, embedder=HashingEmbedder(24, name="other")) == len(MANY)
+
+        assert world.embed(rebuild=True, embedder=Watching(finish)) > 0
+        assert world.stats().embedder == "other"
+        assert sound(world)
+        assert [first(world, text) for text in TEXTS] == TEXTS
+
+
 def test_options_and_states_that_do_not_fit(path: Path) -> None:
     with worlds.open(path, embedder=None) as world:
         fill(world, TEXTS)

@@ -6,7 +6,9 @@ goes on where it stopped, also in another process.
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +29,12 @@ _SLICE = 256  # texts embedded, and stored in one transaction
 _Texts = dict[bytes, tuple[str, list[int]]]  # digest of a text → the text, its chunks
 
 
+class _DoneError(Exception):
+    """Another process put the same embedder's new vectors in the place of the old ones."""
+
+
 class Reembedding:
-    """The new vectors of one world."""
+    """The new vectors of one world. Processes that make the same embedder's share the work."""
 
     def __init__(self, connection: Connection, embeddings: Embeddings) -> None:
         self._connection = connection
@@ -48,23 +54,24 @@ class Reembedding:
                 self._connection.script(_VECTORS["drop_new_vectors"])
                 self._connection.run(_QUERIES["set_meta"], (_META, whose))
             self._connection.script(_VECTORS["create_new_vectors"].format(dimension=int(embedder.dimension)))
-        done, total = self._connection.rows(_SQL["count_new"])[0]
-        if progress:
-            progress(done, total)  # the first slice takes long: it loads the model
         asked = after = 0
-        while rows := self._connection.rows(_SQL["chunks_without_new"], (after, _BLOCK)):
-            after = rows[-1][0]
-            pending = self._pending(embedder, rows)
-            known = self._known(pending)
-            done += self._assign(whose, [(vector, pending.pop(digest)[1]) for digest, vector in known.items()])
-            ordered = sorted(pending.items(), key=lambda item: len(item[1][0]))
-            for start in range(0, len(ordered), _SLICE):
-                part = ordered[start : start + _SLICE]
-                vectors, usable = checked_documents(embedder, [text for _, (text, _) in part])
-                done += self._store(whose, part, vectors, usable)
-                asked += len(part)
-                if progress:
-                    progress(done, max(done, total))
+        with contextlib.suppress(_DoneError):
+            ((done, total),) = self._rows(whose, "count_new")
+            if progress:
+                progress(done, total)  # the first slice takes long: it loads the model
+            while rows := self._rows(whose, "chunks_without_new", (after, _BLOCK)):
+                after = rows[-1][0]
+                pending = self._pending(embedder, rows)
+                known = self._known(whose, pending)
+                done += self._assign(whose, [(vector, pending.pop(digest)[1]) for digest, vector in known.items()])
+                ordered = sorted(pending.items(), key=lambda item: len(item[1][0]))
+                for start in range(0, len(ordered), _SLICE):
+                    part = ordered[start : start + _SLICE]
+                    vectors, usable = checked_documents(embedder, [text for _, (text, _) in part])
+                    asked += len(part)
+                    done += self._store(whose, part, vectors, usable)
+                    if progress:
+                        progress(done, max(done, total))
         return asked
 
     def swap(self, embedder: Embedder) -> None:
@@ -74,7 +81,7 @@ class Reembedding:
         vectors are found without it.
         """
         whose = json.dumps(about(embedder))
-        with self._connection.transaction():
+        with contextlib.suppress(_DoneError), self._connection.transaction():
             self._check(whose)
             self._embeddings.index.drop()
             self._connection.script(_VECTORS["drop_vectors"])
@@ -88,9 +95,17 @@ class Reembedding:
         self._embeddings.index.mend()
 
     def _check(self, whose: str) -> None:
-        """ConflictError unless the new vectors are still those of this embedder. In a transaction."""
-        if self._connection.meta(_META) != whose:
+        """ConflictError unless the new vectors are still those of this embedder, or were. In a transaction."""
+        making = self._connection.meta(_META)
+        if making is None and self._connection.meta("embedder") == whose:
+            raise _DoneError
+        if making != whose:
             raise ConflictError("another process embeds this world anew, by another embedder")
+
+    def _rows(self, whose: str, statement: str, parameters: Sequence[object] = ()) -> list[Row]:
+        with self._connection.snapshot():
+            self._check(whose)
+            return self._connection.rows(_SQL[statement], parameters)
 
     def _pending(self, embedder: Embedder, rows: list[Row]) -> _Texts:
         found: _Texts = {}
@@ -102,10 +117,10 @@ class Reembedding:
                 found.setdefault(text_digest(text), (text, []))[1].append(chunk)
         return found
 
-    def _known(self, pending: _Texts) -> dict[bytes, int]:
+    def _known(self, whose: str, pending: _Texts) -> dict[bytes, int]:
         """Digest of a text → its new vector, of those that have one already."""
         digests = list(pending)
-        rows = self._connection.rows(_SQL["find_new_texts"], (json.dumps([digest.hex() for digest in digests]),))
+        rows = self._rows(whose, "find_new_texts", (json.dumps([digest.hex() for digest in digests]),))
         return {digests[int(position)]: vector for position, vector in rows}
 
     def _assign(self, whose: str, found: list[tuple[int, list[int]]]) -> int:
