@@ -145,3 +145,15 @@ SELECT sought.key, quads.graph, quads.revision
 FROM json_each(:triples_json) AS sought CROSS JOIN quads INDEXED BY quads_spog
     ON quads.subject = sought.value ->> 0 AND quads.predicate = sought.value ->> 1 AND quads.object = sought.value ->> 2
 ORDER BY sought.key, quads.graph;
+
+-- name: names_under
+-- Gives columns: entities, and their literals under a predicate.
+SELECT group_concat(subject), group_concat(object)
+FROM (SELECT DISTINCT subject, object FROM quads INDEXED BY quads_posg
+      WHERE predicate = :predicate AND subject > 0);
+
+-- name: short_texts
+-- Gives the ids and the lexical forms of literals of at most :most characters, as two JSON arrays.
+SELECT json_group_array(id), json_group_array(value)
+FROM terms WHERE id IN (SELECT value FROM json_each(:ids_json))
+             AND kind = 3 AND typeof(value) = 'text' AND length(value) <= :most;

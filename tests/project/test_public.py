@@ -175,6 +175,7 @@ VERBS = {
     "transaction": ["*author", "*message", "*guard"],
     "undo": ["revision", "*force", "*author", "*message", "*dry_run"],
     "validate": ["*subjects", "*shapes"],
+    "mentions": ["text", "*types"],
     "update": [
         "text",
         "*bindings",

@@ -93,7 +93,7 @@ class Mentions:
                 by_span[span] = dict.fromkeys(subjects, 0.6)
         found: list[Mention] = []
         for (start, end), called in by_span.items():
-            said = _says(text, start, end)
+            said = says(text, start, end)
             best = sorted(called.items(), key=lambda item: (-item[1], item[0]))[:_NAMESAKES]
             found += [Mention(entity, start, end, worth * said) for entity, worth in best]
         return found
@@ -130,7 +130,7 @@ class Mentions:
                     continue
                 places = [place]
             for start, end in places:
-                said = _says(text, start, end)
+                said = says(text, start, end)
                 found += [Mention(entity, start, end, worth * said) for entity in entities]
         return found
 
@@ -150,7 +150,7 @@ def _spans(text: str) -> list[tuple[int, int]]:
                 spans[left, right] = None
                 if owner := _POSSESSIVE.search(text[left:right]):
                     spans[left, left + owner.start()] = None
-    return [span for span in spans if _says(text, *span)]
+    return [span for span in spans if says(text, *span)]
 
 
 def _ways(written: str) -> Iterable[str]:
@@ -159,7 +159,7 @@ def _ways(written: str) -> Iterable[str]:
     return dict.fromkeys(unicodedata.normalize("NFC", way.encode("utf-8", "replace").decode()) for way in ways)
 
 
-def _says(text: str, start: int, end: int) -> float:
+def says(text: str, start: int, end: int) -> float:
     """How much it tells that a span is written like a name, from 0 to 1: a stop-word or a lone letter is none."""
     words = normal(text[start:end]).split()
     telling = [word for word in words if word not in STOP_WORDS]

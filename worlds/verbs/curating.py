@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from worlds.curation.links import EntityMention
 from worlds.rules.guard import GuardSetting
 from worlds.rules.report import Report
 from worlds.verbs.parts import Parts
@@ -11,6 +12,17 @@ from worlds.verbs.parts import Parts
 
 class Curating(Parts):
     """The verbs of curation."""
+
+    def mentions(self, text: object, *, types: object = None) -> list[EntityMention]:
+        """Which entities a text names, by a label or an alias: where, and how surely, in the order of the text.
+
+        Names are compared without regard to case, accents and punctuation. Of names that overlap the longest counts,
+        whatever its type. Of its namesakes (of `types`, if given) that one is meant of which most of the words around
+        are said; `confidence` is that of `resolve`, by words. Instead of a text it takes a document, by its IRI or
+        prefixed name: then the texts of its quads are read, without mentions of itself. Linear in the text; the names
+        are read once, until the world changes.
+        """
+        return self._linker.mentions(text, types)
 
     @property
     def guard(self) -> GuardSetting:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import Literal
 
+from worlds.curation.links import Linker
 from worlds.embedders import Embedder
 from worlds.entities.context import Contexts
 from worlds.entities.describing import Describer
@@ -84,6 +85,7 @@ class Parts:
         self._similar = SimilarEntities(connection, self._dictionary, self._searches)
         self._describer = Describer(connection, self._dictionary, self._chunks)
         self._neighbours = Neighbours(connection, self._dictionary, self._chunks)
+        self._linker = Linker(connection, self._dictionary, self._chunks, self._neighbours, self._namespaces.term)
         self._contexts = Contexts(
             connection,
             self._dictionary,

@@ -1,0 +1,255 @@
+"""Which entities texts name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyoxigraph as ox
+
+from worlds.entities.gazetteer import Gazetteer, Name, Span, Word, ends_sentence, words
+from worlds.entities.names import Candidate, Named, normal, ranked
+from worlds.entities.neighbours import CitedQuad, Neighbours
+from worlds.graph.terms import XSD, to_rdflib
+from worlds.quads.dictionary import Dictionary
+from worlds.search.words import STOP_WORDS
+from worlds.sql.connection import Connection
+from worlds.texts.chunks import ChunkStore
+from worlds.texts.policy import TextPolicy
+
+_NAMESAKES = 50  # entities with one name, beyond which it names none of them
+_AROUND = 25  # words on either side of a name that tell its namesakes apart
+_LONGEST_IRI = 2000  # characters of a document's name
+_SHOWN = 5  # candidates of a mention
+
+
+@dataclass(frozen=True, slots=True)
+class EntityMention:
+    """A part of a text that names an entity: `text` is what stands from character `start` up to `end`.
+
+    `candidates` are those that may be meant, the likeliest first, at most five; `iri`, `label`, `types` and
+    `confidence` are the first one's. `quad` is the one whose literal the text is, None for a text that was given.
+    """
+
+    text: str
+    start: int
+    end: int
+    candidates: tuple[Candidate, ...]
+    quad: CitedQuad | None = None
+
+    @property
+    def iri(self) -> Any:
+        """The entity."""
+        return self.candidates[0].iri
+
+    @property
+    def label(self) -> str | None:
+        """What the entity is called."""
+        return self.candidates[0].label
+
+    @property
+    def types(self) -> tuple[Any, ...]:
+        """The entity's classes."""
+        return self.candidates[0].types
+
+    @property
+    def confidence(self) -> float:
+        """The chance that the entity is meant, from 0 to 1; see `World.resolve`."""
+        return self.candidates[0].confidence
+
+    def to_dict(self) -> dict[str, Any]:
+        """The mention as JSON-ready values."""
+        return {
+            "text": self.text,
+            "start": self.start,
+            "end": self.end,
+            "iri": str(self.iri),
+            "label": self.label,
+            "types": [str(kind) for kind in self.types],
+            "confidence": round(self.confidence, 4),
+            "candidates": [one.to_dict() for one in self.candidates],
+            "quad": None if self.quad is None else self.quad.to_dict(),
+        }
+
+
+class Linker:
+    """Finds the entities of one world that texts name."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        dictionary: Dictionary,
+        chunks: ChunkStore,
+        neighbours: Neighbours,
+        to_term: Callable[[object], Any],
+    ) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._chunks = chunks
+        self._to_term = to_term
+        self._neighbours = neighbours
+        self._gazetteer = Gazetteer(connection, dictionary, lambda: chunks.policy)
+
+    def mentions(self, text: object, types: object) -> list[EntityMention]:
+        """See `World.mentions`."""
+        wanted = None if types is None else [self._to_term(kind) for kind in listed(types)]
+        document = self._document(text)
+        with self._connection.snapshot():
+            own = None if document is None else self._dictionary.find([document])[0]
+            if own is not None and len(self._neighbours.around([own], 1)[0]):
+                return self._found([(str(quad.object), quad) for quad in self._texts(own)], own, wanted)
+        if not isinstance(text, str):
+            return []
+        with self._connection.snapshot():
+            return self._found([(str(text), None)], None, wanted)
+
+    def _document(self, text: object) -> Any:
+        """The entity that was given instead of a text; None for a text."""
+        if type(text) is str and (len(text) > _LONGEST_IRI or any(map(str.isspace, text))):
+            return None
+        try:
+            term = self._to_term(text)
+        except ValueError:
+            if isinstance(text, str):
+                return None
+            raise
+        if isinstance(term, ox.NamedNode | ox.BlankNode):
+            return term
+        if not isinstance(text, str):
+            raise TypeError(f"mentions takes a text or a document, not {text!r}")
+        return None
+
+    def _texts(self, entity: int) -> Iterator[CitedQuad]:
+        """The quads of an entity that have a text, each text once."""
+        policy = self._chunks.policy
+        rows, _ = self._neighbours.around([entity])
+        terms = self._dictionary.terms(rows[:, 1:5].ravel().tolist())
+        shown = {number: to_rdflib(term) for number, term in terms.items() if number}
+        seen: set[int] = set()
+        for quad, (_, _, predicate, value, _, _) in zip(
+            self._neighbours.cited(rows, shown), rows.tolist(), strict=True
+        ):
+            if value not in seen and _is_text(policy, terms[predicate].value, terms[value]):
+                seen.add(value)
+                yield quad
+
+    def _found(
+        self, texts: Iterable[tuple[str, CitedQuad | None]], own: int | None, types: Sequence[Any] | None
+    ) -> list[EntityMention]:
+        """The mentions of texts; of a document's, without those of itself."""
+        read: list[tuple[str, CitedQuad | None, list[Word], list[Span]]] = []
+        for text, quad in texts:
+            among = words(text)
+            read.append((text, quad, among, self._gazetteer.spans(text, among, own)))
+        choice = Choice(self._dictionary, self._chunks, self._neighbours, types)
+        choice.learn({name for *_, spans in read for span in spans for name in span.named})
+        found: list[EntityMention] = []
+        for text, quad, among, spans in read:
+            for span in spans:
+                candidates = choice.of(text, span, among)
+                if candidates:
+                    found.append(EntityMention(text[span.start : span.end], span.start, span.end, candidates, quad))
+        return found
+
+
+class Choice:
+    """Which of its namesakes a part of a text names, by the regression of `World.resolve` on words."""
+
+    def __init__(
+        self, dictionary: Dictionary, chunks: ChunkStore, neighbours: Neighbours, types: Sequence[Any] | None
+    ) -> None:
+        self._dictionary = dictionary
+        self._chunks = chunks
+        self._neighbours = neighbours
+        self._wanted = None if types is None else set(dictionary.find(types)) - {None}
+        self._named: dict[tuple[tuple[Name, ...], str], list[tuple[int, Named]]] = {}
+        self._alone: dict[tuple[tuple[Name, ...], str], tuple[Candidate, ...]] = {}
+        self._said: dict[int, set[str]] = {}
+
+    def learn(self, names: set[Name]) -> None:
+        """Read what is told of the entities that have the names."""
+        entities = {name.entity for name in names}
+        policy = self._chunks.policy
+        self._labels, self._kinds = self._neighbours.facts.labels_and_types(policy, entities)
+        self._terms = self._dictionary.terms(entities | {kind for kinds in self._kinds.values() for kind in kinds})
+
+    def of(self, text: str, span: Span, among: Sequence[Word]) -> tuple[Candidate, ...]:
+        """Those that may be meant, the likeliest first."""
+        sought = normal(text[span.start : span.end])
+        key = (span.named, sought)
+        known = self._alone.get(key)
+        if known is not None:
+            return known
+        named = self._named.get(key)
+        if named is None:
+            named = self._named[key] = self._compared(span.named, sought)
+        if len(named) > _NAMESAKES:
+            named = []
+        if len(named) < 2:
+            self._alone[key] = tuple(one for _, one in ranked(sought, [one for _, one in named]))
+            return self._alone[key]
+        for around in (_sentence(text, span, among), among[max(0, span.first - _AROUND) : span.last + _AROUND]):
+            own = {word.folded for word in among[span.first : span.last]}
+            wanted = {word.folded for word in around} - STOP_WORDS - own
+            for number, one in named:
+                one.context = len(wanted & self._said[number]) / len(wanted) if wanted else 0.0
+            if len({one.context for _, one in named}) > 1:
+                break
+        return tuple(one for _, one in ranked(sought, [one for _, one in named]))[:_SHOWN]
+
+    def _compared(self, names: Sequence[Name], sought: str) -> list[tuple[int, Named]]:
+        """The entities of the wanted types that have the names, and how well these fit."""
+        found: dict[int, Named] = {}
+        for name in names:
+            kinds = self._kinds.get(name.entity, [])
+            if self._wanted is not None and self._wanted.isdisjoint(kinds):
+                continue
+            one = found.get(name.entity)
+            if one is None:
+                label = self._labels.get(name.entity)
+                types = tuple(to_rdflib(self._terms[kind]) for kind in kinds)
+                shown = None if label is None else label.label
+                one = found[name.entity] = Named(to_rdflib(self._terms[name.entity]), shown, types)
+            one.names.add((name.text, name.role))
+        for one in found.values():
+            one.compare(sought)
+        if 1 < len(found) <= _NAMESAKES:
+            self._learn_words(sorted(found.keys() - self._said.keys()))
+        return list(found.items())
+
+    def _learn_words(self, entities: list[int]) -> None:
+        """The words of what is said of entities: their texts, and the labels of what they point to."""
+        rows = self._neighbours.facts.quads_by("quads_of_entities", entities)
+        terms = self._dictionary.terms(set(rows[:, 2].tolist()))
+        others = [number for number, term in terms.items() if number and not isinstance(term, ox.Literal)]
+        labels = self._neighbours.facts.labels(self._chunks.policy, others)
+        texts = {number: term.value for number, term in terms.items() if isinstance(term, ox.Literal)}
+        texts |= {number: label.whole for number, label in labels.items()}
+        self._said |= {entity: set() for entity in entities}
+        for subject, _, value, _ in rows.tolist():
+            if value in texts:
+                self._said[subject].update(word.folded for word in words(texts[value]))
+
+
+def _sentence(text: str, span: Span, among: Sequence[Word]) -> Sequence[Word]:
+    """The words around a span in its sentence."""
+    first, last = span.first, span.last
+    while first > max(0, span.first - _AROUND) and not ends_sentence(text, among[first - 1], among[first]):
+        first -= 1
+    while last < min(len(among), span.last + _AROUND) and not ends_sentence(text, among[last - 1], among[last]):
+        last += 1
+    return among[first:last]
+
+
+def listed(values: object) -> list[object]:
+    """One value, or several, as a list."""
+    return list(values) if isinstance(values, (list, tuple, set, frozenset)) else [values]
+
+
+def _is_text(policy: TextPolicy, predicate: str, term: object) -> bool:
+    """Whether the policy takes a quad's object for a text."""
+    if not isinstance(term, ox.Literal) or predicate in policy.exclude:
+        return False
+    typed = term.language is None and term.datatype.value not in (XSD + "string", *policy.text_datatypes)
+    return predicate in policy.include or not typed
