@@ -22,6 +22,19 @@ CREATE INDEX vectors_embedding ON vectors (
 DROP INDEX IF EXISTS vectors_embedding;
 DROP TABLE IF EXISTS libsql_vector_meta_shadow;
 
+-- name: set_vectors_aside
+-- They come back into an empty table with its index, slice by slice, for a statement cannot tell how far it has come.
+ALTER TABLE vectors RENAME TO vectors_aside;
+
+-- name: bring_vectors_back
+INSERT INTO vectors (id, key, embedding)
+SELECT id, key, embedding FROM vectors_aside WHERE id > ?1 ORDER BY id LIMIT ?2;
+
+-- name: forget_vectors_aside
+DELETE FROM sqlite_sequence WHERE name = 'vectors';
+INSERT INTO sqlite_sequence (name, seq) SELECT 'vectors', seq FROM sqlite_sequence WHERE name = 'vectors_aside';
+DROP TABLE vectors_aside;
+
 -- name: drop_vectors
 UPDATE chunks SET vector = NULL WHERE vector IS NOT NULL;
 DELETE FROM embedded_texts WHERE true;

@@ -41,8 +41,9 @@ def open(
     """Open the world at `path`, or make it; `":memory:"` is a world that is gone when it is closed.
 
     `embedder` is "auto" (the default model where it is installed, else none), None, the name or path of a
-    sentence-transformers model, or an `Embedder`. `vector_index` says whether the native index is part of the world;
-    "auto" keeps what the file has, and builds it in a new one. `durability="full"` keeps an acknowledged write
+    sentence-transformers model, or an `Embedder`. `vector_index` says whether the native index is part of the world,
+    for other programs: True at any size, False never; "auto" keeps what the file has, and has a new one while that
+    is small, up to 3,000 vectors: see `build_vector_index`. `durability="full"` keeps an acknowledged write
     through a power loss too, not only through the death of the process. `timeout` is how many seconds a write waits
     for another process's.
 

@@ -84,6 +84,8 @@ VERBS = {
     "check": [],
     "close": [],
     "compact": [],
+    "build_vector_index": ["*progress"],
+    "drop_vector_index": [],
     "context": ["question", "*budget", "*hops", "*types", "*language"],
     "describe": ["iri", "*limit", "*language"],
     "neighbourhood": ["iri", "*hops", "*limit"],

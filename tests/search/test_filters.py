@@ -156,7 +156,7 @@ def test_wrong_options_are_errors(birds: World) -> None:
 def test_the_native_index_must_be_there(path: Path) -> None:
     with worlds.open(path, embedder=HashingEmbedder(), vector_index=False) as world:
         add_texts(world, "red kite")
-        with pytest.raises(WorldsError, match="vector_index=True"):
+        with pytest.raises(WorldsError, match="build_vector_index"):
             world.search("kite", plan="index")
     with worlds.open(path, embedder=HashingEmbedder(), vector_index=True) as world:
         assert texts(world.search("kite", plan="index")) == ["red kite"]

@@ -73,7 +73,7 @@ _PANELS = {
     "Write": ("load", "add-document", "update", "embed"),
     "Ask": ("search", "sparql", "context", "resolve", "similar", "describe", "schema", "prefix"),
     "History": ("log", "blame", "diff", "undo", "patch", "apply", "prune"),
-    "The file": ("export", "stats", "check", "validate", "backup", "restore", "compact"),
+    "The file": ("export", "stats", "check", "validate", "backup", "restore", "compact", "vector-index"),
     "Serve": ("serve", "keys", "mcp"),
 }
 for _module in (

@@ -1,4 +1,4 @@
-"""The commands on the file as a whole: export, stats, check, validate, backup, restore, compact."""
+"""The commands on the file as a whole: export, stats, check, validate, backup, restore, compact, vector-index."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 from worlds.cli import show
 from worlds.cli.errors import NO, Interrupted
 from worlds.cli.options import Command, Json, WorldPath, examples, opened
-from worlds.cli.terminal import counted, output, waiting, write_json
+from worlds.cli.terminal import counted, output, progress, waiting, write_json
 
 _STANDARD_OUTPUT = ("-", "/dev/stdout")
 
@@ -158,6 +158,37 @@ def compact(path: WorldPath, json: Json = False) -> None:
         output().print(f"{show.size(before)} before, {show.size(after)} now")
 
 
+def vector_index(
+    path: WorldPath,
+    build: Annotated[
+        bool | None,
+        typer.Option("--build/--drop", help="Build it anew and keep it, or drop it for good.", show_default=False),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Tell whether a world has the native vector index, build it, or drop it.
+
+    Other programs that use libSQL find the nearest vectors by it (`vector_top_k`); searches of this one need none, but
+    those with `--plan index`. A new world keeps it up to some 3,000 vectors.
+    """
+    with opened(path, write=build is not None) as world:
+        if build:
+            try:
+                with progress() as bar:
+                    world.build_vector_index(progress=bar)
+            except KeyboardInterrupt as interrupt:
+                raise Interrupted("nothing was changed: the index is built as a whole or not at all") from interrupt
+        elif build is False:
+            world.drop_vector_index()
+        stats = world.stats()
+    if json:
+        write_json({"vector_index": stats.vector_index, "vectors": stats.vectors})
+    elif stats.vector_index:
+        output().print(f"{counted(stats.vectors, 'vector')} in the native vector index")
+    else:
+        output().print(f"no native vector index; `worlds vector-index {path} --build` builds it")
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(
@@ -175,3 +206,6 @@ def register(app: typer.Typer) -> None:
     app.command(cls=Command, epilog=examples("worlds backup kb.db kb-2025-01-31.db"))(backup)
     app.command(cls=Command, epilog=examples("worlds restore kb-2025-01-31.db kb.db"))(restore)
     app.command(cls=Command, epilog=examples("worlds compact kb.db"))(compact)
+    app.command(
+        "vector-index", cls=Command, epilog=examples("worlds vector-index kb.db", "worlds vector-index kb.db --build")
+    )(vector_index)

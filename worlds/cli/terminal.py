@@ -159,7 +159,7 @@ def _amount(step: str, done: int, total: int | None) -> str:
     if step.startswith("read"):
         mega = 1_000_000
         return f"{done / mega:,.1f} MB" if total is None else f"{done / mega:,.1f} / {total / mega:,.1f} MB"
-    unit = {"write": "quads", "index": "quads", "embed": "chunks"}.get(step, "")
+    unit = {"write": "quads", "index": "quads", "embed": "chunks", "vector index": "vectors"}.get(step, "")
     if not unit:
         return ""
     if not done and total:

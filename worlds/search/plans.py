@@ -69,5 +69,8 @@ class Plans:
         if eligible is not None:
             raise WorldsError("the plan 'index' cannot be filtered without losing recall; use 'auto'")
         if self._connection.row(_SQL["find_vector_index"]) is None:
-            raise WorldsError("this world has no native vector index; open it with vector_index=True to build one")
+            raise WorldsError(
+                "this world has no native vector index: build_vector_index(), or `worlds vector-index WORLD --build`, "
+                "builds one, and vector_index=True keeps one from the start; plan='auto' needs none"
+            )
         return VectorPlan("index", reason, {"candidates": max(depth, INDEX_CANDIDATES)}, None)

@@ -62,6 +62,7 @@ class Embeddings:
         self.index = NativeIndex(connection)
         self.retired = RetiredVectors(connection, self.index)
         self.asked = 0  # texts that the embedder was asked for in the last call of embed()
+        self.notes: tuple[str, ...] = ()  # what there is to say about that call
 
     # -- which embedder -------------------------------------------------------------------------------------------
 
@@ -114,13 +115,15 @@ class Embeddings:
 
         Each slice of texts is kept as soon as it is done: what was embedded before an interruption stays.
         """
-        self.asked = 0
+        self.asked, self.notes = 0, ()
         self.require(embedder)
         total = self.pending(after)
         if not total:
             return 0
         if self._connection.read_only:
             raise ReadOnlyError(f"{self._connection.path} was opened read-only")
+        outgrown = self.index.outgrown(total, int(embedder.dimension))
+        self.notes = () if outgrown is None else (outgrown,)
         if progress:
             progress(0, total)  # the first slice takes long: it loads the model
         done = 0

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import logging
+from collections.abc import Callable
+
+from worlds.errors import ReadOnlyError, WorldsError
 from worlds.sql import statements, texts
 from worlds.sql.connection import Connection
 
@@ -9,10 +14,20 @@ _SQL = statements("queries.sql")
 _VECTORS = texts("vectors.sql")
 _SMALL = 64  # vectors up to which it is built anew with every removal, which takes some milliseconds
 _RENEWED = 1000  # vectors up to which it is when a quarter of them was removed
+MOST = 3000  # vectors of 384 dimensions whose index takes some 3 seconds in all; of more dimensions fewer
+_DIMENSION = 384
+_SLICE = 500
+
+Progress = Callable[[int, int], None]  # (vectors done, vectors to do)
+
+_log = logging.getLogger("worlds")
 
 
 class NativeIndex:
-    """The native index of one world."""
+    """The native index of one world: all vectors are in it, or it is not there.
+
+    `meta` says under "vector_index" whether it is part of the world: 1 it is, 0 it is not, nothing: while it is cheap.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -42,12 +57,40 @@ class NativeIndex:
         """Build it if it is part of this world, there are vectors, and it is not there."""
         if self._missing:
             with self._connection.transaction():
-                if self._missing:
+                if self._missing and self.outgrown(0, self._dimension) is None:
                     self.create()
 
     @property
     def _missing(self) -> bool:
         return bool(self._connection.value(_SQL["vector_index_missing"]))
+
+    @property
+    def _dimension(self) -> int:
+        """The vectors' dimension, 0 where there are none yet."""
+        about = self._connection.meta("embedder")
+        return 0 if about is None else int(json.loads(about)["dimension"])
+
+    def outgrown(self, coming: int, dimension: int) -> str | None:
+        """Leave it out for good where, with so many `coming` vectors, it would cost too much and nobody asked for it.
+
+        Gives what there is to say then, which is said once.
+        """
+        if self._connection.meta("vector_index") is not None:
+            return None
+        most = MOST * _DIMENSION // max(dimension, _DIMENSION)
+        there = self._connection.value(_SQL["count_vectors_up_to"], (most + 1,)) if self._dimension else 0
+        if there + coming <= most:
+            return None
+        with self._connection.transaction():
+            if self.built:
+                self.drop()
+            self._connection.run(_SQL["set_meta"], ("vector_index", 0))
+        told = (
+            f"beyond {most:,} vectors the native vector index is not kept: no search of this library needs it, and "
+            "each vector would cost milliseconds and kilobytes; build_vector_index() builds it for other programs"
+        )
+        _log.info("%s: %s", self._connection.path, told)
+        return told
 
     def create(self) -> None:
         """Build it over all vectors."""
@@ -59,6 +102,34 @@ class NativeIndex:
         """Drop it."""
         with self._connection.transaction():
             self._connection.script(_VECTORS["drop_vector_index"])
+
+    def build(self, progress: Progress | None) -> int:
+        """Build it anew, and make it part of the world; gives the number of vectors. See `World.build_vector_index`."""
+        connection = self._connection
+        if connection.read_only:
+            raise ReadOnlyError(f"{connection.path} was opened read-only")
+        if connection.in_transaction:
+            raise WorldsError("the vector index cannot be built inside a transaction")
+        with connection.transaction():
+            connection.run(_SQL["set_meta"], ("vector_index", 1))
+            dimension = self._dimension
+            if not dimension:
+                return 0
+            self.drop()
+            total = int(connection.value("SELECT count(*) FROM vectors"))
+            connection.run(_VECTORS["set_vectors_aside"])
+            connection.run(_VECTORS["create_vectors"].format(dimension=dimension))
+            self.create()
+            last = done = 0
+            while done < total:
+                if progress:
+                    progress(done, total)
+                connection.run(_VECTORS["bring_vectors_back"], (last, _SLICE))
+                last, done = connection.row("SELECT max(id), count(*) FROM vectors") or (0, total)
+            connection.script(_VECTORS["forget_vectors_aside"])
+        if progress:
+            progress(total, total)
+        return total
 
     def renew(self, removed: int) -> None:
         """Build that of a small world anew after vectors were removed: with every one that goes, its graph loses edges.

@@ -34,7 +34,7 @@ class WorldEmbedder:
         return self.embedder
 
     def embed_new(self, after: int, progress: Progress | None) -> tuple[int, tuple[str, ...]]:
-        """Embed the chunks with ids above `after`; gives the number of texts, and what to say if some stay pending.
+        """Embed the chunks with ids above `after`; gives the number of texts, and what there is to say of it.
 
         The write that made them is kept already, so it must not look as if it had failed.
         """
@@ -42,11 +42,11 @@ class WorldEmbedder:
             return 0, ()
         try:
             with self._one_embeds:
-                return self._embeddings.embed(self.embedder, _counted(progress), after=after), ()
+                return self._embeddings.embed(self.embedder, _counted(progress), after=after), self._embeddings.notes
         except WorldsError as error:
             note = f"new texts are not embedded yet, and are found by words only: {error}"
             _log.warning("%s: %s", self._connection.path, note)
-            return self._embeddings.asked, (note,)
+            return self._embeddings.asked, (*self._embeddings.notes, note)
 
     def embed(
         self, *, rebuild: bool, embedder: str | os.PathLike[str] | Embedder | None, progress: Progress | None

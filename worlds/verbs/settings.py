@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from worlds.embedders import Embedder
 from worlds.errors import WorldsError
@@ -79,3 +80,18 @@ class Settings(Parts):
         if self._writer.writing:
             raise WorldsError("embed() cannot run inside a transaction: new texts are embedded when it ends")
         return self._embedder.embed(rebuild=rebuild, embedder=embedder, progress=progress)
+
+    def build_vector_index(self, *, progress: Progress | None = None) -> int:
+        """Build the native vector index anew, and keep it from now on; gives the number of vectors in it.
+
+        It is for `plan="index"` and for other programs that ask this file by `vector_top_k`: the other plans of a
+        search need none. Each vector costs a millisecond or two, then and whenever one is added, and some 5 KB. The
+        world is read meanwhile, and writes wait until the index is whole; an interruption leaves the world as it was.
+        """
+        if self._writer.writing:
+            raise WorldsError("the vector index cannot be built inside a transaction")
+        return self._embeddings.index.build(None if progress is None else partial(progress, "vector index"))
+
+    def drop_vector_index(self) -> None:
+        """Drop the native vector index, and keep none from now on. Searches find the same without it."""
+        self._embeddings.index.want(False)

@@ -1,0 +1,95 @@
+"""The native vector index: kept while it is cheap, built and dropped by a verb, and whole or not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import worlds
+from tests.support.embedder import HashingEmbedder
+from tests.support.search_worlds import add_texts
+from worlds import ReadOnlyError, World, WorldsError
+
+WIDE = 384 * 60  # dimensions of which "auto" keeps 50 vectors
+
+
+def fill(world: World, start: int, end: int) -> worlds.Change:
+    return world.add([(f"urn:s{number}", "urn:p", f'"text number {number} of many"') for number in range(start, end)])
+
+
+def state(world: World) -> tuple[int, bool]:
+    assert world.check().ok
+    stats = world.stats()
+    return stats.vectors, stats.vector_index
+
+
+def test_a_world_that_grows_leaves_it_out_and_says_so_once(path: Path) -> None:
+    with worlds.open(path, embedder=HashingEmbedder(WIDE)) as world:
+        assert fill(world, 0, 40).notes == ()
+        assert state(world) == (40, True)
+        (note,) = fill(world, 40, 55).notes
+        assert "build_vector_index()" in note
+        assert state(world) == (55, False)
+        assert fill(world, 55, 60).notes == ()
+        with pytest.raises(WorldsError, match=r"build_vector_index\(\)"):
+            world.search("text", plan="index")
+        world.remove(list(world.quads())[:50])  # small again
+        world.compact()
+    with worlds.open(path, embedder=HashingEmbedder(WIDE)) as world:
+        assert state(world) == (10, False)
+
+
+def test_what_is_large_at_once_never_has_it() -> None:
+    with worlds.open(embedder=HashingEmbedder(WIDE)) as world:
+        assert len(fill(world, 0, 60).notes) == 1
+        assert state(world) == (60, False)
+
+
+def test_it_is_kept_at_any_size_where_it_was_asked_for(path: Path) -> None:
+    with worlds.open(path, embedder=HashingEmbedder(WIDE), vector_index=True) as world:
+        assert fill(world, 0, 60).notes == ()
+        assert state(world) == (60, True)
+    with worlds.open(path, embedder=HashingEmbedder(WIDE)) as world:
+        fill(world, 60, 65)
+        assert state(world) == (65, True)
+
+
+def test_it_is_built_later_and_dropped_again(path: Path) -> None:
+    told: list[tuple[str, int, int | None]] = []
+    with worlds.open(path, embedder=HashingEmbedder(), vector_index=False) as world:
+        assert world.build_vector_index() == 0
+        world.drop_vector_index()
+        fill(world, 0, 700)
+        world.remove([("urn:s699", "urn:p", '"text number 699 of many"')])
+        answers = [hit.text for hit in world.search("text 17", limit=3)]
+        count = world.build_vector_index(progress=lambda *step: told.append(step))
+        assert told[0] == ("vector index", 0, count)
+        assert told[-1] == ("vector index", count, count)
+        assert len(told) == 3
+        assert state(world) == (count, True)
+        assert [hit.text for hit in world.search("text 17", limit=3)] == answers
+        assert len(world.search("text 17", plan="index", mode="vector")) == 10
+        fill(world, 699, 720)  # one that is back, and new ones
+        assert state(world)[1]
+        world.drop_vector_index()
+        assert not state(world)[1]
+    with worlds.open(path, embedder=None, read_only=True) as world, pytest.raises(ReadOnlyError):
+        world.build_vector_index()
+
+
+def test_an_interruption_leaves_the_world_as_it_was(path: Path) -> None:
+    def stop(step: str, done: int, total: int | None) -> None:
+        if done:
+            raise KeyboardInterrupt
+
+    with worlds.open(path, embedder=HashingEmbedder(), vector_index=False) as world:
+        fill(world, 0, 600)
+        with pytest.raises(KeyboardInterrupt):
+            world.build_vector_index(progress=stop)
+        assert not state(world)[1]
+        add_texts(world, "one more")
+        assert world.build_vector_index() == world.stats().vectors
+        assert state(world)[1]
+        with world.transaction(), pytest.raises(WorldsError, match="inside a transaction"):
+            world.build_vector_index()
