@@ -14,6 +14,7 @@ from worlds.revisions.writer import Progress as Progress
 from worlds.search.engine import Searches
 from worlds.sql import statements
 from worlds.sql.connection import Connection
+from worlds.verbs.auditing import Auditing
 from worlds.verbs.curating import Curating
 from worlds.verbs.knowing import Knowing
 from worlds.verbs.querying import Querying
@@ -70,14 +71,14 @@ def open(
         raise
 
 
-class World(Settings, Writing, Reading, Remembering, Querying, Searching, Knowing, Curating):
+class World(Settings, Writing, Reading, Remembering, Querying, Searching, Knowing, Curating, Auditing):
     """A knowledge graph with search, in one file. Made by `worlds.open`; safe to share between threads.
 
     Its verbs stand in `worlds.verbs`: it is set by `bind`, `policy`, `default_graph`, `embedder`, `embed`; written by
     `add`, `remove`, `load`, `add_document`, `transaction`; read by `quads`, `count`, `graphs`, `export`, `stats`;
     remembered by `history`, `provenance`, `diff`, `at`, `undo`, `patch`; asked by `query`, `update`, `explain` and
-    `search`; its entities known by `resolve`, `similar`, `describe`, `context`, `paths`; curated by `validate` and
-    `guard`.
+    `search`; its entities known by `resolve`, `similar`, `describe`, `context`, `paths`; curated by `validate`,
+    `guard` and `contradictions`.
     """
 
     @property

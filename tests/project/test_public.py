@@ -176,6 +176,7 @@ VERBS = {
     "stats": [],
     "transaction": ["*author", "*message", "*guard"],
     "undo": ["revision", "*force", "*author", "*message", "*dry_run"],
+    "contradictions": ["*suggested", "*limit"],
     "validate": ["*subjects", "*shapes"],
     "mentions": ["text", "*types"],
     "update": [

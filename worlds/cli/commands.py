@@ -11,6 +11,7 @@ from worlds.cli import (
     completion,
     config,
     context,
+    curate,
     doctor,
     documents,
     entities,
@@ -73,11 +74,13 @@ _PANELS = {
     "Write": ("load", "add-document", "update", "embed"),
     "Ask": ("search", "sparql", "context", "resolve", "similar", "describe", "schema", "prefix"),
     "History": ("log", "blame", "diff", "undo", "patch", "apply", "prune"),
+    "Curate": ("contradictions",),
     "The file": ("export", "stats", "check", "validate", "backup", "restore", "compact", "vector-index"),
     "Serve": ("serve", "keys", "mcp"),
 }
 for _module in (
-    init, doctor, config, completion, write, documents, search, ask, context, entities, schema, prefix, history, keep,
+    init, doctor, config, completion, write, documents, search, ask, context, entities, schema, prefix, history,
+    curate, keep,
     serve, keys, mcp,
 ):  # fmt: skip
     _module.register(app)

@@ -24,7 +24,7 @@ INTERNAL = 70
 
 EXIT_CODES: dict[int, str] = {
     0: "done",
-    NO: "the answer is no: `check`, `validate` or `doctor` found problems, an ASK is false, or a name has no match",
+    NO: "the answer is no: problems or contradictions were found, an ASK is false, or a name has no match",
     2: "wrong usage: an unknown option, an impossible value, a wrong setting",
     3: "not found, not a world, or it cannot be read or written",
     4: "the input is not the RDF that it should be",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import Literal
 
+from worlds.curation.contradictions import Contradictions
 from worlds.curation.links import Linker
 from worlds.embedders import Embedder
 from worlds.entities.context import Contexts
@@ -84,6 +85,7 @@ class Parts:
         self._resolver = Resolver(connection, self._dictionary, self._chunks, self._searches)
         self._similar = SimilarEntities(connection, self._dictionary, self._searches)
         self._describer = Describer(connection, self._dictionary, self._chunks)
+        self._contradictions = Contradictions(connection, self._dictionary, self._history, self._shape_checker)
         self._neighbours = Neighbours(connection, self._dictionary, self._chunks)
         self._linker = Linker(connection, self._dictionary, self._chunks, self._neighbours, self._namespaces.term)
         self._contexts = Contexts(

@@ -1,0 +1,287 @@
+"""World.contradictions: each kind is planted and found, with its quads; clean data have none."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import worlds
+from worlds import World
+
+PREFIXES = """
+@prefix ex: <http://ex/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> . @prefix sh: <http://www.w3.org/ns/shacl#> .
+"""
+
+# (kind, severity, the data, the number of findings, what their quads have to name)
+PLANTED = [
+    ("functional", "error", "ex:p a owl:FunctionalProperty . ex:a ex:p 1, 2 . ex:b ex:p 1 .", 1, "ex:a"),
+    ("functional", "warning", "ex:p a owl:FunctionalProperty . ex:a ex:p ex:x, ex:y .", 1, "ex:a"),
+    (
+        "functional",
+        "error",
+        "ex:p a owl:FunctionalProperty . ex:a ex:p ex:x, ex:y . ex:x owl:differentFrom ex:y .",
+        1,
+        "ex:a",
+    ),
+    (
+        "functional",
+        "error",
+        "ex:q a owl:FunctionalProperty . ex:p rdfs:subPropertyOf ex:q . ex:a ex:p 1 ; ex:q 2 .",
+        1,
+        "ex:a",
+    ),
+    (
+        "functional",
+        "warning",
+        "ex:p a owl:FunctionalProperty . ex:q owl:inverseOf ex:p . ex:a ex:p ex:x . ex:y ex:q ex:a .",
+        1,
+        "ex:y",
+    ),
+    (
+        "inverse functional",
+        "warning",
+        'ex:p a owl:InverseFunctionalProperty . ex:a ex:p "1" . ex:b ex:p "1" .',
+        1,
+        "ex:b",
+    ),
+    (
+        "inverse functional",
+        "warning",
+        "ex:C owl:hasKey ( ex:p ex:q ) . ex:a a ex:C ; ex:p 1 ; ex:q 2 . ex:b a ex:C ; ex:p 1 ; ex:q 2 ."
+        " ex:c a ex:C ; ex:p 1 ; ex:q 3 .",
+        1,
+        "ex:b",
+    ),
+    (
+        "disjoint classes",
+        "error",
+        "ex:C owl:disjointWith ex:D . ex:E rdfs:subClassOf ex:D . ex:a a ex:C, ex:E .",
+        1,
+        "ex:a",
+    ),
+    (
+        "disjoint classes",
+        "error",
+        "[] a owl:AllDisjointClasses ; owl:members ( ex:C ex:D ex:E ) . ex:a a ex:C, ex:E .",
+        1,
+        "ex:a",
+    ),
+    ("disjoint classes", "error", "ex:A owl:disjointUnionOf ( ex:C ex:D ) . ex:a a ex:C, ex:D .", 1, "ex:a"),
+    ("disjoint classes", "error", "ex:C owl:disjointWith ex:D . ex:E rdfs:subClassOf ex:C, ex:D .", 1, "ex:E"),
+    ("disjoint classes", "error", "ex:a a owl:Nothing .", 1, "ex:a"),
+    ("disjoint classes", "error", "ex:a a skos:Concept, skos:ConceptScheme .", 1, "ex:a"),
+    (
+        "disjoint properties",
+        "error",
+        "ex:p owl:propertyDisjointWith ex:q . ex:a ex:p ex:b ; ex:q ex:b, ex:c .",
+        1,
+        "ex:b",
+    ),
+    ("disjoint properties", "error", 'ex:a skos:prefLabel "x"@en ; skos:altLabel "x"@en, "y"@en .', 1, "ex:a"),
+    (
+        "disjoint properties",
+        "error",
+        "ex:a skos:broader ex:b . ex:b skos:broader ex:c . ex:a skos:related ex:c .",
+        1,
+        "ex:c",
+    ),
+    ("asymmetric", "error", "ex:p a owl:AsymmetricProperty . ex:a ex:p ex:b . ex:b ex:p ex:a, ex:c .", 1, "ex:a"),
+    ("irreflexive", "error", "ex:p a owl:IrreflexiveProperty . ex:a ex:p ex:a .", 1, "ex:a"),
+    ("identity", "error", "ex:a owl:sameAs ex:b . ex:c owl:sameAs ex:b . ex:c owl:differentFrom ex:a .", 1, "ex:b"),
+    (
+        "negative assertion",
+        "error",
+        "[] a owl:NegativePropertyAssertion ; owl:sourceIndividual ex:a ; owl:assertionProperty ex:p ;"
+        " owl:targetIndividual ex:b . ex:a ex:p ex:b .",
+        1,
+        "ex:b",
+    ),
+    (
+        "cardinality",
+        "error",
+        "ex:C rdfs:subClassOf [ owl:onProperty ex:p ; owl:maxCardinality 2 ] . ex:D rdfs:subClassOf ex:C ."
+        " ex:a a ex:D ; ex:p 1, 2, 3 . ex:b a ex:D ; ex:p 1, 2 .",
+        1,
+        "ex:a",
+    ),
+    (
+        "cardinality",
+        "warning",
+        "ex:C rdfs:subClassOf [ owl:onProperty ex:p ; owl:maxQualifiedCardinality 1 ; owl:onClass ex:K ] ."
+        " ex:a a ex:C ; ex:p ex:x, ex:y . ex:b a ex:C ; ex:p ex:x, ex:z . ex:x a ex:K . ex:y a ex:K .",
+        1,
+        "ex:a",
+    ),
+    ("ill-typed literal", "error", 'ex:a ex:p "x"^^xsd:integer, "2021-02-29"^^xsd:date, "1"^^xsd:integer .', 2, "ex:a"),
+    ("datatype", "error", 'ex:p rdfs:range xsd:integer . ex:a ex:p 1, "x", 2.5, "3"^^xsd:int .', 2, "ex:a"),
+    ("datatype", "error", 'ex:p rdfs:range ex:C . ex:C a owl:Class . ex:a ex:p "x" .', 1, "ex:a"),
+    ("datatype", "error", "ex:p a owl:DatatypeProperty . ex:a ex:p ex:b .", 1, "ex:a"),
+    ("datatype", "error", "ex:p a owl:ObjectProperty . ex:a ex:p 3 .", 1, "ex:a"),
+    (
+        "domain",
+        "error",
+        "ex:p rdfs:domain ex:C . ex:C owl:disjointWith ex:D . ex:a ex:p 1 ; a ex:D . ex:b ex:p 1 .",
+        1,
+        "ex:a",
+    ),
+    ("domain", "warning", "ex:p rdfs:domain ex:C . ex:a ex:p 1 ; a ex:D . ex:D a owl:Class .", 1, "ex:a"),
+    (
+        "domain",
+        "warning",
+        "ex:p rdfs:domain [ owl:unionOf ( ex:C ex:D ) ] . ex:a ex:p 1 ; a ex:D . ex:b ex:p 1 ; a ex:E .",
+        1,
+        "ex:b",
+    ),
+    (
+        "range",
+        "error",
+        "ex:p rdfs:range ex:C . ex:C owl:disjointWith ex:D . ex:a ex:p ex:b . ex:b a ex:D .",
+        1,
+        "ex:b",
+    ),
+    ("range", "warning", "ex:p rdfs:range ex:C . ex:a ex:p ex:b . ex:b a ex:D .", 1, "ex:b"),
+    ("labels", "error", 'ex:a skos:prefLabel "x"@en, "y"@en, "z"@de . ex:b skos:prefLabel "x"@en .', 1, "ex:a"),
+    ("cycle", "warning", "ex:a skos:broader ex:b . ex:b skos:broader ex:c . ex:c skos:broader ex:a .", 1, "ex:c"),
+    ("cycle", "warning", "ex:a skos:broader ex:b . ex:a skos:narrower ex:b .", 1, "ex:b"),
+    ("cycle", "warning", "ex:A rdfs:subClassOf ex:B, ex:A . ex:B rdfs:subClassOf ex:A .", 1, "ex:A"),
+    ("cycle", "warning", "ex:a ex:partOf ex:b . ex:b ex:partOf ex:a . ex:c ex:partOf ex:a .", 1, "ex:a"),
+    (
+        "shape",
+        "error",
+        "ex:a a ex:C ; ex:p 1, 2 . GRAPH <urn:worlds:shapes> {"
+        " ex:S sh:targetClass ex:C ; sh:property [ sh:path ex:p ; sh:maxCount 1 ] . }",
+        1,
+        None,
+    ),
+]
+
+
+def made(data: str) -> World:
+    world = worlds.open(":memory:", embedder=None)
+    world.load((PREFIXES + data).encode(), format="trig", author="ann")
+    return world
+
+
+@pytest.mark.parametrize(("kind", "severity", "data", "count", "named"), PLANTED)
+def test_a_planted_contradiction_is_found(kind: str, severity: str, data: str, count: int, named: str | None) -> None:
+    with made(data) as world:
+        found = world.contradictions(suggested=False)
+        assert found.counts == {kind: count}
+        assert {one.severity for one in found} == {severity}
+        for one in found:
+            assert one.message
+            for said in one.quads:
+                assert said.added is not None
+                assert (said.added.revision, said.added.author) == (1, "ann")
+                assert list(world.quads(*said.quad[:3])), "every finding's quads exist"
+        if named:
+            told = {str(part) for one in found for said in one.quads for part in said.quad}
+            assert named.replace("ex:", "http://ex/") in told
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        'ex:p a owl:FunctionalProperty . ex:a ex:p 1, "01"^^xsd:integer .',  # one value
+        "ex:p a owl:FunctionalProperty . ex:a ex:p 1 . GRAPH ex:g { ex:a ex:p 1 }",  # one triple
+        "ex:p rdfs:domain ex:C ; rdfs:range ex:C . ex:a ex:p ex:b .",  # nothing says what these are
+        "ex:p rdfs:domain ex:C . ex:C rdfs:subClassOf ex:D . ex:a ex:p 1 ; a ex:D .",  # less exact
+        "ex:p rdfs:range xsd:decimal . ex:a ex:p 1 .",  # an integer is a decimal
+        'ex:p rdfs:range ex:C . ex:a ex:p "x" .',  # which may be a datatype, elsewhere
+        "ex:C rdfs:subClassOf ex:C .",
+        "ex:C rdfs:subClassOf [ owl:onProperty ex:p ; owl:minCardinality 1 ] . ex:a a ex:C .",  # only missing
+        'ex:a ex:p "-0044-03-15"^^xsd:date, " 7 "^^xsd:integer, "1e3"^^xsd:double, "P1Y"^^xsd:duration .',
+        "GRAPH <urn:worlds:shapes> { ex:p a owl:FunctionalProperty . ex:a ex:p 1, 2 }",
+    ],
+)
+def test_what_is_no_contradiction(data: str) -> None:
+    with made(data) as world:
+        assert [str(one) for one in world.contradictions() if one.kind != "shape"] == []
+
+
+SCHEMA = """
+ex:Person owl:disjointWith ex:Org . ex:Boss rdfs:subClassOf ex:Person .
+ex:born a owl:FunctionalProperty ; rdfs:domain ex:Person ; rdfs:range xsd:date .
+ex:mail a owl:InverseFunctionalProperty . ex:works rdfs:range ex:Org ; rdfs:domain ex:Person .
+ex:leads a owl:AsymmetricProperty, owl:IrreflexiveProperty ; rdfs:subPropertyOf ex:knows .
+ex:Boss rdfs:subClassOf [ owl:onProperty ex:leads ; owl:maxCardinality 3 ] .
+"""
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10**9))
+def test_random_clean_data_have_none(seed: int) -> None:
+    draw = random.Random(seed)
+    lines = [SCHEMA]
+    size = draw.randint(1, 30)
+    for number in range(size):
+        kind = draw.choice(["Person", "Boss"])
+        lines.append(f'ex:p{number} a ex:{kind} ; ex:mail "{number}@ex" ; ex:works ex:o{draw.randint(0, 3)} .')
+        if draw.random() < 0.8:
+            lines.append(f'ex:p{number} ex:born "19{draw.randint(10, 99)}-0{draw.randint(1, 9)}-11"^^xsd:date .')
+        for other in draw.sample(range(number), min(number, draw.randint(0, 3))):
+            lines.append(f"ex:p{number} ex:leads ex:p{other} .")
+    lines += [f"ex:o{number} a ex:Org ; ex:partOf ex:o{number + 1} ." for number in range(4)]
+    with made("\n".join(lines)) as world:
+        assert world.contradictions(suggested=False).counts == {}
+
+
+def people(size: int = 40) -> list[str]:
+    return [
+        f'ex:p{n} a ex:Person ; ex:age {20 + n % 50} ; ex:code "AB-{100 + n}" ; ex:born "{1930 + n}-01-02"^^xsd:date ;'
+        f' ex:died "{1990 + n}-05-06"^^xsd:date ; ex:home ex:c{n % 4} . ex:c{n % 4} a ex:City .'
+        for n in range(size)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "subject"),
+    [
+        ("nearly functional", 'ex:p3 ex:born "1933-01-03"^^xsd:date .', "p3"),
+        ("outlier", "ex:x a ex:Person ; ex:age 999 .", "x"),
+        ("outlier", 'ex:x ex:born "0193-01-02"^^xsd:date .', "x"),
+        ("odd kind", 'ex:x ex:age "old" .', "x"),
+        ("odd type", "ex:x ex:home ex:p2 .", "p2"),
+        ("odd form", 'ex:x ex:code "seven" .', "x"),
+        ("impossible dates", 'ex:x ex:born "1970-01-01"^^xsd:date ; ex:died "1960"^^xsd:gYear .', "x"),
+    ],
+)
+def test_what_the_data_suggest(kind: str, data: str, subject: str) -> None:
+    with made("\n".join(people())) as world:
+        assert world.contradictions().counts == {}
+        world.load((PREFIXES + data).encode(), format="trig", author="bob", message="typed in")
+        found = [one for one in world.contradictions() if one.kind == kind]
+        assert [str(one.subjects[0]) for one in found] == [f"http://ex/{subject}"]
+        assert 0 < found[0].score <= 1
+        assert "bob" in {said.added.author for said in found[0].quads if said.added}
+        assert world.contradictions(suggested=False).counts == {}
+
+
+def test_a_year_is_no_later_than_a_day_in_it() -> None:
+    with made('ex:a ex:born "1970-05-05"^^xsd:date ; ex:died "1970"^^xsd:gYear .') as world:
+        assert world.contradictions().counts == {}
+
+
+def test_findings_are_limited_and_counted() -> None:
+    lines = ["ex:p a owl:FunctionalProperty .", *(f"ex:a{number} ex:p 1, 2 ." for number in range(12))]
+    with made(" ".join(lines)) as world:
+        found = world.contradictions(limit=5)
+        assert (len(found), found.counts) == (5, {"functional": 12})
+        assert len(world.contradictions(limit=None)) == 12
+        told: dict[str, Any] = found[0].to_dict()
+        assert told["quads"][0]["author"] == "ann"
+        assert found[:2].counts == {"functional": 2}
+        assert "has 2 values of" in str(found)
+
+
+def test_shapes_that_cannot_be_checked_are_said() -> None:
+    data = "ex:a ex:p 1 . GRAPH <urn:worlds:shapes> { ex:S sh:targetNode ex:a ; sh:unheardOf 1 . ex:S a sh:NodeShape }"
+    with made(data) as world:
+        (found,) = world.contradictions()
+        assert "cannot be checked" in found.message
