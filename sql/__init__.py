@@ -1,7 +1,8 @@
 """SQL as source: schema, named statements, migrations, and the one module that touches a driver.
 
 A statement stands in a `.sql` file under a line `-- name: <name>`, and its parameters are written `:name`.
-The driver knows only positional parameters, so loading turns each `:name` into `?N`.
+The driver knows only positional parameters, so loading turns each `:name` into `?N`. `{shapes}` stands for the id of
+the graph that holds the world's shapes.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from pathlib import Path
 
 SQL_FOLDER = Path(__file__).parent
 SCHEMA_VERSION = 4
+
+# The world's shapes are data in no search, union or overview: `graph IS NOT {shapes}`. The number is the name's hash.
+_SHAPES = "(SELECT id FROM terms WHERE hash = 705804446 AND kind = 1 AND value = 'urn:worlds:shapes')"
 
 # What may hold a colon without being a parameter comes first: comments, strings.
 _TOKEN = re.compile(r"--[^\n]*|'(?:[^']|'')*'|:([a-z_]+)")
@@ -39,7 +43,7 @@ def compile_statement(text: str) -> Statement:
         name = match[1]
         return match[0] if name is None else f"?{names.setdefault(name, len(names) + 1)}"
 
-    return Statement(_TOKEN.sub(number, text).strip().rstrip(";"), tuple(names))
+    return Statement(_TOKEN.sub(number, text.replace("{shapes}", _SHAPES)).strip().rstrip(";"), tuple(names))
 
 
 def _sections(path: Path) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,7 @@
 -- name: quads_of_entities
 SELECT group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.object), group_concat(quads.graph)
 FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value
-WHERE quads.subject > 0;
+WHERE quads.subject > 0 AND quads.graph IS NOT {shapes};
 
 -- name: entities_pointed_to
 -- Those that at most :most quads point to, rdf:type aside.
@@ -12,20 +12,22 @@ SELECT group_concat(sought.value) FROM json_each(:ids_json) AS sought
 WHERE sought.value > 0 AND (
     SELECT count(*) FROM (
         SELECT 1 FROM quads INDEXED BY quads_o
-        WHERE quads.object = sought.value AND quads.predicate <> :rdf_type LIMIT :most + 1
+        WHERE quads.object = sought.value AND quads.predicate <> :rdf_type
+          AND quads.graph IS NOT {shapes} LIMIT :most + 1
     )
 ) BETWEEN 1 AND :most;
 
 -- name: quads_to_entities
 SELECT group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.object), group_concat(quads.graph)
 FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_o ON quads.object = sought.value
-WHERE quads.predicate <> :rdf_type AND quads.subject > 0;
+WHERE quads.predicate <> :rdf_type AND quads.subject > 0 AND quads.graph IS NOT {shapes};
 
 -- name: quads_under
 -- Those that entities have under some predicates.
 SELECT group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.object), group_concat(quads.graph)
 FROM json_each(:ids_json) AS sought CROSS JOIN json_each(:predicates_json) AS predicate
-CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value AND quads.predicate = predicate.value;
+CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value AND quads.predicate = predicate.value
+WHERE quads.graph IS NOT {shapes};
 
 -- name: sub_properties
 -- The predicates that stand below others, however deep, nearest first; in any graph.
@@ -35,7 +37,7 @@ WITH RECURSIVE below (predicate, depth) AS (
     SELECT quads.subject, below.depth + 1
     FROM below CROSS JOIN quads INDEXED BY quads_posg
         ON quads.predicate = :sub_property AND quads.object = below.predicate
-    WHERE below.depth < 8
+    WHERE below.depth < 8 AND quads.graph IS NOT {shapes}
 )
 SELECT predicate FROM below WHERE depth > 0 GROUP BY predicate ORDER BY min(depth), predicate;
 
@@ -44,16 +46,19 @@ SELECT predicate FROM below WHERE depth > 0 GROUP BY predicate ORDER BY min(dept
 -- stand in a triple with them as the predicate.
 SELECT group_concat(quads.subject), group_concat(quads.object)
 FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value
+WHERE quads.graph IS NOT {shapes}
 UNION ALL
 SELECT group_concat(quads.subject), group_concat(quads.object)
 FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_o ON quads.object = sought.value
+WHERE quads.graph IS NOT {shapes}
 UNION ALL
 SELECT group_concat(quads.subject), group_concat(quads.object)
-FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_posg ON quads.predicate = sought.value;
+FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_posg ON quads.predicate = sought.value
+WHERE quads.graph IS NOT {shapes};
 
 -- name: entities
 -- All subjects.
-SELECT group_concat(subject) FROM (SELECT DISTINCT subject FROM quads INDEXED BY quads_spog WHERE subject > 0);
+SELECT group_concat(subject) FROM (SELECT DISTINCT subject FROM quads INDEXED BY quads_spog WHERE subject > 0 AND graph IS NOT {shapes});
 
 -- name: profiles
 SELECT subject, text, graphs FROM profiles WHERE subject IN (SELECT value FROM json_each(:ids_json));
@@ -83,7 +88,7 @@ SELECT vectors.embedding FROM vectors
 WHERE vectors.embedding IS NOT NULL AND vectors.id IN (
     SELECT chunks.vector
     FROM quads INDEXED BY quads_spog CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = quads.object
-    WHERE quads.subject = :subject
+    WHERE quads.subject = :subject AND quads.graph IS NOT {shapes}
     UNION SELECT chunks.vector FROM chunks INDEXED BY chunks_term WHERE chunks.term = -1 - :subject
 )
 ORDER BY vectors.id;
@@ -93,7 +98,7 @@ SELECT coalesce(chunks.text, terms.value)
 FROM quads INDEXED BY quads_spog
 CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = quads.object
 CROSS JOIN terms ON terms.id = chunks.term
-WHERE quads.subject = :subject
+WHERE quads.subject = :subject AND quads.graph IS NOT {shapes}
 UNION SELECT chunks.text FROM chunks INDEXED BY chunks_term WHERE chunks.term = -1 - :subject;
 
 -- name: properties_of
@@ -102,7 +107,8 @@ SELECT predicate, object, count
 FROM (
     SELECT predicate, object, count(*) OVER (PARTITION BY predicate) AS count,
            row_number() OVER (PARTITION BY predicate ORDER BY object) AS place
-    FROM (SELECT DISTINCT predicate, object FROM quads INDEXED BY quads_spog WHERE subject = :entity)
+    FROM (SELECT DISTINCT predicate, object FROM quads INDEXED BY quads_spog WHERE subject = :entity
+          AND graph IS NOT {shapes})
 )
 WHERE place <= :limit ORDER BY predicate, object;
 
@@ -112,15 +118,17 @@ SELECT predicate, subject, count
 FROM (
     SELECT predicate, subject, count(*) OVER (PARTITION BY predicate) AS count,
            row_number() OVER (PARTITION BY predicate ORDER BY subject) AS place
-    FROM (SELECT DISTINCT predicate, subject FROM quads INDEXED BY quads_o WHERE object = :entity)
+    FROM (SELECT DISTINCT predicate, subject FROM quads INDEXED BY quads_o WHERE object = :entity
+          AND graph IS NOT {shapes})
 )
 WHERE place <= :limit ORDER BY predicate, subject;
 
 -- name: quads_around
 -- Gives, of each entity, ids of quads that it is the subject of, and of quads that it is the object of: at most :most.
 SELECT (SELECT group_concat(id) FROM (
-            SELECT id FROM quads INDEXED BY quads_spog WHERE subject = sought.value LIMIT :most)),
-       (SELECT group_concat(id) FROM (SELECT id FROM quads INDEXED BY quads_o WHERE object = sought.value LIMIT :most))
+            SELECT id FROM quads INDEXED BY quads_spog WHERE subject = sought.value AND graph IS NOT {shapes} LIMIT :most)),
+       (SELECT group_concat(id) FROM (
+            SELECT id FROM quads INDEXED BY quads_o WHERE object = sought.value AND graph IS NOT {shapes} LIMIT :most))
 FROM json_each(:ids_json) AS sought;
 
 -- name: quads_by_id
@@ -136,7 +144,7 @@ SELECT DISTINCT sought.key, quads.subject, quads.predicate
 FROM json_each(:spellings_json) AS sought
 CROSS JOIN terms INDEXED BY terms_hash ON terms.hash = sought.value ->> 0 AND terms.value = sought.value ->> 1
 CROSS JOIN quads INDEXED BY quads_o ON quads.object = terms.id
-WHERE terms.kind = 3 AND quads.subject > 0
+WHERE terms.kind = 3 AND quads.subject > 0 AND quads.graph IS NOT {shapes}
 LIMIT :most;
 
 -- name: sources_of_triples
@@ -144,6 +152,7 @@ LIMIT :most;
 SELECT sought.key, quads.graph, quads.revision
 FROM json_each(:triples_json) AS sought CROSS JOIN quads INDEXED BY quads_spog
     ON quads.subject = sought.value ->> 0 AND quads.predicate = sought.value ->> 1 AND quads.object = sought.value ->> 2
+WHERE quads.graph IS NOT {shapes}
 ORDER BY sought.key, quads.graph;
 
 -- name: names_under

@@ -9,7 +9,7 @@ below (class) AS (
     UNION
     SELECT quads.subject FROM below
     CROSS JOIN quads ON quads.predicate = :subclass_of AND quads.object = below.class
-    WHERE :graphs_json IS NULL OR quads.graph IN graphs
+    WHERE iif(:graphs_json IS NULL, quads.graph IS NOT {shapes}, quads.graph IN graphs)
 )
 SELECT class FROM below;
 
@@ -17,33 +17,37 @@ SELECT class FROM below;
 SELECT group_concat(quads.subject)
 FROM json_each(:classes_json) AS class
 CROSS JOIN quads ON quads.predicate = :rdf_type AND quads.object = class.value
-WHERE :graphs_json IS NULL OR quads.graph IN (SELECT value FROM json_each(:graphs_json));
+WHERE iif(:graphs_json IS NULL, quads.graph IS NOT {shapes}, quads.graph IN (SELECT value FROM json_each(:graphs_json)));
 
 -- name: chunks_by_subjects
 SELECT group_concat(chunks.id), group_concat(coalesce(chunks.vector, 0)),
        group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.graph)
 FROM json_each(:ids_json) AS sought
 CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value
-CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = quads.object;
+CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = quads.object
+WHERE quads.graph IS NOT {shapes};
 
 -- name: chunks_by_predicates
 SELECT group_concat(chunks.id), group_concat(coalesce(chunks.vector, 0)),
        group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.graph)
 FROM json_each(:ids_json) AS sought
 CROSS JOIN quads INDEXED BY quads_posg ON quads.predicate = sought.value
-CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = quads.object;
+CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = quads.object
+WHERE quads.graph IS NOT {shapes};
 
 -- name: chunks_by_graphs
 SELECT group_concat(chunks.id), group_concat(coalesce(chunks.vector, 0)),
        group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.graph)
 FROM json_each(:ids_json) AS sought
 CROSS JOIN quads INDEXED BY quads_g ON quads.graph = sought.value AND quads.graph <> 0
-CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = quads.object;
+CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = quads.object
+WHERE quads.graph IS NOT {shapes};
 
 -- name: chunks_with_quads
 SELECT group_concat(chunks.id), group_concat(coalesce(chunks.vector, 0)),
        group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.graph)
-FROM chunks INDEXED BY chunks_term CROSS JOIN quads INDEXED BY quads_o ON quads.object = chunks.term;
+FROM chunks INDEXED BY chunks_term CROSS JOIN quads INDEXED BY quads_o ON quads.object = chunks.term
+WHERE quads.graph IS NOT {shapes};
 
 -- name: all_chunks
 SELECT group_concat(id), group_concat(coalesce(vector, 0)) FROM chunks;

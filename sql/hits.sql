@@ -4,7 +4,8 @@
 -- Gives the quads of literals as columns: literals, ids, subjects, predicates, graphs; NULLs for none.
 SELECT group_concat(quads.object), group_concat(quads.id), group_concat(quads.subject),
        group_concat(quads.predicate), group_concat(quads.graph)
-FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_o ON quads.object = sought.value;
+FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_o ON quads.object = sought.value
+WHERE quads.graph IS NOT {shapes};
 
 -- name: highlights
 -- The indexed text with each match between U+0002 and U+0003.

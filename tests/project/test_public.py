@@ -198,7 +198,17 @@ VERBS = {
     "graphs": [],
     "to_rdflib": [],
 }
-PROPERTIES = {"default_graph", "embedder", "guard", "path", "pattern_timeout", "policy", "prefixes", "retention"}
+PROPERTIES = {
+    "default_graph",
+    "embedder",
+    "guard",
+    "path",
+    "pattern_timeout",
+    "policy",
+    "prefixes",
+    "retention",
+    "shapes",
+}
 
 HEAVY = {
     "click",

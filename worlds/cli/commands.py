@@ -21,6 +21,7 @@ from worlds.cli import (
     keys,
     mcp,
     prefix,
+    rules,
     schema,
     search,
     serve,
@@ -73,15 +74,14 @@ _PANELS = {
     "Begin": ("init", "doctor", "config", "completion"),
     "Write": ("load", "add-document", "update", "embed"),
     "Ask": ("search", "sparql", "context", "resolve", "similar", "describe", "schema", "prefix"),
+    "Curate": ("contradictions", "validate", "shapes", "guard"),
     "History": ("log", "blame", "diff", "undo", "patch", "apply", "prune"),
-    "Curate": ("contradictions",),
-    "The file": ("export", "stats", "check", "validate", "backup", "restore", "compact", "vector-index"),
+    "The file": ("export", "stats", "check", "backup", "restore", "compact", "vector-index"),
     "Serve": ("serve", "keys", "mcp"),
 }
 for _module in (
-    init, doctor, config, completion, write, documents, search, ask, context, entities, schema, prefix, history,
-    curate, keep,
-    serve, keys, mcp,
+    init, doctor, config, completion, write, documents, search, ask, context, entities, schema, prefix, rules, history,
+    curate, keep, serve, keys, mcp,
 ):  # fmt: skip
     _module.register(app)
 

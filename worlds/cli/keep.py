@@ -1,4 +1,4 @@
-"""The commands on the file as a whole: export, stats, check, validate, backup, restore, compact, vector-index."""
+"""The commands on the file as a whole: export, stats, check, backup, restore, compact, vector-index."""
 
 from __future__ import annotations
 
@@ -78,31 +78,6 @@ def check(path: WorldPath, json: Json = False) -> None:
     else:
         show.print_problems(output(), report)
     if not report.ok:
-        raise typer.Exit(NO)
-
-
-def validate(
-    path: WorldPath,
-    shapes: Annotated[
-        str | None,
-        typer.Argument(metavar="[SHAPES]", help="A file of SHACL shapes; else the world's, in <urn:worlds:shapes>."),
-    ] = None,
-    subject: Annotated[
-        list[str] | None, typer.Option("--subject", "-s", metavar="IRI", help="Validate this focus node only.")
-    ] = None,
-    turtle: Annotated[bool, typer.Option("--turtle", help="Print the report as a SHACL graph in Turtle.")] = False,
-    json: Json = False,
-) -> None:
-    """Validate the data against SHACL shapes. Exits with 1 if they do not conform."""
-    with opened(path) as world, waiting("validating"):
-        report = world.validate(shapes=shapes, subjects=subject or None)
-    if json:
-        write_json({"conforms": report.conforms, "results": report.to_dicts()})
-    elif turtle:
-        typer.echo(report.triples.serialize("turtle"))
-    else:
-        output().print(str(report), markup=False, highlight=False)
-    if not report.conforms:
         raise typer.Exit(NO)
 
 
@@ -200,9 +175,6 @@ def register(app: typer.Typer) -> None:
     )(export)
     app.command(cls=Command, epilog=examples("worlds stats kb.db", "worlds stats kb.db --json | jq .quads"))(stats)
     app.command(cls=Command, epilog=examples("worlds check kb.db && echo fine"))(check)
-    app.command(cls=Command, epilog=examples("worlds validate kb.db shapes.ttl", "worlds validate kb.db --turtle"))(
-        validate
-    )
     app.command(cls=Command, epilog=examples("worlds backup kb.db kb-2025-01-31.db"))(backup)
     app.command(cls=Command, epilog=examples("worlds restore kb-2025-01-31.db kb.db"))(restore)
     app.command(cls=Command, epilog=examples("worlds compact kb.db"))(compact)

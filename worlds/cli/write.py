@@ -134,6 +134,9 @@ def report(
         write_json(outcome(change, world.stats().pending, seconds))
     else:
         output().print(nothing if change.revision is None else sentence(change, seconds), soft_wrap=True)
+    if not isinstance(change, Diff):
+        for remark in change.notes:
+            note(remark)
 
 
 def outcome(change: Change, pending: int, seconds: float) -> dict[str, object]:
@@ -165,8 +168,6 @@ def note_pending(world: World, change: Change) -> None:
     """Say what is not embedded, and why."""
     from worlds.embedders import reason_without
 
-    for remark in change.notes:
-        note(remark)
     pending = world.stats().pending
     if pending and not change.notes:
         why = (world.embedder is None and reason_without()) or "`worlds embed` does it"

@@ -16,7 +16,7 @@ from worlds.graph.query.query import Query
 from worlds.graph.query.results import Solutions, Triples
 from worlds.graph.search.rewriting import mentions_search, rewrite
 from worlds.graph.terms import to_object
-from worlds.quads.dataset import default_graph
+from worlds.quads.dataset import SHAPES_GRAPH, default_graph, names_shapes
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids
 from worlds.quads.export import export
 from worlds.quads.namespaces import Namespaces
@@ -57,7 +57,7 @@ class Past:
         self._history = history
         self._prefixes = namespaces.prefixes
         self._known: Ids | None = None
-        self._index: tuple[ox.Store, LexicalForms] | None = None
+        self._indexes: dict[bool, tuple[ox.Store, LexicalForms]] = {}  # without the shapes, with them
 
     def __enter__(self) -> Past:
         return self
@@ -79,7 +79,8 @@ class Past:
 
     def close(self) -> None:
         """Give the memory back; the next call reads the past again."""
-        self._known = self._index = None
+        self._known = None
+        self._indexes.clear()
 
     def _ids(self) -> Ids:
         """All rows that there were, markers included, int64 [n, 4]."""
@@ -135,14 +136,18 @@ class Past:
         if mentions_search(query):
             rewrite(asked, _NoSearch())  # raises where there is a search
         with self._connection.lock:
-            if self._index is None:
-                self._index = self._indexed()
-            store, forms = self._index
+            shapes = names_shapes(asked)
+            if shapes not in self._indexes:
+                self._indexes[shapes] = self._indexed(shapes=shapes)
+            store, forms = self._indexes[shapes]
         return evaluate(store, asked.started(), forms)
 
-    def _indexed(self) -> tuple[ox.Store, LexicalForms]:
+    def _indexed(self, *, shapes: bool) -> tuple[ox.Store, LexicalForms]:
         ids = self._ids()
         dictionary = self._dictionary
+        left_out = None if shapes else dictionary.find([SHAPES_GRAPH])[0]
+        if left_out is not None:
+            ids = ids[ids[:, 3] != left_out]
         store = ox.Store()
         store.bulk_extend(decoded_quads(dictionary, ids))
         for graph in sorted_terms(dictionary, ids[ids[:, 0] == 0, 3]):

@@ -13,6 +13,7 @@ from worlds.errors import ShapesError
 from worlds.graph.formats import parsing, rdflib_quads
 from worlds.graph.sources import sources
 from worlds.graph.terms import to_rdflib
+from worlds.quads.dataset import SHAPES_GRAPH
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary
 from worlds.quads.rows import decoded, read_quads
 from worlds.rules.data import Terms, Triples
@@ -22,9 +23,6 @@ from worlds.rules.touched import Touched
 from worlds.rules.validation import Validator, Violation
 from worlds.sql import statements
 from worlds.sql.connection import Connection
-
-SHAPES_GRAPH = ox.NamedNode("urn:worlds:shapes")
-"""The named graph of a world's own shapes; it is not validated itself."""
 
 _SQL = statements("rules.sql")
 _BATCH = 2000  # results whose quads are read together
@@ -67,13 +65,16 @@ class ShapeChecker:
             stamp = ()
         if stamp != self._stamp:
             self._stamp = None
-            self._own = ShapesGraph(self._stored(held) if held is not None else ())
+            self._own = ShapesGraph(self.stored())
             self.touched = Touched(self._own.shapes)
             self._stamp = stamp
         return self._own, -1 if held is None else held
 
-    def _stored(self, graph: int) -> Iterator[ox.Quad]:
+    def stored(self) -> Iterator[ox.Quad]:
         """The quads of the world's own shapes."""
+        graph = self._dictionary.find([SHAPES_GRAPH])[0]
+        if graph is None:
+            return
         for block in read_quads(self._connection, "quads_of_graph", graph=graph):
             yield from decoded(block, self._dictionary.terms(np.unique(block).tolist()))
 

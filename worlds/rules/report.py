@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,32 +10,15 @@ from typing import TYPE_CHECKING, Any
 import pyoxigraph as ox
 
 from worlds.graph.query.results import Triples as GraphTriples
-from worlds.graph.terms import RDF, XSD, format_term, shorten, to_rdflib
+from worlds.graph.terms import RDF, XSD, shorten, to_rdflib
 from worlds.rules.paths import Path
 from worlds.rules.shapes import Constraint, Shape, sh
+from worlds.rules.wording import sentence
 
 if TYPE_CHECKING:
     import rdflib
 
-_SHAPES = {"Node": "conforms to {}", "Not": "does not conform to {}"}
-_SAYS = {
-    "Class": "is an instance of {}",
-    "Datatype": "is a well-formed literal of {}",
-    "MinCount": "has {} values at least",
-    "MaxCount": "has {} values at most",
-    "MinLength": "has {} characters at least",
-    "MaxLength": "has {} characters at most",
-    "MinExclusive": "is more than {}",
-    "MinInclusive": "is {} at least",
-    "MaxExclusive": "is less than {}",
-    "MaxInclusive": "is {} at most",
-    "HasValue": "has the value {}",
-    "Equals": "has the same values as {}",
-    "Disjoint": "shares no value with {}",
-    "LessThan": "is less than each value of {}",
-    "LessThanOrEquals": "is at most each value of {}",
-    "UniqueLang": "has one value at most in each language",
-}
+_IRI = re.compile(r"<([^<>]*)>")
 
 
 @dataclass(frozen=True)
@@ -92,8 +76,29 @@ class Report:
 
     def line(self, result: Result) -> str:
         """A result in one line: severity, focus node, path and message."""
-        path = f" {result.path}" if result.path else ""
-        return f"{result.severity}: {shorten(str(result.focus), self._prefixes)}{path}: {result.message}"
+        path = f" {self._path(result)}" if result.path else ""
+        return f"{result.severity}: {self._short(result.focus)}{path}: {result.message}"
+
+    def _short(self, term: Any) -> str:
+        """As a person reads it: a literal is its text."""
+        return str(term) if hasattr(term, "datatype") else shorten(str(term), self._prefixes)
+
+    def _path(self, result: Result) -> str:
+        return _IRI.sub(lambda match: shorten(match[1], self._prefixes), result.path or "")
+
+    def rows(self) -> list[tuple[str, str, str, str, str, str]]:
+        """The results as a table: severity, focus node, path, value, message, revisions of the quads."""
+        return [
+            (
+                one.severity,
+                self._short(one.focus),
+                self._path(one),
+                "" if one.value is None else self._short(one.value),
+                one.message,
+                ", ".join(str(number) for number in sorted({quad[4] for quad in one.quads})),
+            )
+            for one in self.results
+        ]
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The results as rows of JSON-ready values."""
@@ -139,21 +144,11 @@ class Found:
         return self.shape.path
 
     def message(self, prefixes: Mapping[str, str]) -> str:
-        """The shape's message, English first, or a sentence that says what the constraint asks."""
+        """The shape's message, English first, or a sentence of what is wrong."""
         if self.shape.messages:
             ranked = sorted(self.shape.messages, key=lambda one: (one.language or "en") != "en")
             return ranked[0].value
-        name, value = self.constraint.component, self.constraint.value
-        shown = "" if self.value is None else format_term(self.value, prefixes) + " "
-        if name == "Closed":
-            return f"{shown}stands under a predicate that the closed shape does not allow"
-        if name in ("Node", "Not"):
-            return f"{shown}does not fulfil: it {_SHAPES[name].format(format_term(value.term, prefixes))}"
-        if name == "Datatype" or name in _SAYS:
-            if isinstance(value, ox.NamedNode | ox.BlankNode | ox.Literal):
-                value = format_term(value, prefixes)
-            return f"{shown}does not fulfil: it {_SAYS[name].format(value)}"
-        return f"{shown}does not fulfil sh:{name[0].lower()}{name[1:]}"
+        return sentence(self.constraint, self.value, self.predicate, prefixes)
 
 
 def report_graph(found: Sequence[Found], messages: Sequence[str]) -> list[ox.Triple]:

@@ -1,11 +1,14 @@
 """The SPARQL index: a pyoxigraph store that is derived from the quads and kept in step with their revisions.
 
+The world's shapes are not in it, unless a query names their graph: so they are in no union.
+
 It is built at the first query: in memory for a small world, in a cache folder beside the file for a larger one. libSQL
 stays the truth: dropping the store loses nothing.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +19,8 @@ import pyoxigraph as ox
 
 from worlds.errors import QueryError
 from worlds.graph.lexical import STABLE, LexicalForms
+from worlds.graph.query.query import Query
+from worlds.quads.dataset import SHAPES_GRAPH, names_shapes
 from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, LITERAL, TRIPLE, Dictionary, Ids
 from worlds.quads.following import Delta, Follower
 from worlds.quads.rows import NO_QUADS, decoded, find_quads, read_quads
@@ -92,6 +97,37 @@ class SparqlIndex(Follower):
             _log.warning("%s: the SPARQL cache is damaged, and is built anew: %s", self._connection.path, error)
             self.discard()
             return work(self.store(progress))
+
+    @contextlib.contextmanager
+    def with_shapes(self, store: ox.Store, query: Query) -> Iterator[None]:
+        """Let the store have the shapes, too, in the block, if a query names their graph."""
+        shapes = self._shapes() if names_shapes(query) else None
+        quads = (
+            []
+            if shapes is None
+            else [
+                quad
+                for block in read_quads(self._connection, "quads_of_graph", graph=shapes)
+                for quad in decoded(block, self._dictionary.terms(np.unique(block).tolist()))
+            ]
+        )
+        store.extend(quads)
+        try:
+            yield
+        finally:
+            for quad in quads:
+                store.remove(quad)
+            if quads:
+                store.remove_graph(SHAPES_GRAPH)
+            self._dead += len(quads)
+
+    def _shapes(self) -> int | None:
+        return self._dictionary.find([SHAPES_GRAPH])[0]
+
+    def _seen(self, quads: Ids) -> Ids:
+        """Those quads that the store has: all but shapes."""
+        shapes = self._shapes()
+        return quads if shapes is None else quads[quads[:, 3] != shapes]
 
     @property
     def on_disk(self) -> bool:
@@ -189,6 +225,7 @@ class SparqlIndex(Follower):
     def _apply(self, added: Ids, removed: Ids) -> _Step:
         store = self._store
         assert store is not None
+        added, removed = self._seen(added), self._seen(removed)
         terms = self._dictionary.terms(np.unique(np.concatenate([added, removed])).tolist())
         named = np.unique(np.concatenate([added[:, 3], removed[:, 3]])).tolist()
         graphs = {number: terms[number] for number in named if number != DEFAULT_GRAPH_ID}
@@ -266,6 +303,9 @@ class SparqlIndex(Follower):
                     return
         self._build(ox.Store(), total, progress)
 
+    def _created(self) -> set[int]:
+        return {number for (number,) in self._connection.rows(_SQL["markers"]) if number != self._shapes()}
+
     def _take_from_cache(self) -> bool:
         cache = Cache(self._connection.file)
         for generation, stamp in cache.generations():
@@ -285,7 +325,7 @@ class SparqlIndex(Follower):
                 continue
             self._store, self._copy = store, copy
             self._revision, self._count = stamp.revision, stamp.quads
-            self._markers = {number for (number,) in self._connection.rows(_SQL["markers"])}
+            self._markers = self._created()
             self._published = 0
             return True
         return False
@@ -344,14 +384,14 @@ class SparqlIndex(Follower):
         self._count = 0
 
         def blocks() -> Iterator[Ids]:
-            for block in read_quads(connection, "quads_in_range"):
+            for block in map(self._seen, read_quads(connection, "quads_in_range")):
                 yield block
                 self._count += len(block)
                 if progress:
                     progress(self._count, total)
 
         store.bulk_extend(quad for block in blocks() for quad in decoded(block, terms))
-        self._markers = {number for (number,) in connection.rows(_SQL["markers"])}
+        self._markers = self._created()
         self._store = store
         self._settle({number: terms[number] for number in self._markers})
         self._dead = self._published = 0

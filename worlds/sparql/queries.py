@@ -126,7 +126,8 @@ class Queries:
         return rewrite(query, self._searcher(store, query)) if mentions_search(query.text) else query
 
     def _run(self, store: ox.Store, query: Query) -> Found:
-        return run(store, query, self._running)
+        with self._index.with_shapes(store, query):
+            return run(store, query, self._running)
 
     def _searcher(self, store: ox.Store, query: Query) -> WorldSearcher:
         return WorldSearcher(

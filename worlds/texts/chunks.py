@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 import pyoxigraph as ox
 
+from worlds.quads.dataset import SHAPES_GRAPH
 from worlds.quads.dictionary import Dictionary, Ids, batches, json_ids
 from worlds.quads.following import Delta, Follower
 from worlds.quads.rows import read_quads
@@ -73,7 +74,9 @@ class ChunkStore(Follower):
 
     def apply(self, delta: Delta) -> None:
         """Follow a write: chunk the texts that came, drop the chunks of those that went, and keep profiles in step."""
-        cut = self._add(delta.added) if len(delta.added) else Cut()
+        shapes = self._dictionary.find([SHAPES_GRAPH])[0]
+        added = delta.added if shapes is None else delta.added[delta.added[:, 3] != shapes]
+        cut = self._add(added) if len(added) else Cut()
         if len(delta.removed):
             cut += self._drop(np.unique(delta.removed[:, 2]))
         if self.policy.profiles:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from worlds.curation.links import EntityMention
+from worlds.curation.shapes import Shapes
 from worlds.rules.guard import GuardSetting
 from worlds.rules.report import Report
 from worlds.verbs.parts import Parts
@@ -23,6 +24,18 @@ class Curating(Parts):
         are read once, until the world changes.
         """
         return self._linker.mentions(text, types)
+
+    @property
+    def shapes(self) -> Shapes:
+        """The world's own SHACL shapes, which `validate` and `guard` go by: `load`, `add` and `remove` write them.
+
+        They are the graph <urn:worlds:shapes> of the world; setting the property loads what is given in their place.
+        """
+        return self._shapes
+
+    @shapes.setter
+    def shapes(self, source: object) -> None:
+        self._shapes.load(source, mode="replace")
 
     @property
     def guard(self) -> GuardSetting:

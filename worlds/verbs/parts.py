@@ -7,6 +7,7 @@ from typing import Literal
 
 from worlds.curation.contradictions import Contradictions
 from worlds.curation.links import Linker
+from worlds.curation.shapes import Shapes
 from worlds.embedders import Embedder
 from worlds.entities.context import Contexts
 from worlds.entities.describing import Describer
@@ -75,6 +76,9 @@ class Parts:
             embed_new=self._embedder.embed_new,
         )
         self._loader = Loader(connection, self._dictionary, self._namespaces, self._writer)
+        self._shapes = Shapes(
+            connection, self._dictionary, self._namespaces, self._writer, self._loader, self._shape_checker
+        )
         self._codes = Codes(connection)
         self._running = Running()
         self._subject_patterns = SubjectPatterns(self._sparql, self._running, self._namespaces)
