@@ -38,7 +38,7 @@ def world() -> Iterator[World]:
 
 
 def told(world: World, text: object, **options: object) -> list[tuple[str, str]]:
-    return [(one.text, str(one.iri).removeprefix(EX)) for one in world.mentions(text, **options)]  # type: ignore[arg-type]
+    return [(one.text, str(one.iri).removeprefix(EX)) for one in world.mentions(text, **options)]
 
 
 def test_names_are_found_with_their_offsets(world: World) -> None:

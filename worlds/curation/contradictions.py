@@ -10,10 +10,11 @@ from worlds.curation.findings import Finding, Findings, shown
 from worlds.curation.suggested import Suggested
 from worlds.curation.table import Table
 from worlds.errors import ShapesError
+from worlds.quads.dataset import SHAPES_GRAPH
 from worlds.quads.dictionary import Dictionary
 from worlds.revisions.history import History
 from worlds.revisions.provenance import Provenance
-from worlds.rules.checking import SHAPES_GRAPH, ShapeChecker
+from worlds.rules.checking import ShapeChecker
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 

@@ -11,8 +11,8 @@ import numpy as np
 import pyoxigraph as ox
 from numpy.typing import NDArray
 
+from worlds.quads.dataset import SHAPES_GRAPH
 from worlds.quads.dictionary import Dictionary, Ids, batches
-from worlds.rules.checking import SHAPES_GRAPH
 from worlds.sql import statements
 from worlds.sql.connection import Connection, as_text
 
