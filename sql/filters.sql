@@ -52,6 +52,10 @@ WHERE quads.graph IS NOT {shapes};
 -- name: all_chunks
 SELECT group_concat(id), group_concat(coalesce(vector, 0)) FROM chunks;
 
+-- name: distinct_texts
+SELECT count(DISTINCT coalesce(chunks.text, terms.value))
+FROM json_each(:ids_json) AS sought CROSS JOIN chunks ON chunks.id = sought.value LEFT JOIN terms ON terms.id = chunks.term;
+
 -- name: languages
 SELECT DISTINCT terms.language
 FROM (SELECT DISTINCT term FROM chunks) AS literal CROSS JOIN terms ON terms.id = literal.term;

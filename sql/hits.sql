@@ -12,6 +12,27 @@ WHERE quads.graph IS NOT {shapes};
 SELECT rowid, highlight(chunks_fts, 0, char(2), char(3)) FROM chunks_fts
 WHERE chunks_fts MATCH :match AND rowid IN (SELECT value FROM json_each(:ids_json));
 
+-- name: same_passages
+-- Other chunks with the same text as the given: with the same vector, which texts in other cases may have too, or the
+-- same part of a literal of the same value, where there is no vector yet.
+-- Gives (given chunk, other chunk, its literal), and (NULL, chunk, its literal) for those of :found_json.
+SELECT one.id, other.id, other.term
+FROM json_each(:ids_json) AS given CROSS JOIN chunks AS one ON one.id = given.value
+CROSS JOIN chunks AS other INDEXED BY chunks_vector ON other.vector = one.vector AND other.id <> one.id
+CROSS JOIN terms AS literal ON literal.id = one.term
+CROSS JOIN terms AS same ON same.id = other.term
+WHERE coalesce(one.text, literal.value) = coalesce(other.text, same.value)
+UNION
+SELECT one.id, other.id, other.term
+FROM json_each(:ids_json) AS given CROSS JOIN chunks AS one ON one.id = given.value AND one.vector IS NULL
+CROSS JOIN terms AS literal ON literal.id = one.term
+CROSS JOIN terms AS same INDEXED BY terms_hash ON same.hash = literal.hash
+CROSS JOIN chunks AS other INDEXED BY chunks_term ON other.term = same.id
+WHERE same.value = literal.value AND same.id <> literal.id AND other.start = one.start AND other.end = one.end
+UNION
+SELECT NULL, chunks.id, chunks.term
+FROM json_each(:found_json) AS given CROSS JOIN chunks ON chunks.id = given.value;
+
 -- name: matching_chunks
 SELECT group_concat(rowid) FROM chunks_fts WHERE chunks_fts MATCH :match;
 

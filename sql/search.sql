@@ -128,9 +128,12 @@ scores AS (
 -- That is multiplied by the greatest weight of the predicates that its text stands under, where the policy has weights
 -- (predicate, weight; the others have :other_weight). A text that is a label, and is what was asked, gets :label_score
 -- too, which is more than all else. The sum of a chunk whose vector is pending is multiplied by :pending_factor: all weights
--- over those of the lists that it can be in, so that it pays nothing for a vector that is not there yet. :with_text is 0 where stages follow, most of whose candidates are not shown.
+-- over those of the lists that it can be in, so that it pays nothing for a vector that is not there yet. Of the chunks
+-- that are the same passage of text the best stays, with the others beside it. :with_text is 0 where stages follow, most
+-- of whose candidates are not shown.
 weighed AS MATERIALIZED (
     SELECT scores.*,
+           CASE WHEN chunks.term < 0 THEN chunks.id ELSE coalesce(chunks.text, terms.value) END AS passage, -- id: a profile
            CASE WHEN :weights_json IS NULL THEN 1.0 ELSE coalesce(
                (SELECT max(coalesce(
                     (SELECT value ->> 1 FROM json_each(:weights_json) WHERE value ->> 0 = quads.predicate), :other_weight))
@@ -143,15 +146,25 @@ weighed AS MATERIALIZED (
                 THEN :label_score END AS label_score
     FROM scores CROSS JOIN chunks ON chunks.id = scores.chunk LEFT JOIN terms ON terms.id = chunks.term
 ),
-fused AS (
+summed AS (
     SELECT *, (coalesce(vector_score, 0) + coalesce(text_score, 0)) * weight * pending + coalesce(label_score, 0) AS score
-    FROM weighed ORDER BY score DESC, chunk LIMIT :limit
+    FROM weighed
+),
+fused AS (
+    SELECT * FROM (
+        SELECT *, row_number() OVER same AS place, group_concat(chunk) OVER same AS alike,
+               max(max(coalesce(vector_rank, 0), coalesce(text_rank, 0))) OVER same AS deepest
+        FROM summed
+        WINDOW same AS (
+            PARTITION BY passage ORDER BY score DESC, chunk ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+        )
+    ) WHERE place = 1 ORDER BY score DESC, chunk LIMIT :limit
 )
 SELECT fused.chunk, fused.score, fused.vector_rank, fused.similarity, fused.vector_score,
        fused.text_rank, fused.bm25, fused.text_score,
        chunks.term, chunks.start, chunks.end,
        CASE WHEN :with_text
             THEN coalesce(chunks.text, (SELECT value FROM terms WHERE terms.id = chunks.term)) END AS text,
-       chunks.vector, fused.weight, fused.coverage, fused.pending, fused.label_score
+       chunks.vector, fused.weight, fused.coverage, fused.pending, fused.label_score, fused.alike, fused.deepest
 FROM fused CROSS JOIN chunks ON chunks.id = fused.chunk
 ORDER BY fused.score DESC, fused.chunk

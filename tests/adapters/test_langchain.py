@@ -105,6 +105,9 @@ def test_notes_are_in_the_metadata(space: worlds.World) -> None:
         world.add([("urn:a", "rdfs:label", '"a text"')])
         (document,) = WorldsRetriever(world=world).invoke("text")
         assert document.metadata["notes"] == list(world.search("text").notes)
+        retriever = WorldsRetriever(world=world)
+        assert retriever.invoke("nothing") == []
+        assert retriever.notes == world.search("nothing").notes
     assert "notes" not in WorldsRetriever(world=space).invoke("aerogel")[0].metadata
 
 

@@ -54,6 +54,27 @@ def test_scores_by_meaning_alone_are_cosines(space: worlds.World) -> None:
     assert [node.score for node in staged] == [hit.score for hit in boosted]
 
 
+def test_notes_are_passed_on(space: worlds.World) -> None:
+    with worlds.open(":memory:", embedder=None) as world:
+        world.add([("urn:a", "rdfs:label", '"a text"')])
+        retriever = WorldsRetriever(world)
+        (node,) = retriever.retrieve("text")
+        assert node.metadata["notes"] == list(world.search("text").notes) == list(retriever.notes)
+        assert "notes" not in node.node.get_content(metadata_mode=MetadataMode.LLM)
+        assert retriever.retrieve("nothing") == []
+        assert retriever.notes == world.search("nothing").notes
+    assert "notes" not in WorldsRetriever(space).retrieve("aerogel")[0].metadata
+
+
+def test_the_context_is_one_node_for_a_language_model(space: worlds.World) -> None:
+    question = "Which body did Stardust visit?"
+    (node,) = WorldsRetriever(space, content="context").retrieve(question)
+    told = space.context(question)
+    assert node.node.get_content(metadata_mode=MetadataMode.LLM) == told.text
+    assert node.metadata["facts"] == [fact.to_dict() for fact in told.facts]
+    assert WorldsRetriever(space, content="context", types="s:Nothing").retrieve("?") == []
+
+
 def test_a_node_cites_its_quads(space: worlds.World) -> None:
     options: dict[str, Any] = {"languages": "en", "predicates": "s:description", "explain": True}
     first, second = WorldsRetriever(space, limit=2, **options).retrieve("aerogel")

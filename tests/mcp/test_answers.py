@@ -69,7 +69,7 @@ def test_search_finds_what_the_verb_finds(space: worlds.World, reading: Connect,
     async def scenario(agent: Agent) -> None:
         found = await agent.data("search", query="water on Mars", limit=5, **options)
         hits = space.search("water on Mars", limit=5, **options)
-        assert len(hits) >= 3
+        assert len(hits) >= 2
         assert [one["score"] for one in found["citations"]] == [round(hit.score, 4) for hit in hits]
         assert [one["text"] for one in found["citations"]] == [hit.snippet for hit in hits]
         assert found["cut"] == 0

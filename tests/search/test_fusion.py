@@ -16,7 +16,8 @@ from tests.support.embedder import HashingEmbedder
 from worlds import SearchResults, World
 
 # Text → its cosine to the question's vector.
-COSINES = {"kite": 0.9, "kite kite hill": 0.5, "heron": 0.7, "pine": -0.2, "late kite": 0.0}
+PLAIN = {"kite": 0.9, "kite kite hill": 0.5, "heron": 0.7, "pine": -0.2}
+COSINES = {**PLAIN, "late kite": 0.0, "Kite": 0.9, "KITE": 0.9}
 P = "urn:says"
 
 
@@ -36,7 +37,7 @@ class Known:
 @pytest.fixture
 def world() -> Iterator[World]:
     with worlds.open(embedder=Known()) as world:
-        world.add([(f"urn:{number}", P, f'"{text}"') for number, text in enumerate(list(COSINES)[:4])])
+        world.add([(f"urn:{number}", P, f'"{text}"') for number, text in enumerate(PLAIN)])
         yield world
 
 
@@ -80,10 +81,49 @@ def test_values_above_the_least_in_theory(world: World) -> None:
 @pytest.mark.parametrize("mode", ["vector", "text"])
 def test_equal_values_are_all_the_best(mode: Any) -> None:
     with worlds.open(embedder=Known()) as world:
-        world.add([(f"urn:{number}", P, f'"kite"@{tag}') for number, tag in enumerate(["en", "de", "fr"])])
-        assert list(scores(world.search("kite", mode=mode)).values()) == [1.0]
+        world.add([(f"urn:{number}", P, f'"{text}"') for number, text in enumerate(["kite", "Kite", "KITE"])])
         assert [hit.score for hit in world.search("kite", mode=mode)] == [1.0] * 3
         assert [hit.score for hit in world.search("kite", mode=mode, normalise="theoretical")] == [1.0] * 3
+
+
+@pytest.mark.parametrize("embed", [True, False], ids=["embedded", "pending"])
+@pytest.mark.parametrize("fusion", ["relative", "rrf", "weighted"])
+def test_a_hit_is_one_text_whatever_its_literals(fusion: Any, embed: bool) -> None:
+    quads = [
+        ("urn:vesta", "rdfs:label", '"Vesta"@en'),
+        ("urn:vesta", "rdfs:label", '"Vesta"@de'),
+        ("urn:vesta", "urn:name", '"Vesta"'),
+        ("urn:goddess", "rdfs:label", '"Vesta"@de'),
+        ("urn:other", "rdfs:label", '"vesta matches"@en'),
+    ]
+    with worlds.open(embedder=HashingEmbedder()) as world:
+        world.add(quads, embed=embed)
+        hits = world.search("Vesta", limit=2, fusion=fusion, explain=True)
+        assert [hit.text for hit in hits] == ["Vesta", "vesta matches"], "the second place is another text's"
+        assert len(hits[0].quads) == 4
+        assert hits[0].quads[0] == (hits[0].subject, hits[0].predicate, hits[0].literal, hits[0].graph)
+        (german,) = world.search("Vesta", languages=["de"], fusion=fusion, explain=True)
+        assert (german.literal.language, len(german.quads)) == ("de", 2), "only quads that pass the filter are cited"
+        assert world.search("Vesta", types=["urn:none"], explain=True).explain.eligible == 0
+        assert world.search("Vesta", subjects=["urn:vesta"], explain=True).explain.eligible == 1
+        grouped = world.search("Vesta", fusion=fusion, group_by="subject", per_subject=2, limit=3)
+        assert {str(hit.subject): len(hit.quads) for hit in grouped} == {
+            "urn:vesta": 3,
+            "urn:goddess": 1,
+            "urn:other": 1,
+        }
+
+
+def test_text_that_is_repeated_does_not_shorten_a_list() -> None:
+    with worlds.open(embedder=None) as world:
+        world.add([(f"urn:{number}", P, f'"kite"@x-{number}') for number in range(150)])
+        world.add([("urn:late", P, '"kite and more words than the others have"')])
+        hits = world.search("kite", limit=2, explain=True)
+        assert [hit.text[:8] for hit in hits] == ["kite", "kite and"]
+        assert len(hits[0].quads) == 150
+        assert hits.explain.depth > 150
+        first = world.search("kite", limit=1)
+        assert [hit.text[:8] for hit in world.search("kite", limit=1, cursor=first.cursor)] == ["kite and"]
 
 
 def test_each_list_tells_its_value_of_what_only_the_other_found(world: World) -> None:
@@ -113,7 +153,7 @@ def test_a_floor_of_similarity(world: World) -> None:
 
 def test_words_count_beside_vectors_as_much_as_the_best_text_holds_of_them() -> None:
     with worlds.open(embedder=Known()) as world:
-        world.add([(f"urn:{number}", P, f'"{text}"') for number, text in enumerate(COSINES)])
+        world.add([(f"urn:{number}", P, f'"{text}"') for number, text in enumerate([*PLAIN, "late kite"])])
         world.add([(f"urn:other{number}", P, f'"pine"@x-{number}') for number in range(20)])
         only = parts(world.search("kite", explain=True), "text")
         assert only["kite"].contribution == pytest.approx(1), "the best text holds the only word"
@@ -190,7 +230,7 @@ def test_the_bonus_of_an_exact_label_belongs_to_hybrid_relative(options: dict[st
 
 def test_weighted_is_the_plain_sum_of_values() -> None:
     with worlds.open(embedder=Known()) as world:
-        world.add([(f"urn:{number}", P, f'"{text}"') for number, text in enumerate(COSINES)])
+        world.add([(f"urn:{number}", P, f'"{text}"') for number, text in enumerate([*PLAIN, "late kite"])])
         weights = {"vector": 0.6, "text": 0.4}
         query = "kite eagle falcon osprey hill"
         plain = world.search(query, fusion="weighted", weights=weights, explain=True)

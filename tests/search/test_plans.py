@@ -202,14 +202,19 @@ LIST SUBQUERY
 SCAN json_each VIRTUAL TABLE INDEX 1:
 SCAN weighed
 USE TEMP B-TREE FOR ORDER BY
+SCAN (subquery)
+SCAN (subquery)
+SCAN (subquery)
+USE TEMP B-TREE FOR ORDER BY
 SCAN fused
 SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)
 CORRELATED SCALAR SUBQUERY
 SEARCH terms USING INTEGER PRIMARY KEY (rowid=?)
 USE TEMP B-TREE FOR ORDER BY
 """
+ONE_OF_EACH = "CO-ROUTINE fused\nCO-ROUTINE (subquery)\nCO-ROUTINE (subquery)\nCO-ROUTINE (subquery)\n"
 LISTED = f"CO-ROUTINE listed\nCOMPOUND QUERY\nLEFT-MOST SUBQUERY\n{BY_VECTORS}\nUNION ALL\n{BY_WORDS}"
-RANKS = f"CO-ROUTINE fused\nMATERIALIZE weighed\nCO-ROUTINE found\n{LISTED}SCAN listed{FUSED.format(normalised='')}"
+RANKS = f"{ONE_OF_EACH}MATERIALIZE weighed\nCO-ROUTINE found\n{LISTED}SCAN listed{FUSED.format(normalised='')}"
 ALONE = FUSED.format(
     normalised="SCAN (subquery)\nMATERIALIZE coverage\nSCAN CONSTANT ROW\nSCAN (subquery)\nSCAN coverage"
 )
@@ -224,7 +229,7 @@ SEARCH text_matches USING AUTOMATIC PARTIAL COVERING INDEX (rank=?)
 REUSE SUBQUERY
 """
 NORMALISED = ALONE.replace("SCAN CONSTANT ROW\n", COVERED)
-VALUES = "CO-ROUTINE fused\nMATERIALIZE weighed\nCO-ROUTINE (subquery)\nCO-ROUTINE (subquery)\nCO-ROUTINE found\n"
+VALUES = f"{ONE_OF_EACH}MATERIALIZE weighed\nCO-ROUTINE (subquery)\nCO-ROUTINE (subquery)\nCO-ROUTINE found\n"
 BOTH = f"{VALUES}{LISTED}{COMPLETED}SCAN listed{NORMALISED}"
 # With few eligible chunks, the text index is read once.
 ONCE = BOTH.replace(

@@ -266,7 +266,7 @@ def test_a_pattern_reads_the_graphs_that_the_filter_names(known: Known) -> None:
     with worlds.open(embedder=None) as world:
         world.bind("ex", EX)
         for name in "abc":
-            world.add([(EX + name, "rdfs:label", '"kite"@' + name * 2)])
+            world.add([(EX + name, "rdfs:label", f'"kite {name * 2}"')])
         world.add([(EX + "b", "rdf:type", EX + "A"), (EX + "c", EX + "size", 5, EX + "g")])
         for boost in ("2 ?subject a ex:A", "5 ex:size"):
             assert world.search("kites", boost=boost)[0].score > world.search("kites")[0].score

@@ -145,13 +145,13 @@ def test_the_best_are_those_of_an_oracle(
         return f"{{ VALUES (?s ?p ?o) {{ {' '.join(f'({s.n3()} {p.n3()} {o.n3()})' for s, p, o in rows)} }} }}"
 
     with opened(named(data)) as world:  # IRIs for blank nodes, which VALUES cannot hold
-        ranked = [hit.literal for hit in world.search(WANTED, mode="vector", limit=1000)]
+        ranked = [hit.text for hit in world.search(WANTED, mode="vector", limit=1000)]
         rows = list(dict.fromkeys((s, p, o) for s, p, o, _ in world.quads() if str(p) in TEXT))
         everything = ask(world, with_search(found_everywhere(rows)), union=union)
         allowed = {subject for subject, literal, _ in everything if literal is not None}
-        texts = {literal for subject, _, literal in rows if subject in allowed}
-        best = [literal for literal in ranked if literal in texts][:limit]
-        found = [(s, p, o) for s, p, o in rows if s in allowed and o in best]
+        texts = {str(literal) for subject, _, literal in rows if subject in allowed}
+        best = [text for text in ranked if text in texts][:limit]
+        found = [(s, p, o) for s, p, o in rows if s in allowed and str(o) in best]
         expected = Counter(ask(world, with_search(found_everywhere(found)), union=union))
     search = f"""SERVICE w:search {{ ?hit w:query "{WANTED}" ; w:mode "vector" ; w:limit {limit} ;
         w:subject ?s ; w:predicate ?p ; w:object ?o }}"""

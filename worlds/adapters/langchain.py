@@ -40,6 +40,7 @@ try:
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.runnables.config import run_in_executor
     from langchain_core.vectorstores import VectorStore
+    from pydantic import PrivateAttr
 except ImportError as error:
     raise ImportError(
         "worlds.langchain needs langchain-core, which is not installed: pip install 'worlds-kg[langchain]'"
@@ -113,8 +114,9 @@ class WorldsRetriever(BaseRetriever, extra="forbid"):
     `content="context"` there is one document, what `World.context` tells of the question, for a language model, and of
     the options `types` alone counts. Its id identifies
     the passage; its metadata are those of `Hit.to_dict`: subject, label, types, predicate, graph, language, score,
-    start, end, `quads` (what to cite) and, if asked for, `explain` and `steps`. Errors as of `World.search`; an
-    unknown field is a ValidationError.
+    start, end, `quads` (what to cite) and, if asked for, `explain` and `steps`. What the engine notes of a question is
+    in the metadata of its documents, and in `notes`, where there may be none. Errors as of `World.search`; an unknown
+    field is a ValidationError.
     """
 
     world: Any
@@ -149,6 +151,12 @@ class WorldsRetriever(BaseRetriever, extra="forbid"):
     per_subject: int = 1
     cursor: str | None = None
     explain: bool = False
+    _notes = PrivateAttr(default=())
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What there is to say of the last question and its answer, as `SearchResults.notes`."""
+        return tuple(self._notes)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun | None = None, **options: Any
@@ -157,14 +165,15 @@ class WorldsRetriever(BaseRetriever, extra="forbid"):
         content = asked.pop("content")
         if content == "context":
             found = self.world.context(query, types=asked["types"])
+            self._notes = found.notes
             told = found.to_dict()
             return [Document(page_content=told.pop("text"), metadata=told)] if found.facts else []
         if content not in ("text", "snippet"):
             raise ValueError(f"content is 'text', 'snippet' or 'context', not {content!r}")
         hits = self.world.search(query, **_search_options(asked), **options)
-        notes = {"notes": list(hits.notes)} if hits.notes else {}
+        self._notes = hits.notes
         return [
-            Document(id=hit_id(hit), page_content=getattr(hit, content), metadata={**hit_metadata(hit), **notes})
+            Document(id=hit_id(hit), page_content=getattr(hit, content), metadata=hit_metadata(hit, hits.notes))
             for hit in hits
         ]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import worlds
@@ -28,7 +29,9 @@ from worlds.adapters.llamaindex_graph import WorldsPropertyGraphStore
 
 __all__ = ["LlamaIndexEmbedder", "WorldsEmbedding", "WorldsPropertyGraphStore", "WorldsRetriever"]
 
-_KEPT_FROM_PROMPTS = ["score", "chunk", "start", "end", "quads", "explain", "steps", "types", "graph", "language"]
+_KEPT_FROM_PROMPTS = [
+    "score", "chunk", "start", "end", "quads", "explain", "steps", "types", "graph", "language", "notes",
+]  # fmt: skip
 
 
 # --- embedders --------------------------------------------------------------------------------------------------------
@@ -83,12 +86,15 @@ class WorldsEmbedding(BaseEmbedding):
 class WorldsRetriever(BaseRetriever):
     """Finds passages in a world; `options` are those of `World.search`, all of them.
 
-    A node's text is the passage, or with `content="snippet"` the part of it that matches; its metadata are those of
-    `Hit.to_dict`: subject, label, types, predicate, graph, language, score, start, end, `quads` (what to cite) and, if
-    asked for, `explain` and `steps`. Only subject, label and predicate go into prompts. The node's source is the
-    subject. A node's score is that of `World.search`, but with mode "vector", and no stage that has scores of its own,
-    the cosine similarity: where a cut-off wants an absolute value, use that, or `min_similarity`. A query that brings
-    its own embedding is searched by that. Errors as of `World.search`; TypeError for an option that it does not have.
+    A node's text is the passage, or with `content="snippet"` the part of it that matches; with `content="context"`
+    there is one node, what `World.context` tells of the question, for which of the options `types` alone counts. A
+    node's metadata are those of `Hit.to_dict`: subject, label, types, predicate, graph, language, score, start, end,
+    `quads` (what to cite) and, if asked for, `explain` and `steps`. Only subject, label and predicate go into prompts.
+    The node's source is the subject. A node's score is that of `World.search`, but with mode "vector", and no stage
+    that has scores of its own, the cosine similarity: where a cut-off wants an absolute value, use that, or
+    `min_similarity`. A query that brings its own embedding is searched by that. What the engine notes of a question is
+    in the metadata of its nodes, and in `notes`, where there may be none. Errors as of `World.search`; TypeError for an
+    option that it does not have.
     """
 
     def __init__(
@@ -96,7 +102,7 @@ class WorldsRetriever(BaseRetriever):
         world: worlds.World,
         *,
         limit: int = 10,
-        content: Literal["text", "snippet"] = "text",
+        content: Literal["text", "snippet", "context"] = "text",
         callback_manager: CallbackManager | None = None,
         verbose: bool = False,
         **options: Any,
@@ -104,27 +110,43 @@ class WorldsRetriever(BaseRetriever):
         known = inspect.signature(worlds.World.search).parameters.keys() - {"self", "text"}
         if unknown := options.keys() - known:
             raise TypeError(f"a search has no option {min(unknown)!r}")
-        if content not in ("text", "snippet"):
-            raise ValueError(f"content is 'text' or 'snippet', not {content!r}")
+        if content not in ("text", "snippet", "context"):
+            raise ValueError(f"content is 'text', 'snippet' or 'context', not {content!r}")
         self.world = world
         self.options = {"limit": limit, **options}
         self.content = content
+        self.notes: tuple[str, ...] = ()  # what there is to say of the last question, as SearchResults.notes
         super().__init__(callback_manager=callback_manager, verbose=verbose)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        if self.content == "context":
+            return self._context(query_bundle.query_str)
         options = dict(self.options)
         if query_bundle.embedding is not None:
             options.setdefault("vector", query_bundle.embedding)
         by_cosine = has_cosines(options)
         explain = bool(options.pop("explain", False))
         found = self.world.search(query_bundle.query_str, **options, explain=explain or by_cosine)
-        return [self._node(hit, score_of(hit, by_cosine=by_cosine), explain=explain) for hit in found]
+        self.notes = found.notes
+        return [self._node(hit, score_of(hit, by_cosine=by_cosine), found.notes, explain=explain) for hit in found]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._retrieve, query_bundle)
 
-    def _node(self, hit: worlds.Hit, score: float, *, explain: bool) -> NodeWithScore:
-        metadata = hit_metadata(hit)
+    def _context(self, question: str) -> list[NodeWithScore]:
+        found = self.world.context(question, types=self.options.get("types"))
+        self.notes = found.notes
+        told = found.to_dict()
+        node = TextNode(
+            text=told.pop("text"),
+            metadata=told,
+            excluded_llm_metadata_keys=list(told),
+            excluded_embed_metadata_keys=list(told),
+        )
+        return [NodeWithScore(node=node)] if found.facts else []
+
+    def _node(self, hit: worlds.Hit, score: float, notes: Sequence[str], *, explain: bool) -> NodeWithScore:
+        metadata = hit_metadata(hit, notes)
         if not explain:
             metadata = {name: value for name, value in metadata.items() if name not in ("explain", "steps")}
         node = TextNode(

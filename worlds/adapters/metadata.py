@@ -193,13 +193,13 @@ def hit_id(hit: Hit) -> str:
     return f"{hit.subject}#chunk-{hit.chunk}"
 
 
-def hit_metadata(hit: Hit) -> dict[str, Any]:
+def hit_metadata(hit: Hit, notes: Sequence[str] = ()) -> dict[str, Any]:
     """What a hit says beside its text: its subject and label, where it stands, its score, and its quads to cite.
 
     The quads are lists of four terms as in N-Triples, the fourth None for the default graph. `explain` and `steps` are
-    there if the search was asked to explain.
+    there if the search was asked to explain, `notes` if there are any.
     """
-    told = hit.to_dict()
+    told = hit.to_dict() | ({"notes": list(notes)} if notes else {})
     del told["text"], told["snippet"]
     return {name: value for name, value in told.items() if name not in ("explain", "steps") or value is not None}
 

@@ -42,6 +42,8 @@ class Fused(NamedTuple):
     coverage: float  # what words count beside vectors, where the best text does not hold all of them
     pending: float  # what makes up for a vector that is not there yet
     label_score: float | None  # of a label that is exactly what was asked
+    alike: str  # ids of the chunks that were found and are the same passage, this one among them
+    deepest: int  # the greatest rank that one of them has in a list
 
 
 def fused(rows: Iterable[Row]) -> list[Fused]:
@@ -51,20 +53,30 @@ def fused(rows: Iterable[Row]) -> list[Fused]:
 
 @dataclass(frozen=True)
 class Cited:
-    """Quads of literals as columns: those of `literals[i]`, at least one, are at `starts[i]` to `starts[i + 1]`."""
+    """Quads as columns: those of `owners[i]`, at least one, are at `starts[i]` to `starts[i + 1]`."""
 
-    literals: Ids  # ascending
+    owners: Ids  # ascending: literals, or chunks
     starts: Indexes
     subjects: Ids
     predicates: Ids
+    objects: Ids  # a profile is its own object
     graphs: Ids
 
-    def of(self, literal: int) -> list[tuple[int, int, int]]:
-        """The quads (subject, predicate, graph) of one literal, oldest first."""
-        at = int(np.searchsorted(self.literals, literal))
+    def of(self, owner: int) -> list[tuple[int, int, int, int]]:
+        """The quads (subject, predicate, object, graph) of one literal or chunk."""
+        at = int(np.searchsorted(self.owners, owner))
         part = slice(self.starts[at], self.starts[at + 1])
-        columns = (self.subjects[part], self.predicates[part], self.graphs[part])
+        columns = (self.subjects[part], self.predicates[part], self.objects[part], self.graphs[part])
         return list(zip(*(column.tolist() for column in columns), strict=True))
+
+    def by_chunk(self, chunks: Ids, literals: Ids) -> Cited:
+        """The same quads, of literals, by the chunks that show them: pairs in the order of the chunks."""
+        known = np.isin(literals, self.owners)
+        chunks, place = chunks[known], np.searchsorted(self.owners, literals[known])
+        pair, quad = spread(self.starts[place], self.starts[place + 1])
+        owners, starts = np.unique(chunks[pair], return_index=True)
+        columns = (self.subjects, self.predicates, self.objects, self.graphs)
+        return Cited(owners, np.append(starts, len(quad)), *(column[quad] for column in columns))
 
 
 def read_cited(connection: Connection, literals: Ids, eligible: Eligible) -> Cited:
@@ -80,7 +92,27 @@ def read_cited(connection: Connection, literals: Ids, eligible: Eligible) -> Cit
     about = [profiles, subjects, np.full_like(subjects, PROFILE_ID), np.full_like(subjects, DEFAULT_GRAPH_ID)]
     table = np.concatenate([np.stack(about), table], axis=1)
     owners, starts = np.unique(table[0], return_index=True)
-    return Cited(owners, np.append(starts, table.shape[1]), *table[1:])
+    return Cited(owners, np.append(starts, table.shape[1]), table[1], table[2], table[0], table[3])
+
+
+def read_passages(connection: Connection, rows: Sequence[Fused], eligible: Eligible | None, citable: Eligible) -> Cited:
+    """The quads that rows may cite, by their chunks: first those of a row's own literal, then those of the others that
+    have the same passage of text and are `eligible`; of each, oldest first. Without a filter, `citable` says which.
+    """
+    alike = {row.chunk: [int(chunk) for chunk in row.alike.split(",")] for row in rows}
+    terms = {row.chunk: row.term for row in rows}
+    found = [chunk for chunks in alike.values() if len(chunks) > 1 for chunk in chunks]
+    values = _SQL["same_passages"].bind(ids_json=json_ids(terms), found_json=json_ids(found))
+    for chunk, other, term in connection.rows(_SQL["same_passages"], values):
+        terms[other] = term
+        if chunk is not None:
+            alike[chunk].append(other)
+    pairs = []
+    for row in sorted(rows, key=lambda row: row.chunk):
+        others = (terms[chunk] for chunk in sorted(alike[row.chunk]) if eligible is None or eligible.has(chunk))
+        pairs += [(row.chunk, literal) for literal in dict.fromkeys((row.term, *others))]
+    table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return read_cited(connection, np.unique(table[:, 1]), eligible or citable).by_chunk(table[:, 0], table[:, 1])
 
 
 def spread(first: Ids, last: Ids) -> tuple[Indexes, Indexes]:
@@ -116,9 +148,9 @@ class Candidates:
 
 
 def candidates(rows: Sequence[Fused], cited: Cited, *, by_subject: bool) -> Candidates:
-    """The candidates that rows of the statement are; each row's literal has a quad in `cited`."""
-    literal = np.searchsorted(cited.literals, np.array([row.term for row in rows], dtype=np.int64))
-    owner, quad = spread(cited.starts[literal], cited.starts[literal + 1])
+    """The candidates that rows of the statement are; each row's chunk has a quad in `cited`."""
+    chunk = np.searchsorted(cited.owners, np.array([row.chunk for row in rows], dtype=np.int64))
+    owner, quad = spread(cited.starts[chunk], cited.starts[chunk + 1])
     subjects, predicates = cited.subjects[quad], cited.predicates[quad]
     row = np.arange(len(rows))
     scores = np.array([row.score for row in rows], dtype=np.float64)
@@ -136,8 +168,11 @@ def candidates(rows: Sequence[Fused], cited: Cited, *, by_subject: bool) -> Cand
     )
 
 
-def enough(found: Candidates, most: int, given: Cursor | None, limit: int) -> bool:
+def enough(found: Candidates, most: int | None, given: Cursor | None, limit: int) -> bool:
     """Whether there are `limit` hits that were not given before, at most `most` of a subject."""
+    if most is None:
+        keys = frozenset() if given is None else frozenset(given.keys)
+        return sum(found.key(candidate) not in keys for candidate in range(len(found))) >= limit
     subjects, counts = np.unique(found.subject, return_counts=True)
     if given is None:
         return int(np.minimum(counts, most).sum()) >= limit

@@ -6,8 +6,6 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from worlds.quads.dictionary import Dictionary
 from worlds.search.candidates import Candidates, Cited, candidates, enough
 from worlds.search.facets import FacetCounter, Facets
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     from worlds.search.part import Part
 
 _SQL = statements("queries.sql")
-_DEEPER = 4  # times as long lists, where they hold too few subjects
+_DEEPER = 4  # times as long lists, where they hold too few passages or subjects
 
 
 class SearchEngine:
@@ -113,7 +111,7 @@ class SearchEngine:
     def _found(
         self, request: SearchRequest, state: tuple[Any, ...], clock: Clock
     ) -> tuple[Prepared, Candidates, Cited]:
-        """What the statement finds; once more with longer lists, where these hold too few subjects for groups."""
+        """What the statement finds; once more with longer lists, where these hold too few passages, or subjects."""
         depth = depth_of(request)
         most = request.stages.per_subject
         while True:
@@ -121,13 +119,11 @@ class SearchEngine:
             with clock.step("statement"):
                 rows = self._statements.run(request, prepared)
             with clock.step("quads"):
-                cited = self._hits.cited(
-                    np.unique(np.array([row.term for row in rows], dtype=np.int64)), prepared.eligible
-                )
-                literals = set(cited.literals.tolist())
-                found = candidates([row for row in rows if row.term in literals], cited, by_subject=most is not None)
-                whole = all((row.vector_rank or 0) < depth and (row.text_rank or 0) < depth for row in rows)
-                if most is None or whole or enough(found, most, request.cursor, request.limit):
+                cited = self._hits.cited(rows, prepared.eligible)
+                citing = set(cited.owners.tolist())
+                found = candidates([row for row in rows if row.chunk in citing], cited, by_subject=most is not None)
+                whole = all(row.deepest < depth for row in rows)
+                if whole or enough(found, most, request.cursor, request.limit):
                     return prepared, found, cited
             if depth >= MOST_CANDIDATES:
                 return prepared, found, cited
@@ -169,7 +165,7 @@ def _explained(
         mode="text" if plan is None else "hybrid" if prepared.match is not None else "vector",
         plan=None if plan is None else plan.name,
         reason="no vector leg" if plan is None else plan.reason,
-        eligible=None if prepared.eligible is None else len(prepared.eligible.chunks),
+        eligible=None if prepared.eligible is None else prepared.eligible.passages,
         compared=None if plan is None else plan.compared,
         match=prepared.match,
         fusion="rrf" if request.fusion == "rrf" else f"{request.fusion}, {request.normalise}",

@@ -65,8 +65,8 @@ class FacetCounter:
             chunks = np.intersect1d(chunks, eligible.chunks)
         _, terms = self._connection.columns(_SQL["terms_of_chunks"], (json_ids(chunks),))
         cited = read_cited(self._connection, np.unique(terms), eligible or self._filters.citable())
-        terms = terms[np.isin(terms, cited.literals)]
-        literal = np.searchsorted(cited.literals, terms)
+        terms = terms[np.isin(terms, cited.owners)]
+        literal = np.searchsorted(cited.owners, terms)
         owner, quad = spread(cited.starts[literal], cited.starts[literal + 1])
         subjects = cited.subjects[quad]
         return Facets(

@@ -175,6 +175,7 @@ class Eligible:
 
     chunks: Ids
     vectors: Ids  # of those chunks that have one
+    passages: int  # distinct texts of the chunks; those that have one vector, as in other cases, count once
     _include: _Resolved = field(repr=False)
     _excluded: tuple[_Resolved, ...] = field(repr=False)
 
@@ -184,6 +185,10 @@ class Eligible:
         mask = np.zeros(int(self.chunks[-1]) + 1 if len(self.chunks) else 1, dtype=np.uint8)
         mask[self.chunks] = 1
         return mask.tobytes()
+
+    def has(self, chunk: int) -> bool:
+        """Whether a chunk is eligible."""
+        return chunk < len(self.mask) and self.mask[chunk] == 1
 
     @cached_property
     def vectors_json(self) -> str:
@@ -240,7 +245,7 @@ class Filters:
 
     def citable(self) -> Eligible:
         """What a hit may cite without a filter: all its quads but those under predicates that are not text."""
-        return Eligible(_NO_IDS, _NO_IDS, _Resolved(), self._not_text())
+        return Eligible(_NO_IDS, _NO_IDS, 0, _Resolved(), self._not_text())
 
     @property
     def policy(self) -> TextPolicy:
@@ -316,7 +321,7 @@ class Filters:
         on_quads = include.on_quads or any(item.on_quads for item in excluded)
         tables = self._tables(include, quads=on_quads)
         chunks, vectors = [_NO_IDS], [_NO_IDS]
-        whole = Eligible(_NO_IDS, _NO_IDS, include, excluded)
+        whole = Eligible(_NO_IDS, _NO_IDS, 0, include, excluded)
         for table in tables:
             if len(table) == 5:
                 table = table[:, whole.admits(table[2], table[3], table[4])]
@@ -330,7 +335,9 @@ class Filters:
         vector = np.concatenate(vectors)[first]
         keep = self._in_languages(chunk, include.languages, excluded)
         chunk, vector = chunk[keep], vector[keep]
-        return Eligible(chunk, np.unique(vector[vector > 0]), include, excluded)
+        embedded, pending = np.unique(vector[vector > 0]), chunk[vector == 0]
+        texts = self._connection.value(_SQL["distinct_texts"], (json_ids(pending),)) if len(pending) else 0
+        return Eligible(chunk, embedded, len(embedded) + texts, include, excluded)
 
     def _tables(self, include: _Resolved, *, quads: bool) -> Iterable[Any]:
         """Columns (chunk, vector or 0, subject, predicate, graph) of quads that may qualify, or only the first two."""

@@ -58,7 +58,7 @@ class Explanation:
     mode: str  # what was done: hybrid, vector or text
     plan: str | None  # exact, codes or index; None without a vector leg
     reason: str  # why that plan
-    eligible: int | None  # chunks that the filter lets through; None without a filter
+    eligible: int | None  # passages that the filter lets through; None without a filter
     compared: int | None  # vectors whose exact cosine was computed; None where the index chose them
     match: str | None  # the FTS5 expression; None without a text leg
     fusion: str  # rrf, or relative with its normalisation
@@ -106,10 +106,10 @@ def _name(term: Any) -> str:
 
 @dataclass(frozen=True)
 class Hit:
-    """One chunk that was found. Terms are rdflib terms; `graph` is None for the default graph.
+    """One passage of text that was found. Terms are rdflib terms; `graph` is None for the default graph.
 
-    `subject`, `predicate` and `graph` are those of the first quad that holds the chunk's literal and passes the
-    filter. `start` and `end` count characters in the literal. `explain` maps "vector" and "text" to what each
+    `subject`, `predicate`, `literal` and `graph` are those of the first of its quads; `chunk` is one of this passage.
+    `start` and `end` count characters in the literal. `explain` maps "vector" and "text" to what each
     contributed, and `steps` has what each later stage did; both are None unless the search was asked to explain.
     `quads` and `snippet` are read from the world when they are first asked for, or the hit is copied or pickled, and
     kept; after the world was closed, that is an OpenError. A search of several worlds names the `world` that it cites,
@@ -129,7 +129,7 @@ class Hit:
     explain: dict[str, Leg] | None
     steps: tuple[Step, ...] | None
     chunk: int
-    _quads: tuple[list[tuple[int, int, int]], int] = field(repr=False, compare=False)
+    _quads: list[tuple[int, int, int, int]] = field(repr=False, compare=False)
     _dictionary: Dictionary = field(repr=False, compare=False)
     _snippets: Callable[[], dict[int, str]] = field(repr=False, compare=False)
     _made_from: Callable[[], list[tuple[int, int, int, int]]] | None = field(default=None, repr=False, compare=False)
@@ -138,12 +138,13 @@ class Hit:
 
     @cached_property
     def quads(self) -> list[tuple[Any, Any, Any, Any]]:
-        """The quads (subject, predicate, object, graph) that hold the literal and pass the filter, oldest first.
+        """The quads (subject, predicate, object, graph) that hold the passage and pass the filter.
 
+        Those of `literal` stand first, then those of literals that differ from it in language, datatype, or in what
+        is around the passage; the quads of each with the oldest first.
         Of a profile, those that this passage of it was made from.
         """
-        rows, literal = self._quads
-        found = [(s, p, literal, g) for s, p, g in rows] if self._made_from is None else self._made_from()
+        found = self._quads if self._made_from is None else self._made_from()
         terms = self._dictionary.terms({number for row in found for number in row})
         shown = {number: to_rdflib(term) if number else None for number, term in terms.items()}
         return [(shown[s], shown[p], shown[o], shown[g]) for s, p, o, g in found]

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from worlds.quads.dictionary import Dictionary
 from worlds.search.candidates import Candidates, Cited, Fused, candidates, fused
 from worlds.search.facets import FacetCounter, Facets
@@ -194,14 +192,13 @@ class PartSearch:
             self._connection.rows(
                 _FUSED,
                 _FUSED.bind(
-                    scores_json=json.dumps(given), pending_factor=pending_factor, limit=most, with_text=0, **values
+                    scores_json=json.dumps(given), pending_factor=pending_factor, limit=most, with_text=1, **values
                 ),
             )
         )
-        terms = np.unique(np.array([row.term for row in found], dtype=np.int64))
-        self.cited = self._part._hits.cited(terms, self.eligible)
-        literals = set(self.cited.literals.tolist())
-        return [row for row in found if row.term in literals]
+        self.cited = self._part._hits.cited(found, self.eligible)
+        citing = set(self.cited.owners.tolist())
+        return [row for row in found if row.chunk in citing]
 
     def candidates(self, rows: Sequence[Fused], *, by_subject: bool) -> Candidates:
         """The candidates that rows are, and the names of what they are about by `names`."""

@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any
 
 from worlds.graph.terms import to_rdflib
-from worlds.quads.dictionary import Dictionary, Ids
-from worlds.search.candidates import Candidates, Cited, Fused, read_cited
+from worlds.quads.dictionary import Dictionary
+from worlds.search.candidates import Candidates, Cited, Fused, read_passages
 from worlds.search.filters import Eligible, Filters
 from worlds.search.hits import Hit, Leg
 from worlds.search.ranking import Ranked, texts_of
@@ -42,18 +42,17 @@ class HitMaker:
         self._filters = filters
         self._facts = Facts(connection, dictionary)
 
-    def cited(self, literals: Ids, eligible: Eligible | None) -> Cited:
-        """The quads of literals that may be cited."""
-        return read_cited(self._connection, literals, eligible or self._filters.citable())
+    def cited(self, rows: Sequence[Fused], eligible: Eligible | None) -> Cited:
+        """The quads that rows of the statement may cite."""
+        return read_passages(self._connection, rows, eligible, self._filters.citable())
 
     def shown(self, chosen: Sequence[int], found: Candidates, cited: Cited) -> Shown:
         """What the hits of these candidates show, read from the world at once."""
         quads = {candidate: self._first(candidate, found, cited) for candidate in chosen}
-        subjects = {subject for subject, _, _ in quads.values()}
+        subjects = {quad[0] for quad in quads.values()}
         labels, types = self._facts.labels_and_types(self._filters.policy, subjects)
         rows = [found.rows[found.row[candidate]] for candidate in chosen]
         needed = {number for quad in quads.values() for number in quad}
-        needed |= {row.term for row in rows}
         needed |= {number for group in types.values() for number in group}
         terms = self._dictionary.terms(needed)
         shown = {number: to_rdflib(term) if number else None for number, term in terms.items()}
@@ -66,9 +65,9 @@ class HitMaker:
         )
 
     @staticmethod
-    def _first(candidate: int, found: Candidates, cited: Cited) -> tuple[int, int, int]:
-        """The quad (subject, predicate, graph) that a hit shows."""
-        quads = cited.of(found.rows[found.row[candidate]].term)
+    def _first(candidate: int, found: Candidates, cited: Cited) -> tuple[int, int, int, int]:
+        """The quad that a hit shows."""
+        quads = cited.of(found.rows[found.row[candidate]].chunk)
         subject = found.subject[candidate]
         return next(quad for quad in quads if not subject or quad[0] == subject)
 
@@ -91,8 +90,8 @@ class HitMaker:
         hits: list[Hit] = []
         for candidate, row, step in zip(chosen, rows, steps, strict=True):
             subject = int(found.subject[candidate])
-            quads = [quad for quad in cited.of(row.term) if not subject or quad[0] == subject]
-            subject, predicate, graph = quads[0]
+            quads = [quad for quad in cited.of(row.chunk) if not subject or quad[0] == subject]
+            subject, predicate, literal, graph = quads[0]
             hits.append(
                 Hit(
                     score=float(ranked.scores[candidate]),
@@ -100,7 +99,7 @@ class HitMaker:
                     subject=shown.terms[subject],
                     predicate=shown.terms[predicate],
                     graph=shown.terms[graph],
-                    literal=shown.terms[row.term],
+                    literal=shown.terms[literal],
                     start=row.start,
                     end=row.end,
                     label=shown.labels.get(subject),
@@ -108,7 +107,7 @@ class HitMaker:
                     explain=_legs(row, request) if explain else None,
                     steps=step if explain else None,
                     chunk=row.chunk,
-                    _quads=(quads, row.term),
+                    _quads=quads,
                     _dictionary=self._dictionary,
                     _snippets=snippets,
                     _made_from=partial(self._filters.cited, subject, row.start) if row.term < 0 else None,

@@ -144,7 +144,7 @@ class GroupSearches:
                 lists = self._lists(searches, depth)
             with clock.step("candidates"):
                 together = self._together(searches, lists, first)
-            enough_ = most is None or lists.whole or enough(together.found, most, first.cursor, first.limit)
+            enough_ = lists.whole or enough(together.found, most, first.cursor, first.limit)
             if enough_ or depth >= MOST_CANDIDATES:
                 return searches, together, lists
             depth = min(depth * _DEEPER, MOST_CANDIDATES)
@@ -194,12 +194,12 @@ class GroupSearches:
             scores = [(chunk, score) for (world, chunk), score in lists.scores.items() if world == at]
             found = search.candidates(search.fused(scores, factor, 2 * lists.depth), by_subject=by_subject)
             by_world.append(found)
-            names = search.keys([*(row.term for row in found.rows), *found.subject.tolist()])
+            names = search.keys(found.subject.tolist())
             for candidate in range(len(found)):
                 row, subject = found.rows[found.row[candidate]], int(found.subject[candidate])
                 name = names.get(subject, "")
                 about = f"{at} {name}" if name.startswith("_:") else name
-                text = (names[row.term], row.start, row.end) if row.term > 0 else (at, row.chunk)
+                text = row.text if row.term > 0 else (at, row.chunk)
                 own = row._replace(chunk=at << _WORLD | row.chunk)
                 number = _number(about) if subject else 0
                 entries.append((row.score, at, candidate, own, number, (text, about)))
@@ -290,7 +290,7 @@ class GroupSearches:
         clock: Clock,
     ) -> Explanation:
         plans = {name: search.plan for name, search in zip(self._names, searches, strict=True) if search.plan}
-        eligible = [len(search.eligible.chunks) for search in searches if search.eligible is not None]
+        eligible = [search.eligible.passages for search in searches if search.eligible is not None]
         compared = [plan.compared for plan in plans.values()]
         match = searches[0].match
         notes = [

@@ -119,14 +119,12 @@ class WorldSearcher:
 
     def _rows(self, results: SearchResults, wanted: Collection[str]) -> Iterator[dict[str, Any]]:
         cited = [hit._quads for hit in results]  # as ids: as rdflib's terms they would take most of the time
-        terms = self.dictionary.terms(
-            {number for quads, literal in cited for quad in [*quads, (literal,)] for number in quad}
-        )
+        terms = self.dictionary.terms({number for quads in cited for quad in quads for number in quad})
         cursor = results.cursor if "cursor" in wanted else None
-        for rank, (hit, (quads, number)) in enumerate(zip(results, cited, strict=True), 1):
+        for rank, (hit, quads) in enumerate(zip(results, cited, strict=True), 1):
             row = {**_of_hit(hit, rank, wanted), "cursor": cursor}
-            literal = terms[number]
-            for subject, predicate, graph in quads:
+            for subject, predicate, number, graph in quads:
+                literal = terms[number]
                 yield {
                     **row,
                     "subject": terms[subject],
