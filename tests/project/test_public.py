@@ -179,6 +179,7 @@ VERBS = {
     "contradictions": ["*suggested", "*limit"],
     "validate": ["*subjects", "*shapes"],
     "mentions": ["text", "*types"],
+    "verify": ["claim", "*extract", "*at"],
     "update": [
         "text",
         "*bindings",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from worlds.curation.evidence import Verification
 from worlds.curation.links import EntityMention
 from worlds.curation.shapes import Shapes
+from worlds.revisions.history import Moment
 from worlds.rules.guard import GuardSetting
 from worlds.rules.report import Report
 from worlds.verbs.parts import Parts
@@ -24,6 +26,29 @@ class Curating(Parts):
         are read once, until the world changes.
         """
         return self._linker.mentions(text, types)
+
+    def verify(
+        self,
+        claim: object,
+        *,
+        extract: Callable[[str], Iterable[object]] | None = None,
+        at: Moment | None = None,
+    ) -> Verification:
+        """Whether a claim holds: "supported", "contradicted" or "unknown", with what speaks for and against it.
+
+        `claim` is a triple (terms, prefixed names, or the names of entities), or words, which `extract` turns into
+        triples; without it, words bring passages alone. A triple is supported if it is said, or follows from what is
+        said by declared hierarchies, inverses, symmetry, transitivity, domains and ranges. It is contradicted only by a
+        rule that the world has: functional and inverse functional properties, cardinalities, disjoint classes and
+        properties, domains, ranges and datatypes, asymmetry, irreflexivity, identity, negative assertions, shapes;
+        never by what is missing. Two IRIs are two things, unless owl:sameAs joins them. What is both said and
+        contradicted is unknown.
+
+        The answer has all quads with the revisions that added them, the ways that were gone, what was read and not
+        cited, and what could not be decided. It is that of the world after revision `at` (a time, too), None for now.
+        A `Verification`, or as bytes the document that its `rdf()` gives, is replayed at its revision.
+        """
+        return self._verifier.verify(claim, extract, at)
 
     @property
     def shapes(self) -> Shapes:

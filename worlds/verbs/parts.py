@@ -7,7 +7,9 @@ from typing import Literal
 
 from worlds.curation.contradictions import Contradictions
 from worlds.curation.links import Linker
+from worlds.curation.reading import ClaimReader
 from worlds.curation.shapes import Shapes
+from worlds.curation.verifying import Verifier
 from worlds.embedders import Embedder
 from worlds.entities.context import Contexts
 from worlds.entities.describing import Describer
@@ -92,6 +94,13 @@ class Parts:
         self._contradictions = Contradictions(connection, self._dictionary, self._history, self._shape_checker)
         self._neighbours = Neighbours(connection, self._dictionary, self._chunks)
         self._linker = Linker(connection, self._dictionary, self._chunks, self._neighbours, self._namespaces.term)
+        self._verifier = Verifier(
+            connection,
+            self._dictionary,
+            self._history,
+            self._searches,
+            ClaimReader(connection, self._dictionary, self._chunks, self._resolver, self._namespaces.pattern),
+        )
         self._contexts = Contexts(
             connection,
             self._dictionary,

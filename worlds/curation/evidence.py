@@ -1,0 +1,168 @@
+"""What speaks for and against a claim, and what was looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from worlds.curation.state import Rows
+from worlds.entities.neighbours import CitedQuad
+from worlds.graph.tabular import Tabular
+from worlds.graph.terms import format_term, to_oxigraph
+
+Outcome: TypeAlias = Literal["supported", "contradicted", "unknown"]
+
+
+class Ground(NamedTuple):
+    """A piece of evidence as ids: the rule, a sentence, the quads that it rests on, and how sure they make it."""
+
+    rule: str
+    message: str
+    rows: Rows
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What speaks for a claim, or against it, and by which rule.
+
+    `quads` are all that it rests on, in the order in which one leads to the next, the declarations included, each with
+    the revision that added it. `score`, from 0 to 1, is 1 for what is said outright, and 1 / n for what follows only if
+    n quads are right. `triple` is the place of the triple in the claim that it is about.
+    """
+
+    triple: int
+    rule: str
+    score: float
+    message: str
+    quads: tuple[CitedQuad, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The evidence as JSON-ready values."""
+        return {
+            "triple": self.triple,
+            "rule": self.rule,
+            "score": round(self.score, 4),
+            "message": self.message,
+            "quads": [quad.to_dict() for quad in self.quads],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Oddity:
+    """Something strange that was met on the way, though it decides nothing.
+
+    `kind` is "disagreement" (values that cannot all be right), "several values" (where nearly all subjects have one),
+    "outlier", "ill-typed literal" or "retracted" (the triple was said once, and was removed).
+    """
+
+    kind: str
+    message: str
+    quads: tuple[CitedQuad, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The oddity as JSON-ready values."""
+        return {"kind": self.kind, "message": self.message, "quads": [quad.to_dict() for quad in self.quads]}
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage that search finds for a claim in words, and the quads that have it; it decides nothing."""
+
+    text: str
+    score: float
+    quads: tuple[tuple[Any, ...], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The passage as JSON-ready values."""
+        quads = [[None if part is None else format_term(to_oxigraph(part)) for part in quad] for quad in self.quads]
+        return {"text": self.text, "score": round(self.score, 4), "quads": quads}
+
+
+@dataclass(frozen=True)
+class Verification(Tabular):
+    """Whether a claim holds in a world at a revision: `outcome` is "supported", "contradicted" or "unknown".
+
+    A claim of several triples (`triples`, with their `outcomes`) is supported where each is, and contradicted where one
+    is. `readings` says which names were read as which terms, `unread` what could not be. `paths` are the shortest ways
+    between subject and object of what is not decided; `undecided` says what could not be told, and why. `visited` are
+    the quads that were read and are not cited, `left_out` is how many more there were. `passages` belong to a claim in
+    words; they are found by today's index, and so are no part of what is compared.
+    """
+
+    claim: str
+    revision: int
+    outcome: Outcome
+    triples: tuple[tuple[Any, Any, Any], ...]
+    outcomes: tuple[Outcome, ...]
+    readings: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+    supporting: tuple[Evidence, ...] = ()
+    contradicting: tuple[Evidence, ...] = ()
+    paths: tuple[tuple[CitedQuad, ...], ...] = ()
+    undecided: tuple[str, ...] = ()
+    odd: tuple[Oddity, ...] = ()
+    visited: tuple[CitedQuad, ...] = ()
+    left_out: int = 0
+    passages: tuple[Passage, ...] = field(default=(), compare=False)
+
+    def __str__(self) -> str:
+        lines = [f"{self.outcome} at revision {self.revision}: {self.claim}"]
+        lines += [f"  for: {one.message}" for one in self.supporting]
+        lines += [f"  against: {one.message}" for one in self.contradicting]
+        lines += [f"  not decided: {told}" for told in (*self.unread, *self.undecided)]
+        lines += [f"  odd: {one.message}" for one in self.odd]
+        lines += [f"  passage: {one.text}" for one in self.passages]
+        return "\n".join(lines)
+
+    @property
+    def cited(self) -> tuple[CitedQuad, ...]:
+        """All quads that are cited, each once."""
+        return tuple(dict.fromkeys(self._cited()))
+
+    def _cited(self) -> Iterator[CitedQuad]:
+        for one in (*self.supporting, *self.contradicting):
+            yield from one.quads
+        for odd in self.odd:
+            yield from odd.quads
+        for path in self.paths:
+            yield from path
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        return ("verdict", "triple", "rule", "score", "message", "quads")
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """One dict a piece of evidence."""
+        return [
+            {"verdict": verdict, **one.to_dict()}
+            for verdict, found in (("supports", self.supporting), ("contradicts", self.contradicting))
+            for one in found
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verification as JSON-ready values; terms as in N-Triples."""
+        return {
+            "claim": self.claim,
+            "revision": self.revision,
+            "outcome": self.outcome,
+            "triples": [[format_term(to_oxigraph(term)) for term in triple] for triple in self.triples],
+            "outcomes": list(self.outcomes),
+            "readings": list(self.readings),
+            "unread": list(self.unread),
+            "supporting": [one.to_dict() for one in self.supporting],
+            "contradicting": [one.to_dict() for one in self.contradicting],
+            "paths": [[quad.to_dict() for quad in path] for path in self.paths],
+            "undecided": list(self.undecided),
+            "odd": [one.to_dict() for one in self.odd],
+            "visited": [quad.to_dict() for quad in self.visited],
+            "left_out": self.left_out,
+            "passages": [one.to_dict() for one in self.passages],
+        }
+
+    def rdf(self) -> str:
+        """The trail as a document: PROV-O in Turtle, which any world can load, and `World.verify` replays as bytes."""
+        from worlds.curation.trails import written
+
+        return written(self)

@@ -1,0 +1,86 @@
+"""What is strange among the quads that were met on the way to a verdict."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import combinations
+
+import pyoxigraph as ox
+
+from worlds.curation.declarations import Declarations
+from worlds.curation.literals import compare, well_formed
+from worlds.curation.state import Row, State
+from worlds.curation.supporting import Claim
+from worlds.curation.values import DATES, NUMBERS
+from worlds.graph.terms import format_term
+
+_SAMPLE = 2000  # quads of a predicate that tell what is usual
+_FEWEST = 20  # subjects from which on there is something usual
+_NEARLY_ALL = 0.95  # of the subjects
+_FAR = 8.0  # distances from the median, in median absolute deviations, from which on a value is an outlier
+_COMPARED = 50  # values of one subject
+
+
+class Oddities:
+    """Finds what is strange about the subject of a claim."""
+
+    def __init__(self, state: State, declarations: Declarations) -> None:
+        self._state = state
+        self._declarations = declarations
+
+    def find(self, claim: Claim) -> Iterator[tuple[str, str, list[Row]]]:
+        """Kind, sentence and quads of each oddity."""
+        rows = list(self._state.quads(claim.subject, claim.predicate))[:_COMPARED]
+        terms = self._state.terms(row[2] for row in rows)
+        for row in rows:
+            term = terms[row[2]]
+            if isinstance(term, ox.Literal) and not well_formed(term):
+                yield "ill-typed literal", f"{format_term(term)} is no value of its datatype", [row]
+        several = any(self._differ(terms[a], terms[b]) for a, b in combinations(terms, 2))
+        if several and any(self._declarations.declared(claim.predicate, "FunctionalProperty")):
+            yield "disagreement", "there are several values of what has one at most", rows
+        usual = self._state.quads(None, claim.predicate, most=_SAMPLE)
+        by_subject: dict[int, set[int]] = defaultdict(set)
+        for row in usual:
+            by_subject[row[0]].add(row[2])
+        single = sum(len(values) == 1 for subject, values in by_subject.items() if subject != claim.subject)
+        others = len(by_subject.keys() - {claim.subject})
+        if several and others >= _FEWEST and single >= _NEARLY_ALL * others:
+            yield "several values", f"{single} of {others} other subjects have one value", rows
+        yield from self._outliers(claim, rows, usual)
+
+    def _outliers(self, claim: Claim, rows: list[Row], usual: tuple[Row, ...]) -> Iterator[tuple[str, str, list[Row]]]:
+        known = self._state.terms({row[2] for row in (*usual, *rows)})
+        places = {number: place for number, term in known.items() if (place := _place(term)) is not None}
+        held = [places[row[2]] for row in usual if row[2] in places]
+        if len(held) < _FEWEST:
+            return
+        middle = statistics.median(held)
+        spread = statistics.median(abs(value - middle) for value in held)
+        for row in rows:
+            if spread and row[2] in places and abs(places[row[2]] - middle) > _FAR * spread:
+                told = f"{format_term(known[row[2]])} is far from all others, whose median is {middle:g}"
+                yield "outlier", told, [row]
+
+    @staticmethod
+    def _differ(one: object, other: object) -> bool:
+        if isinstance(one, ox.Literal) and isinstance(other, ox.Literal):
+            return compare(one, other) == "different"
+        return one != other
+
+
+def _place(term: object) -> float | None:
+    """Where a number stands on a line; of a date, its year."""
+    if not isinstance(term, ox.Literal) or not well_formed(term):
+        return None
+    datatype = term.datatype.value
+    if datatype in NUMBERS:
+        value = float(term.value.replace("INF", "inf"))
+        return value if abs(value) < float("inf") else None
+    if datatype in DATES:
+        year = term.value.strip(" \t\r\n")
+        sign = -1 if year.startswith("-") else 1
+        return float(sign * int(year.lstrip("-").partition("-")[0].partition("Z")[0].partition("+")[0]))
+    return None

@@ -1,0 +1,145 @@
+"""What a claim says: triples of terms, from terms, prefixed names, or the names of entities and predicates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyoxigraph as ox
+
+from worlds.entities.names import normal
+from worlds.entities.resolving import Resolver
+from worlds.graph.terms import format_term
+from worlds.quads.dictionary import Dictionary
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+from worlds.texts.chunks import ChunkStore
+from worlds.texts.facts import Facts
+from worlds.texts.profiles import words_of
+
+_SQL = statements("queries.sql")
+_PREDICATES = 3000  # whose names are compared
+_RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+_OWL = "http://www.w3.org/2002/07/owl#"
+_DECLARING = {  # predicate → which ends of its quads are properties
+    _RDFS + "domain": (0,),
+    _RDFS + "range": (0,),
+    _RDFS + "subPropertyOf": (0, 2),
+    _OWL + "inverseOf": (0, 2),
+    _OWL + "equivalentProperty": (0, 2),
+}
+
+
+@dataclass
+class Reading:
+    """A claim as it was read: its triples, what names were read as, and what could not be read."""
+
+    words: str
+    triples: list[tuple[Any, Any, Any]] = field(default_factory=list)
+    readings: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+
+
+class ClaimReader:
+    """Reads claims about one world."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        dictionary: Dictionary,
+        chunks: ChunkStore,
+        resolver: Resolver,
+        to_pattern: Callable[..., list[Any]],
+    ) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._chunks = chunks
+        self._resolver = resolver
+        self._to_pattern = to_pattern
+        self._facts = Facts(connection, dictionary)
+
+    def terms(self, triple: object) -> tuple[Any, Any, Any]:
+        """A triple of terms or prefixed names; TypeError or ValueError if it is none."""
+        if isinstance(triple, str) or not isinstance(triple, (tuple, list, ox.Triple, ox.Quad)):
+            raise TypeError(f"a claim is a triple, or words, not {triple!r}")
+        parts = list(triple)[:3]
+        if len(list(triple)) not in (3, 4) or None in parts:
+            raise ValueError(f"a claim has a subject, a predicate and an object, not {triple!r}")
+        subject, predicate, value = self._to_pattern(*parts)
+        if not isinstance(predicate, ox.NamedNode) or isinstance(subject, ox.Literal):
+            raise ValueError(f"no triple has these parts: {triple!r}")
+        return subject, predicate, value
+
+    def read(self, words: str, given: Iterable[object]) -> Reading:
+        """The triples that were given for a claim in words, "" for a claim that is a triple."""
+        found = Reading(words)
+        for item in given:
+            if isinstance(item, str) or not isinstance(item, (tuple, list, ox.Triple, ox.Quad)):
+                raise TypeError(f"a claim is a triple, or words with extract= that gives triples, not {item!r}")
+            parts = list(item)
+            if len(parts) not in (3, 4):
+                raise ValueError(f"a claim has a subject, a predicate and an object, not {item!r}")
+            read = [
+                self._entity(parts[0], found),
+                self._predicate(parts[1], found),
+                self._entity(parts[2], found, value=True),
+            ]
+            if None not in read:
+                found.triples.append(self.terms(read))
+            if not words:
+                found.words = " ".join(map(str, parts[:3]) if None in read else map(format_term, found.triples[-1]))
+        return found
+
+    def _entity(self, part: object, found: Reading, *, value: bool = False) -> Any:
+        """The term of a subject or an object; None for a name that means nobody here."""
+        try:
+            return self._to_pattern(part)[0]
+        except ValueError:
+            if type(part) is not str or ":" in part:
+                raise
+        resolved = self._resolver.resolve(part, context=found.words or None, types=None, graphs=None, limit=2)
+        best = resolved.best
+        if best is not None:
+            found.readings.append(f"{part!r} is read as {best.iri} ({best.confidence:.2f})")
+            return best.iri
+        if value and resolved.outcome == "no match":
+            found.readings.append(f"{part!r} is read as a text")
+            return ox.Literal(part)
+        found.unread.append(f"{part!r} is the name of {'several entities' if resolved.candidates else 'no entity'}")
+        return None
+
+    def _predicate(self, part: object, found: Reading) -> Any:
+        try:
+            return self._to_pattern(part)[0]
+        except ValueError:
+            if type(part) is not str or ":" in part:
+                raise
+        sought = normal(part)
+        with self._connection.snapshot():
+            numbers = sorted(self._properties())
+            terms = self._dictionary.terms(numbers)
+            labels = self._facts.labels(self._chunks.policy, numbers)
+        named = [
+            terms[number]
+            for number in numbers
+            if isinstance(terms[number], ox.NamedNode)
+            and sought
+            in (normal(words_of(terms[number].value)), normal(labels[number].whole) if number in labels else "")
+        ]
+        if len(named) == 1:
+            found.readings.append(f"{part!r} is read as {named[0].value}")
+            return named[0]
+        found.unread.append(f"{part!r} is the name of {'several predicates' if named else 'no predicate'}")
+        return None
+
+    def _properties(self) -> set[int]:
+        """What is used as a predicate, or declared to be one."""
+        statement = _SQL["predicates_after"]
+        found = {n for (n,) in self._connection.rows(statement, statement.bind(after=0, limit=_PREDICATES))}
+        statement = _SQL["quads_of_predicate"]
+        for iri, ends in _DECLARING.items():
+            for predicate in self._facts.numbers([iri]):
+                rows = self._connection.table(statement, statement.bind(predicate=predicate, graph=-1))
+                found.update(rows[:, list(ends)].ravel().tolist())
+        return found

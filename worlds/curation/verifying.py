@@ -1,0 +1,239 @@
+"""Whether a claim holds: what speaks for it and against it in a world after a revision, and what was looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import pyoxigraph as ox
+
+from worlds.curation.contradicting import Contradicting
+from worlds.curation.declarations import Declarations
+from worlds.curation.evidence import Evidence, Ground, Oddity, Outcome, Passage, Verification
+from worlds.curation.oddities import Oddities
+from worlds.curation.reading import ClaimReader, Reading
+from worlds.curation.shaped import Shaped
+from worlds.curation.state import Row, Rows, State
+from worlds.curation.supporting import Claim, Supporting
+from worlds.curation.trails import read as read_trail
+from worlds.graph.terms import RDF, format_term, to_oxigraph, to_rdflib
+from worlds.quads.dictionary import Dictionary
+from worlds.revisions.history import History, Moment
+from worlds.search.engine import Searches
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+
+_HISTORY = statements("history.sql")
+_VISITED = 1000  # quads that are named of those that were read and not cited
+_GROUNDS = 20  # pieces of evidence on either side of a triple
+_PATHS = 5
+_BRANCHES = 200  # quads of an entity, and entities of a step, that paths go over
+_PASSAGES = 5
+_CITED = 5  # quads of a passage
+# Over these no path goes: they join what has nothing to do with each other.
+_IDLE = tuple(RDF + name for name in ("type", "subject", "predicate", "object", "reifies", "first", "rest"))
+
+
+class Verifier:
+    """Verifies claims against one world."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        dictionary: Dictionary,
+        history: History,
+        searches: Searches,
+        reader: ClaimReader,
+    ) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._history = history
+        self._searches = searches
+        self._reader = reader
+
+    def verify(
+        self, claim: object, extract: Callable[[str], Iterable[object]] | None, at: Moment | None
+    ) -> Verification:
+        """See `World.verify`."""
+        if isinstance(claim, bytes):
+            claim = read_trail(claim)
+        if isinstance(claim, Verification):
+            at = claim.revision if at is None else at
+            triples = [self._reader.terms(triple) for triple in claim.triples]
+            read = Reading(claim.claim, triples, list(claim.readings), list(claim.unread))
+        elif isinstance(claim, str):
+            read = self._reader.read(claim, () if extract is None else extract(claim))
+        else:
+            read = self._reader.read("", [claim])
+        with self._connection.snapshot():
+            now = self._history.last + (1 if self._connection.in_transaction else 0)
+            revision = now if at is None else self._history.check(at)
+            state = State(self._connection, self._dictionary, self._history, revision)
+            shapes = State(self._connection, self._dictionary, self._history, revision, shapes=True)
+            return self._decided(read, state, shapes, isinstance(claim, str))
+
+    def _decided(self, read: Reading, state: State, shapes: State, in_words: bool) -> Verification:
+        case = _Case(state, shapes)
+        for place, terms in enumerate(read.triples):
+            claim = Claim(terms, *map(state.claimed, terms))
+            case.decide(place, claim)
+            case.retracted(claim, self._gone(claim, state.revision))
+        outcome: Outcome = "unknown"
+        if "contradicted" in case.outcomes:
+            outcome = "contradicted"
+        elif case.outcomes and not read.unread and all(one == "supported" for one in case.outcomes):
+            outcome = "supported"
+        if not read.triples:
+            case.undecided["no triple could be read from it" if read.unread else "words need extract="] = None
+        if state.cut or shapes.cut:
+            case.undecided["only the first quads of some patterns were read"] = None
+        visited = [row for row in dict.fromkeys((*state.read, *shapes.read)) if row not in case.cited]
+        return Verification(
+            claim=read.words,
+            revision=state.revision,
+            outcome=outcome,
+            triples=tuple((to_rdflib(s), to_rdflib(p), to_rdflib(o)) for s, p, o in read.triples),
+            outcomes=tuple(case.outcomes),
+            readings=tuple(sorted(read.readings)),
+            unread=tuple(sorted(read.unread)),
+            supporting=tuple(case.supporting),
+            contradicting=tuple(case.contradicting),
+            paths=tuple(case.paths),
+            undecided=tuple(case.undecided),
+            odd=tuple(case.odd),
+            visited=state.cited(sorted(visited)[:_VISITED]),
+            left_out=max(0, len(visited) - _VISITED),
+            passages=tuple(self._passages(read.words, state)) if in_words else (),
+        )
+
+    def _gone(self, claim: Claim, revision: int) -> list[tuple[int, ...]]:
+        """When a triple was added and removed: rows of quads with both revisions."""
+        if min(claim.ids) < 0:
+            return []
+        statement = _HISTORY["removed_matching"]
+        values = dict(zip(("subject", "predicate", "object"), claim.ids, strict=True))
+        rows = self._connection.table(statement, statement.bind(**values, graph=-1)).tolist()
+        return sorted(tuple(row) for row in rows if row[5] <= revision)
+
+    def _passages(self, words: str, state: State) -> Iterator[Passage]:
+        """What search finds for words, of which the quads held then."""
+        if not words.strip():
+            return
+        for hit in self._searches.run(words, limit=_PASSAGES):
+            held = tuple(quad for quad in hit.quads if self._held(quad, state))[:_CITED]
+            if held:
+                yield Passage(hit.text, hit.score, held)
+
+    def _held(self, quad: Sequence[Any], state: State) -> bool:
+        s, p, o = (state.id(to_oxigraph(term)) for term in quad[:3])
+        graph = 0 if quad[3] is None else state.id(to_oxigraph(quad[3]))
+        return any(row[3] == graph for row in state.quads(s, p, o))
+
+
+class _Case:
+    """What was found about the triples of one claim."""
+
+    def __init__(self, state: State, shapes: State) -> None:
+        self._state = state
+        declarations = Declarations(state)
+        self._supporting = Supporting(state, declarations)
+        self._contradicting = Contradicting(state, declarations, self._supporting)
+        self._shaped = Shaped(shapes, state, declarations)
+        self._oddities = Oddities(state, declarations)
+        self.outcomes: list[Outcome] = []
+        self.supporting: list[Evidence] = []
+        self.contradicting: list[Evidence] = []
+        self.paths: list[tuple[Any, ...]] = []
+        self.odd: list[Oddity] = []
+        self.undecided: dict[str, None] = {}
+        self.cited: set[Row] = set()
+
+    def decide(self, place: int, claim: Claim) -> None:
+        """Look for evidence of one triple."""
+        good = _strongest(self._supporting.find(claim))
+        bad = _strongest([*self._contradicting.find(claim), *self._shaped.find(claim)])
+        self.supporting += [self._evidence(place, ground) for ground in good]
+        self.contradicting += [self._evidence(place, ground) for ground in bad]
+        self.undecided |= self._contradicting.unsure
+        if good and bad:
+            self.outcomes.append("unknown")
+            self.undecided["the world says it, and contradicts it"] = None
+        elif good or bad:
+            self.outcomes.append("supported" if good else "contradicted")
+        else:
+            self.outcomes.append("unknown")
+            self._explain(claim)
+        for kind, message, rows in self._oddities.find(claim):
+            self.cited.update(rows)
+            self.odd.append(Oddity(kind, message, self._state.cited(rows)))
+
+    def retracted(self, claim: Claim, gone: Sequence[tuple[int, ...]]) -> None:
+        """Tell that a triple was said once and is not any more."""
+        if gone and not self._state.quads(*claim.ids):
+            *quad, added, removed = gone[-1]
+            row: Row = (quad[0], quad[1], quad[2], quad[3], added)
+            told = f"it was said in revision {added} and removed in revision {removed}"
+            self.odd.append(Oddity("retracted", told, self._state.cited([row])))
+
+    def _explain(self, claim: Claim) -> None:
+        """Why there is no evidence, and how subject and object are joined all the same."""
+        known = True
+        for term, number in zip(claim.terms, claim.ids, strict=True):
+            if not isinstance(term, ox.Literal) and not self._state.known(number):
+                self.undecided[f"the world does not know {format_term(term)}"] = None
+                known = False
+        if known:
+            self.undecided["nothing says so, and no rule of the world excludes it"] = None
+            if not isinstance(claim.terms[2], ox.Literal):
+                for path in self._between(claim.subject, claim.object):
+                    self.cited.update(path)
+                    self.paths.append(self._state.cited(path))
+
+    def _evidence(self, place: int, ground: Ground) -> Evidence:
+        self.cited.update(ground.rows)
+        return Evidence(place, ground.rule, ground.score, ground.message, self._state.cited(ground.rows))
+
+    # -- paths ------------------------------------------------------------------------------------------------------
+
+    def _between(self, start: int, end: int) -> list[Rows]:
+        """The shortest ways between two nodes, of three quads at most."""
+        if start == end:
+            return []
+        here: dict[int, list[Rows]] = {start: [()]}
+        there: dict[int, list[Rows]] = {end: [()]}
+        for side in (here, there, here):
+            self._step(side)
+            found = [
+                (*one, *reversed(other))
+                for node in sorted(here.keys() & there.keys())
+                for one in here[node]
+                for other in there[node]
+            ]
+            if found:
+                return sorted(found, key=lambda path: (len(path), path))[:_PATHS]
+        return []
+
+    def _step(self, reached: dict[int, list[Rows]]) -> None:
+        """Add what is one quad further than what was reached last."""
+        state = self._state
+        longest = max(len(path) for paths in reached.values() for path in paths)
+        front = [node for node, paths in reached.items() if len(paths[0]) == longest][:_BRANCHES]
+        idle = {state.id(iri) for iri in _IDLE}
+        further: dict[int, list[Rows]] = {}
+        for node in front:
+            around = (*state.quads(node, most=_BRANCHES), *state.quads(None, None, node, most=_BRANCHES))
+            rows = [row for row in around if row[1] not in idle]
+            terms = state.terms(row[2] for row in rows)
+            for row in rows:
+                other = row[2] if row[0] == node else row[0]
+                if other not in reached and not isinstance(terms[row[2]], ox.Literal):
+                    further.setdefault(other, []).extend((*path, row) for path in reached[node][:_PATHS])
+        reached |= {node: paths[:_PATHS] for node, paths in further.items()}
+
+
+def _strongest(grounds: Iterable[Ground]) -> list[Ground]:
+    """The evidence, the strongest first; of what rests on the same quads by one rule, one piece."""
+    found: dict[tuple[str, frozenset[Row]], Ground] = {}
+    for ground in grounds:
+        found.setdefault((ground.rule, frozenset(ground.rows)), ground)
+    return sorted(found.values(), key=lambda ground: (-ground.score, ground.rule, ground.rows))[:_GROUNDS]
