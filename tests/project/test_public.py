@@ -179,6 +179,7 @@ VERBS = {
     "contradictions": ["*suggested", "*limit"],
     "validate": ["*subjects", "*shapes"],
     "mentions": ["text", "*types"],
+    "suggest_links": ["*types", "*graphs", "*predicates", "*limit", "*minimum"],
     "verify": ["claim", "*extract", "*at"],
     "update": [
         "text",

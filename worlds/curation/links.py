@@ -16,6 +16,7 @@ from worlds.quads.dictionary import Dictionary
 from worlds.search.words import STOP_WORDS
 from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
+from worlds.texts.facts import Text
 from worlds.texts.policy import TextPolicy
 
 _NAMESAKES = 50  # entities with one name, beyond which it names none of them
@@ -89,7 +90,7 @@ class Linker:
         self._chunks = chunks
         self._to_term = to_term
         self._neighbours = neighbours
-        self._gazetteer = Gazetteer(connection, dictionary, lambda: chunks.policy)
+        self.gazetteer = Gazetteer(connection, dictionary, lambda: chunks.policy)
 
     def mentions(self, text: object, types: object) -> list[EntityMention]:
         """See `World.mentions`."""
@@ -130,7 +131,7 @@ class Linker:
         for quad, (_, _, predicate, value, _, _) in zip(
             self._neighbours.cited(rows, shown), rows.tolist(), strict=True
         ):
-            if value not in seen and _is_text(policy, terms[predicate].value, terms[value]):
+            if value not in seen and is_text(policy, terms[predicate].value, terms[value]):
                 seen.add(value)
                 yield quad
 
@@ -141,7 +142,7 @@ class Linker:
         read: list[tuple[str, CitedQuad | None, list[Word], list[Span]]] = []
         for text, quad in texts:
             among = words(text)
-            read.append((text, quad, among, self._gazetteer.spans(text, among, own)))
+            read.append((text, quad, among, self.gazetteer.spans(text, among, own)))
         choice = Choice(self._dictionary, self._chunks, self._neighbours, types)
         choice.learn({name for *_, spans in read for span in spans for name in span.named})
         found: list[EntityMention] = []
@@ -166,37 +167,61 @@ class Choice:
         self._named: dict[tuple[tuple[Name, ...], str], list[tuple[int, Named]]] = {}
         self._alone: dict[tuple[tuple[Name, ...], str], tuple[Candidate, ...]] = {}
         self._said: dict[int, set[str]] = {}
+        self._labels: dict[int, Text] = {}
+        self._kinds: dict[int, list[int]] = {}
+        self._terms: dict[int, Any] = {}
+        self._numbers: dict[Any, int] = {}
 
     def learn(self, names: set[Name]) -> None:
         """Read what is told of the entities that have the names."""
-        entities = {name.entity for name in names}
-        policy = self._chunks.policy
-        self._labels, self._kinds = self._neighbours.facts.labels_and_types(policy, entities)
-        self._terms = self._dictionary.terms(entities | {kind for kinds in self._kinds.values() for kind in kinds})
+        entities = {name.entity for name in names} - self._terms.keys()
+        labels, kinds = self._neighbours.facts.labels_and_types(self._chunks.policy, entities)
+        self._labels |= labels
+        self._kinds |= kinds
+        self._terms |= self._dictionary.terms(entities | {kind for of in kinds.values() for kind in of})
 
     def of(self, text: str, span: Span, among: Sequence[Word]) -> tuple[Candidate, ...]:
-        """Those that may be meant, the likeliest first."""
-        sought = normal(text[span.start : span.end])
-        key = (span.named, sought)
+        """Those that a part of a text may mean, the likeliest first."""
+        own = {word.folded for word in among[span.first : span.last]}
+        near = (_sentence(text, span, among), among[max(0, span.first - _AROUND) : span.last + _AROUND])
+        around = ({word.folded for word in part} - STOP_WORDS - own for part in near)
+        return self.named(text[span.start : span.end], span.named, around)
+
+    def named(self, name: str, names: tuple[Name, ...], around: Iterable[set[str]]) -> tuple[Candidate, ...]:
+        """Those that have a name, the likeliest first; `around` are words that tell them apart, the nearest first."""
+        sought = normal(name)
+        key = (names, sought)
         known = self._alone.get(key)
         if known is not None:
             return known
         named = self._named.get(key)
         if named is None:
-            named = self._named[key] = self._compared(span.named, sought)
+            named = self._named[key] = self._compared(names, sought)
         if len(named) > _NAMESAKES:
             named = []
         if len(named) < 2:
             self._alone[key] = tuple(one for _, one in ranked(sought, [one for _, one in named]))
             return self._alone[key]
-        for around in (_sentence(text, span, among), among[max(0, span.first - _AROUND) : span.last + _AROUND]):
-            own = {word.folded for word in among[span.first : span.last]}
-            wanted = {word.folded for word in around} - STOP_WORDS - own
+        for wanted in around:
             for number, one in named:
                 one.context = len(wanted & self._said[number]) / len(wanted) if wanted else 0.0
             if len({one.context for _, one in named}) > 1:
                 break
         return tuple(one for _, one in ranked(sought, [one for _, one in named]))[:_SHOWN]
+
+    def of_kinds(self, names: Iterable[Name], kinds: set[int]) -> tuple[Name, ...]:
+        """Those of the names whose entity is of one of the classes; all, where there are no classes."""
+        return tuple(one for one in names if not kinds or not kinds.isdisjoint(self._kinds.get(one.entity, ())))
+
+    def number(self, iri: Any) -> int:
+        """The id of an entity that was given as a candidate."""
+        return self._numbers[iri]
+
+    def words_about(self, entities: Iterable[int]) -> dict[int, set[str]]:
+        """The words of what is said of entities."""
+        wanted = set(entities)
+        self._learn_words(sorted(wanted - self._said.keys()))
+        return {entity: self._said[entity] for entity in wanted}
 
     def _compared(self, names: Sequence[Name], sought: str) -> list[tuple[int, Named]]:
         """The entities of the wanted types that have the names, and how well these fit."""
@@ -211,6 +236,7 @@ class Choice:
                 types = tuple(to_rdflib(self._terms[kind]) for kind in kinds)
                 shown = None if label is None else label.label
                 one = found[name.entity] = Named(to_rdflib(self._terms[name.entity]), shown, types)
+                self._numbers[one.subject] = name.entity
             one.names.add((name.text, name.role))
         for one in found.values():
             one.compare(sought)
@@ -219,7 +245,9 @@ class Choice:
         return list(found.items())
 
     def _learn_words(self, entities: list[int]) -> None:
-        """The words of what is said of entities: their texts, and the labels of what they point to."""
+        """Learn the words of what is said of entities: their texts, and the labels of what they point to."""
+        if not entities:
+            return
         rows = self._neighbours.facts.quads_by("quads_of_entities", entities)
         terms = self._dictionary.terms(set(rows[:, 2].tolist()))
         others = [number for number, term in terms.items() if number and not isinstance(term, ox.Literal)]
@@ -247,7 +275,7 @@ def listed(values: object) -> list[object]:
     return list(values) if isinstance(values, (list, tuple, set, frozenset)) else [values]
 
 
-def _is_text(policy: TextPolicy, predicate: str, term: object) -> bool:
+def is_text(policy: TextPolicy, predicate: str, term: object) -> bool:
     """Whether the policy takes a quad's object for a text."""
     if not isinstance(term, ox.Literal) or predicate in policy.exclude:
         return False

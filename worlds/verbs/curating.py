@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from worlds.curation.evidence import Verification
+from worlds.curation.findings import Findings
 from worlds.curation.links import EntityMention
 from worlds.curation.shapes import Shapes
 from worlds.revisions.history import Moment
@@ -26,6 +27,28 @@ class Curating(Parts):
         are read once, until the world changes.
         """
         return self._linker.mentions(text, types)
+
+    def suggest_links(
+        self,
+        *,
+        types: object = None,
+        graphs: object = None,
+        predicates: object = None,
+        limit: int = 100,
+        minimum: float = 0.5,
+    ) -> Findings:
+        """Links that are missing, the surest first: `Findings` of the kind "link", to review or to propose.
+
+        A literal that is the name of an entity, under a predicate that leads other subjects to entities, should be
+        that entity; where only a sibling does (`authorName` beside `author`), the link goes under this one and the
+        literal stays. The entity is of a class that the predicate leads to. And a text that names an entity which its
+        subject is not joined with should link to it, by the predicate that does so mostly, else schema:mentions.
+
+        Each has `subject`, `predicate`, `object`, `confidence` (that of `mentions`; none below `minimum`), the `text`
+        with `start` and `end`, the quad that it stands in, and why. `types` narrows the entities, `graphs` and
+        `predicates` the quads that are looked at. At most `limit` are given; some thousands suffice to stop.
+        """
+        return self._suggesting.suggest(types=types, graphs=graphs, predicates=predicates, limit=limit, minimum=minimum)
 
     def verify(
         self,

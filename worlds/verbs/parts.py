@@ -9,6 +9,7 @@ from worlds.curation.contradictions import Contradictions
 from worlds.curation.links import Linker
 from worlds.curation.reading import ClaimReader
 from worlds.curation.shapes import Shapes
+from worlds.curation.suggesting import Suggesting
 from worlds.curation.verifying import Verifier
 from worlds.embedders import Embedder
 from worlds.entities.context import Contexts
@@ -94,6 +95,16 @@ class Parts:
         self._contradictions = Contradictions(connection, self._dictionary, self._history, self._shape_checker)
         self._neighbours = Neighbours(connection, self._dictionary, self._chunks)
         self._linker = Linker(connection, self._dictionary, self._chunks, self._neighbours, self._namespaces.term)
+        self._suggesting = Suggesting(
+            connection,
+            self._dictionary,
+            self._chunks,
+            self._history,
+            self._neighbours,
+            self._linker,
+            self._namespaces.term,
+            self._namespaces.graph,
+        )
         self._verifier = Verifier(
             connection,
             self._dictionary,

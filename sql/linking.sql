@@ -1,0 +1,30 @@
+-- What links are suggested from: what predicates have for objects, and their literals.
+
+-- name: objects_of_predicates
+-- Gives (predicate, its quads with a literal, its quads with an IRI).
+SELECT quads.predicate, sum(terms.kind = 3), sum(terms.kind = 1)
+FROM quads INDEXED BY quads_posg CROSS JOIN terms ON terms.id = quads.object
+WHERE quads.subject > 0 GROUP BY quads.predicate;
+
+-- name: with_literals
+-- The quads of a predicate with a literal of at most :most characters: subjects, objects, graphs, revisions.
+SELECT group_concat(subject), group_concat(object), group_concat(graph), group_concat(revision)
+FROM (SELECT quads.* FROM quads INDEXED BY quads_posg CROSS JOIN terms ON terms.id = quads.object
+      WHERE quads.predicate = :predicate AND quads.subject > 0 AND terms.kind = 3 AND length(terms.value) <= :most
+      ORDER BY quads.object, quads.subject, quads.graph);
+
+-- name: with_entities
+-- The first quads of a predicate with an IRI: subjects, objects.
+SELECT group_concat(subject), group_concat(object)
+FROM (SELECT quads.* FROM quads INDEXED BY quads_posg CROSS JOIN terms ON terms.id = quads.object
+      WHERE quads.predicate = :predicate AND quads.subject > 0 AND terms.kind = 1 LIMIT :most);
+
+-- name: joined
+-- Gives (position, predicate): by what pairs, [one, other], are joined, whichever way.
+SELECT sought.key, quads.predicate
+FROM json_each(:pairs_json) AS sought CROSS JOIN quads INDEXED BY quads_spog
+    ON quads.subject = sought.value ->> 0 AND quads.object = sought.value ->> 1
+UNION
+SELECT sought.key, quads.predicate
+FROM json_each(:pairs_json) AS sought CROSS JOIN quads INDEXED BY quads_spog
+    ON quads.subject = sought.value ->> 1 AND quads.object = sought.value ->> 0;

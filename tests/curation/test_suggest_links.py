@@ -1,0 +1,104 @@
+"""Links that are missing: literals in the place of entities, and texts that name what they are not joined with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from rdflib import Literal
+
+import worlds
+from worlds import World
+from worlds.curation.suggesting import Link
+
+EX = "http://example.org/"
+PREFIXES = f"""
+@prefix ex: <{EX}> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix dct: <http://purl.org/dc/terms/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+"""
+DATA = """
+ex:nasa a ex:Agency ; rdfs:label "NASA" . ex:esa a ex:Agency ; rdfs:label "ESA" .
+ex:book a ex:Book ; rdfs:label "NASA" . ex:maria a ex:Person ; rdfs:label "Maria Garcia" .
+ex:m1 ex:operator ex:nasa . ex:m2 ex:operator "nasa" . ex:m3 ex:operatorName "ESA" .
+ex:m4 ex:operator "unknown" . ex:m5 ex:operator "Maria Garcia" . ex:m6 ex:operator "ESA" , ex:esa .
+ex:d1 dct:description "A paper about ESA and more" ; dct:subject ex:esa .
+ex:d2 dct:description "Maria Garcia joined ESA." .
+"""
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with worlds.open(embedder=None) as opened:
+        opened.bind("ex", EX)
+        opened.load((PREFIXES + DATA).encode(), format="turtle", author="ann")
+        yield opened
+
+
+def local(one: object) -> str:
+    return str(one).rpartition("/")[2]
+
+
+def told(found: object) -> set[tuple[str, ...]]:
+    return {tuple(map(local, (one.subject, one.predicate, one.object))) for one in found}  # type: ignore[attr-defined]
+
+
+def test_literals_and_texts_that_name_entities(world: World) -> None:
+    found = world.suggest_links()
+    assert told(found) == {
+        ("m2", "operator", "nasa"),  # and not the book
+        ("m3", "operator", "esa"),  # by a sibling
+        ("d2", "subject", "esa"),
+        ("d2", "subject", "maria"),
+    }
+    assert found.counts == {"link": 4}
+    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+    assert all(isinstance(one, Link) and one.kind == "link" for one in found)
+
+
+def test_a_link_cites_its_text_and_says_what_to_write(world: World) -> None:
+    links = [one for one in world.suggest_links() if isinstance(one, Link)]
+    by_subject = {local(one.subject): one for one in links if local(one.object) != "maria"}
+    for one in by_subject.values():
+        (said,) = one.quads
+        assert said.quad in set(world.quads())
+        assert said.added is not None
+        assert said.added.author == "ann"
+        assert str(said.quad[2])[one.start : one.end] == one.text
+        assert one.to_dict()["text"] == one.text
+        assert str(one.object) in one.message
+    assert by_subject["m2"].remove == (by_subject["m2"].quads[0].quad,)
+    assert by_subject["m3"].remove == by_subject["d2"].remove == ()
+    # What is written so is suggested no more.
+    for link in world.suggest_links():
+        world.remove(link.remove)
+        world.add([tuple(part for part in quad if part is not None) for quad in link.add])
+    assert not world.suggest_links()
+
+
+def test_what_is_looked_at_can_be_narrowed(world: World) -> None:
+    world.add([("ex:m7", "ex:operator", Literal("ESA"), "ex:g")])
+    assert told(world.suggest_links(types="ex:Person")) == {("d2", "mentions", "maria")}
+    assert told(world.suggest_links(graphs="ex:g")) == {("m7", "operator", "esa")}
+    assert told(world.suggest_links(predicates="ex:operatorName")) == {("m3", "operator", "esa")}
+    assert len(world.suggest_links(limit=1)) == 1
+    assert not world.suggest_links(minimum=1)
+    (link,) = world.suggest_links(graphs=["ex:g"])
+    assert str(link.add[0][3]) == EX + "g"
+    with pytest.raises(ValueError, match="minimum"):
+        world.suggest_links(minimum=2)
+
+
+def test_texts_link_by_schema_mentions_where_nothing_else_does() -> None:
+    with worlds.open(embedder=None) as world:
+        world.bind("ex", EX)
+        turtle = """
+        ex:a rdfs:label "Ann Lee" . ex:C a owl:Class ; rdfs:label "paper" .
+        ex:d dct:abstract "A paper by Ann Lee." .
+        """
+        world.load((PREFIXES + turtle).encode(), format="turtle")
+        (link,) = world.suggest_links()
+        assert told([link]) == {("d", "mentions", "a")}
+        assert told(world.suggest_links(predicates=["dct:abstract"])) == {("d", "mentions", "a")}
+        assert not world.suggest_links(predicates=["dct:title"])
+    with worlds.open(embedder=None) as world:
+        assert not world.suggest_links()
