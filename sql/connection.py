@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote
@@ -165,7 +165,7 @@ class Connection:
         self._depth = 0  # of nested write transactions
         self._reading = False
         self._meta: dict[str, Any] = {}  # what was read of it since it was written last
-        self._memory: dict[str, Any] = {}  # what was read since anything was written last
+        self._memory: dict[Hashable, Any] = {}  # what was read since anything was written last
         self._version: object = None  # SQLite's data_version then, which other connections' writes change
         self.rollbacks = 0  # at any level; what was read inside such a transaction may never have been
         self.closed = False
@@ -273,7 +273,7 @@ class Connection:
                 self._meta[name] = self.value("SELECT value FROM meta WHERE name = ?1", (name,))
             return self._meta[name]
 
-    def remembered(self, name: str, read: Callable[[], T]) -> T:
+    def remembered(self, name: Hashable, read: Callable[[], T]) -> T:
         """What `read` gives, which nobody may change; it is called once while the file stays as it is."""
         with self.lock:
             self._agree()

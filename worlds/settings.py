@@ -146,6 +146,14 @@ _ALL = (
         choices=("normal", "full"),
     ),
     Setting(
+        "sparql_index",
+        "text",
+        "auto",
+        "Where SPARQL is evaluated for a large world: on disk until its queries have taken so long that the move to "
+        "memory pays (auto), in memory, or on disk.",
+        choices=("auto", "memory", "disk"),
+    ),
+    Setting(
         "author",
         "text",
         None,

@@ -12,6 +12,7 @@ from worlds.file import opening
 from worlds.graph.targets import file_name
 from worlds.revisions.writer import Progress as Progress
 from worlds.search.engine import Searches
+from worlds.sparql.index import PLACES
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.verbs.auditing import Auditing
@@ -35,6 +36,7 @@ def open(
     read_only: bool = False,
     create: bool = True,
     vector_index: bool | Literal["auto"] = "auto",
+    sparql_index: Literal["auto", "memory", "disk"] = "auto",
     durability: Literal["normal", "full"] = "normal",
     timeout: float = 10.0,
     encryption_key: str | None = None,
@@ -44,7 +46,10 @@ def open(
     `embedder` is "auto" (the default model where it is installed, else none), None, the name or path of a
     sentence-transformers model, or an `Embedder`. `vector_index` says whether the native index is part of the world,
     for other programs: True at any size, False never; "auto" keeps what the file has, and has a new one while that
-    is small, up to 3,000 vectors: see `build_vector_index`. `durability="full"` keeps an acknowledged write
+    is small, up to 3,000 vectors: see `build_vector_index`. `sparql_index` says where SPARQL is
+    evaluated: in memory, at some 500 bytes a quad, or on disk, in a folder beside the file; "auto" takes memory for a
+    small world, and for a larger one the disk, until its queries have taken so long that moving to memory pays, and if
+    half of the free memory is enough. `durability="full"` keeps an acknowledged write
     through a power loss too, not only through the death of the process. `timeout` is how many seconds a write waits
     for another process's.
 
@@ -55,6 +60,8 @@ def open(
     name = file_name(path)
     if vector_index != "auto" and not isinstance(vector_index, bool):
         raise ValueError(f"vector_index is True, False or 'auto', not {vector_index!r}")
+    if sparql_index not in PLACES:
+        raise ValueError(f"sparql_index is one of {', '.join(map(repr, PLACES))}, not {sparql_index!r}")
     chosen = resolve_embedder(embedder)
     connection = opening.open_file(
         name,
@@ -65,7 +72,13 @@ def open(
         encryption_key=encryption_key,
     )
     try:
-        return World(connection, chosen, demanded=embedder not in ("auto", None), vector_index=vector_index)
+        return World(
+            connection,
+            chosen,
+            demanded=embedder not in ("auto", None),
+            vector_index=vector_index,
+            sparql_index=sparql_index,
+        )
     except BaseException:
         connection.close()
         raise

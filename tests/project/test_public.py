@@ -279,6 +279,7 @@ def test_options_of_open_are_keywords() -> None:
         "*read_only",
         "*create",
         "*vector_index",
+        "*sparql_index",
         "*durability",
         "*timeout",
         "*encryption_key",

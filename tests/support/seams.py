@@ -32,6 +32,12 @@ def keep_small_indexes_on_disk(monkeypatch: Setter, quads: int) -> None:
     monkeypatch.setattr("worlds.sparql.index.DISK_FROM", quads)
 
 
+def move_indexes_to_memory_at_once(monkeypatch: Setter) -> None:
+    """Let the first query on disk be enough to move the index to memory; otherwise it takes half a second and more."""
+    monkeypatch.setattr("worlds.sparql.index.PATIENCE", 0.0)
+    monkeypatch.setattr("worlds.sparql.index.MOVED", 1e12)
+
+
 def take_short_texts_for_long(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     """Let texts of so many bytes be kept from the parser, whose buffer they would overflow from 16 MiB on."""
     monkeypatch.setattr("worlds.graph.longtexts.LONG", size)

@@ -63,6 +63,10 @@ def sparql(
     explain: Annotated[
         bool, typer.Option("--explain", help="How it is answered instead: times, searches, matches of each pattern.")
     ] = False,
+    sparql_index: Annotated[
+        str | None,
+        typer.Option(metavar="PLACE", help="Where a large world is asked: memory, disk or auto; else as configured."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """Answer a SPARQL query.
@@ -74,7 +78,7 @@ def sparql(
     form = ResultFormat("json" if json else format)
     text = given_query(query, file)
     bindings = given_bindings(bind)
-    with opened(path) as world:
+    with opened(path, sparql_index=sparql_index) as world:
         options: dict[str, Any] = {
             "bindings": bindings,
             "union": union,

@@ -201,7 +201,13 @@ def embedder_of(name: str) -> str | None:
 
 @contextlib.contextmanager
 def opened(
-    path: str, *, write: bool = False, create: bool = False, embedder: str = "none", dry_run: bool = False
+    path: str,
+    *,
+    write: bool = False,
+    create: bool = False,
+    embedder: str = "none",
+    dry_run: bool = False,
+    sparql_index: str | None = None,
 ) -> Iterator[World]:
     """The world at `path`, read-only unless `write`; without an embedder unless one is named.
 
@@ -213,18 +219,17 @@ def opened(
     if dry_run and create and not Path(path).exists():
         path = ":memory:"
     empty = create and not Path(path).exists() and path != ":memory:"
-    durability = "normal"
-    if write:
-        from worlds.settings import load_settings
+    from worlds.settings import load_settings
 
-        durability = load_settings()["durability"]
+    settings = load_settings()
     try:
         with open_world(
             path,
             embedder=embedder_of(embedder),
             read_only=not write,
             create=create,
-            durability="full" if durability == "full" else "normal",
+            durability=settings["durability"] if write else "normal",
+            sparql_index=settings["sparql_index"] if sparql_index is None else sparql_index,  # type: ignore[arg-type]  # checked there
         ) as world:
             try:
                 yield world

@@ -26,6 +26,7 @@ _OPTIONS = {
     "cors": "server.cors",
     "allow_network": "server.allow_network",
     "default_graph": "server.default_graph",
+    "sparql_index": "sparql_index",
     "embedder": "embedder",
     "readers": "server.readers",
     "most_workers": "server.most_workers",

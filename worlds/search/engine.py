@@ -38,7 +38,9 @@ class SearchEngine:
         self._dictionary = dictionary
         self._filters = filters
         self._codes = codes
-        self._statements = SearchStatements(connection, filters, Plans(connection, codes), Fields(dictionary, filters))
+        self._statements = SearchStatements(
+            connection, filters, Plans(connection, codes), Fields(connection, dictionary, filters)
+        )
         self._ranking = Ranking(connection, dictionary, filters)
         self._hits = HitMaker(connection, dictionary, filters)
         self._facets = FacetCounter(connection, dictionary, filters)

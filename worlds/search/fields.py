@@ -9,6 +9,7 @@ import pyoxigraph as ox
 from worlds.quads.dictionary import Dictionary, json_ids
 from worlds.search.filters import Filters
 from worlds.search.request import SearchRequest
+from worlds.sql.connection import Connection
 from worlds.texts.policy import ROLES, TextPolicy
 
 _LONGEST = 300  # characters of a query that may be a label
@@ -17,26 +18,32 @@ _LONGEST = 300  # characters of a query that may be a label
 class Fields:
     """Knows the roles and weights of one world's predicates."""
 
-    def __init__(self, dictionary: Dictionary, filters: Filters) -> None:
+    def __init__(self, connection: Connection, dictionary: Dictionary, filters: Filters) -> None:
+        self._connection = connection
         self._dictionary = dictionary
         self._filters = filters
 
     def values(self, request: SearchRequest) -> dict[str, object]:
         """The parameters of the search's statement that predicates give."""
-        policy = self._filters.policy
-        weights = {role: policy.weight(role) for role in ROLES}
-        weighed = any(weight != 1 for weight in weights.values())
-        labels = self._ids(policy.predicates("label"))
+        weights, weights_json, labels = self._connection.remembered("fields", self._settled)
         bonus = request.label_bonus and request.mode == "hybrid" and request.fusion == "relative"
         asked = spellings(request.text) if bonus and request.syntax == "words" and labels else []
         return {
-            "weights_json": json.dumps(self._weights(policy, weights)) if weighed else None,
+            "weights_json": weights_json,
             "other_weight": weights["other"],
             "spellings_json": json.dumps(asked),
             "labels_json": json_ids(labels),
             # Twice what the lists can give, so that an entity's other texts cannot outweigh it in a group either.
             "label_score": 2 * sum(request.weights.values()) * max(weights.values()),
         }
+
+    def _settled(self) -> tuple[dict[str, float], str | None, list[int]]:
+        """The weights of the roles, those of the predicates as JSON if there are any, and the labels' predicates."""
+        policy = self._filters.policy
+        weights = {role: policy.weight(role) for role in ROLES}
+        weighed = any(weight != 1 for weight in weights.values())
+        labels = self._ids(policy.predicates("label"))
+        return weights, json.dumps(self._weights(policy, weights)) if weighed else None, labels
 
     def _ids(self, iris: list[str]) -> list[int]:
         found = self._dictionary.find([ox.NamedNode(iri) for iri in iris])

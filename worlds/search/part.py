@@ -76,7 +76,7 @@ class Part:
         self.filters = filters
         self._dictionary = dictionary
         self._plans = Plans(connection, codes)
-        self._fields = Fields(dictionary, filters)
+        self._fields = Fields(connection, dictionary, filters)
         self._ranking = Ranking(connection, dictionary, filters)
         self._hits = HitMaker(connection, dictionary, filters)
         self._facets = FacetCounter(connection, dictionary, filters)

@@ -55,6 +55,7 @@ def create_app(target: Path, settings: ServerSettings) -> Starlette:
         most=settings.most_workers,
         embedder=settings.embedder,
         durability=settings.durability,
+        sparql_index=settings.sparql_index,
         max_memory=settings.max_memory,
         first=hosting.single,
     )

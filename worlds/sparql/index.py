@@ -2,8 +2,9 @@
 
 The world's shapes are not in it, unless a query names their graph: so they are in no union.
 
-It is built at the first query: in memory for a small world, in a cache folder beside the file for a larger one. libSQL
-stays the truth: dropping the store loses nothing.
+It is built at the first query: in memory for a small world, in a cache folder beside the file for a larger one, from
+where it moves to memory once queries have taken longer than the move takes. libSQL stays the truth: dropping the store
+loses nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 import pyoxigraph as ox
@@ -25,6 +26,7 @@ from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, LITERAL, TR
 from worlds.quads.following import Delta, Follower
 from worlds.quads.rows import NO_QUADS, decoded, find_quads, read_quads
 from worlds.sparql.cache import Cache, Copy, Stamp, reporting
+from worlds.sparql.room import room
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 
@@ -34,8 +36,15 @@ _REBUILD = 100_000  # quads: a smaller delta is always applied, not read anew
 DISK_FROM = 100_000  # quads from which on the index is kept on disk
 _REPUBLISH = 0.02  # the share of the quads that must have changed for the cache to be published anew
 
+_QUAD = 500  # bytes in memory
+MOVED = 200_000  # quads a second, from disk to memory
+PATIENCE = 0.5  # seconds of queries on disk that are too few to move for
+_SHARE = 0.5  # of the memory that is free, which the index may take where nobody asked for it
+
 _DAMAGED = ("Corruption", "IO error", "No such file")  # what RocksDB says of a store that it cannot read
 
+Place: TypeAlias = Literal["auto", "memory", "disk"]
+PLACES = get_args(Place)
 Progress = Callable[[int, int], None]  # (quads done, quads to do)
 T = TypeVar("T")
 
@@ -56,7 +65,10 @@ class _Step:
 class SparqlIndex(Follower):
     """The pyoxigraph store of one world; a follower of its gate."""
 
-    def __init__(self, connection: Connection, dictionary: Dictionary) -> None:
+    def __init__(self, connection: Connection, dictionary: Dictionary, place: Place = "auto") -> None:
+        self._place = place
+        self._users = 0  # of the store, one within another
+        self._asked = 0.0  # seconds that queries have taken on disk
         self._connection = connection
         self._dictionary = dictionary
         self._store: ox.Store | None = None
@@ -89,14 +101,20 @@ class SparqlIndex(Follower):
 
     def use(self, work: Callable[[ox.Store], T], progress: Progress | None = None) -> T:
         """What `work` gives for the store; once more with another one if this one's files turn out to be damaged."""
-        try:
-            return work(self.store(progress))
-        except QueryError as error:
-            if not self.on_disk or not any(sign in str(error) for sign in _DAMAGED):
-                raise
-            _log.warning("%s: the SPARQL cache is damaged, and is built anew: %s", self._connection.path, error)
-            self.discard()
-            return work(self.store(progress))
+        with self._connection.lock:
+            if self._pays:
+                self._move(progress)
+            self._users += 1
+            try:
+                return work(self.store(progress))
+            except QueryError as error:
+                if not self.on_disk or not any(sign in str(error) for sign in _DAMAGED):
+                    raise
+                _log.warning("%s: the SPARQL cache is damaged, and is built anew: %s", self._connection.path, error)
+                self.discard()
+                return work(self.store(progress))
+            finally:
+                self._users -= 1
 
     @contextlib.contextmanager
     def with_shapes(self, store: ox.Store, query: Query) -> Iterator[None]:
@@ -128,6 +146,17 @@ class SparqlIndex(Follower):
         """Those quads that the store has: all but shapes."""
         shapes = self._shapes()
         return quads if shapes is None else quads[quads[:, 3] != shapes]
+
+    def asked(self, seconds: float) -> None:
+        """Take note of how long a query took; where that is much, the next one finds the index in memory."""
+        if self._copy is not None:
+            self._asked += seconds
+
+    @property
+    def _pays(self) -> bool:
+        """Whether queries have taken so long on disk that the move to memory would have paid."""
+        moving = max(self._count / MOVED, PATIENCE)
+        return self._asked > moving and self._place == "auto" and not (self._users or self._writing)
 
     @property
     def on_disk(self) -> bool:
@@ -292,7 +321,8 @@ class SparqlIndex(Follower):
         """Make the store: from the cache if there is one that fits, else from the quads."""
         total = self._connection.value(_SQL["count_quads"])
         # The cache has what is committed; so may an open transaction, until it changes something.
-        if total >= DISK_FROM and Cache.possible(self._connection.file) and not self._steps:
+        large = self._place == "disk" or (self._place == "auto" and total >= DISK_FROM)
+        if large and Cache.possible(self._connection.file) and not self._steps:
             with reporting("it cannot be used"):
                 if self._take_from_cache():
                     self._catch_up()
@@ -305,6 +335,31 @@ class SparqlIndex(Follower):
 
     def _created(self) -> set[int]:
         return {number for (number,) in self._connection.rows(_SQL["markers"]) if number != self._shapes()}
+
+    def _move(self, progress: Progress | None) -> None:
+        """Take the store from disk into memory, if there is room."""
+        self._asked = 0.0
+        if self._store is None or self._copy is None or self._count * _QUAD > room() * _SHARE:
+            return
+        total = self._count
+
+        def quads(stored: ox.Store) -> Iterator[ox.Quad]:
+            for done, quad in enumerate(stored):
+                if progress and not done % _TERMS:
+                    progress(done, total)
+                yield quad
+
+        memory = ox.Store()
+        memory.bulk_extend(quads(self._store))
+        for graph in self._store.named_graphs():
+            memory.add_graph(graph)
+        with reporting("it could not be published"):
+            if self._published > _REPUBLISH * self._count:
+                self._publish()
+        markers, revision = self._markers, self._revision
+        self.drop()
+        self._store, self._markers, self._revision = memory, markers, revision
+        self._dead = self._published = 0
 
     def _take_from_cache(self) -> bool:
         cache = Cache(self._connection.file)

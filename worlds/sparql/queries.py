@@ -126,8 +126,12 @@ class Queries:
         return rewrite(query, self._searcher(store, query)) if mentions_search(query.text) else query
 
     def _run(self, store: ox.Store, query: Query) -> Found:
-        with self._index.with_shapes(store, query):
-            return run(store, query, self._running)
+        began = time.perf_counter()
+        try:
+            with self._index.with_shapes(store, query):
+                return run(store, query, self._running)
+        finally:
+            self._index.asked(time.perf_counter() - began)
 
     def _searcher(self, store: ox.Store, query: Query) -> WorldSearcher:
         return WorldSearcher(

@@ -54,10 +54,10 @@ class Facts:
         self, policy: TextPolicy, ids: Iterable[int], *, language: str | None = None, types: bool = True
     ) -> tuple[dict[int, Text], dict[int, list[int]]]:
         """Both at once, which costs as much as one of them."""
-        iris = policy.predicates("label")
-        found = self._dictionary.find([*map(ox.NamedNode, iris), _RDF_TYPE])
-        rdf_type = found.pop() if types else None
-        order = {number: place for place, number in enumerate(found[: len(iris)]) if number is not None}
+        iris = (*policy.predicates("label"), _RDF_TYPE.value)
+        found = self._connection.remembered(iris, lambda: self._dictionary.find([ox.NamedNode(iri) for iri in iris]))
+        rdf_type = found[-1] if types else None
+        order = {number: place for place, number in enumerate(found[:-1]) if number is not None}
         predicates = [*order, *([] if rdf_type is None else [rdf_type])]
         if not predicates:
             return {}, {}

@@ -35,7 +35,7 @@ from worlds.rules.guard import Guard
 from worlds.search.engine import SearchEngine, Searches
 from worlds.search.filters import Filters
 from worlds.search.request import Requests
-from worlds.sparql.index import SparqlIndex
+from worlds.sparql.index import Place, SparqlIndex
 from worlds.sparql.notes import Notes
 from worlds.sparql.patterns import SubjectPatterns
 from worlds.sparql.queries import Queries
@@ -56,6 +56,7 @@ class Parts:
         *,
         demanded: bool,
         vector_index: bool | Literal["auto"],
+        sparql_index: Place,
     ) -> None:
         self._connection = connection
         self._dictionary = Dictionary(connection)
@@ -67,7 +68,7 @@ class Parts:
         self._chunks = ChunkStore(connection, self._dictionary)
         self._embeddings = Embeddings(connection, self._chunks)
         self._embedder = WorldEmbedder(connection, self._embeddings, embedder)
-        self._sparql = SparqlIndex(connection, self._dictionary)
+        self._sparql = SparqlIndex(connection, self._dictionary, sparql_index)
         followers = Followers(self._chunks, self._embeddings.retired, self._sparql)
         self._shape_checker = ShapeChecker(connection, self._dictionary, lambda: self._namespaces.prefixes)
         self._guard = Guard(connection, self._dictionary, self._shape_checker)

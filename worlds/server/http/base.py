@@ -73,7 +73,7 @@ class Principal:
 
 
 class ServerSettings:
-    """The settings whose names begin with `server.`, and two of those without a section.
+    """The settings whose names begin with `server.`, and three of those without a section.
 
     `worlds.settings` says what each means, and gives the defaults of those that are not `given`.
     """
@@ -99,6 +99,7 @@ class ServerSettings:
     grace: float
     embedder: str | None
     durability: Literal["normal", "full"]
+    sparql_index: Literal["auto", "memory", "disk"]
 
     def __init__(self, settings: Mapping[str, Any] | None = None, **given: Any) -> None:
         known = Settings({}) if settings is None else settings

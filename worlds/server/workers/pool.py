@@ -64,6 +64,7 @@ class Pool:
         most: int = 8,
         embedder: str | None = "auto",
         durability: Literal["normal", "full"] = "normal",
+        sparql_index: Literal["auto", "memory", "disk"] = "auto",
         max_memory: int = 0,
         open_worlds: int = 16,
         modules: Sequence[str] = MODULES,
@@ -77,7 +78,16 @@ class Pool:
         """
         likely = None if first is None else str(first)
         duties = [
-            Duties(write, embedder, durability, 0 if write else max_memory, open_worlds, tuple(modules), likely)
+            Duties(
+                write,
+                embedder,
+                durability,
+                sparql_index,
+                0 if write else max_memory,
+                open_worlds,
+                tuple(modules),
+                likely,
+            )
             for write in (False, True)
         ]
         self._readers = Group(duties[0], readers, max(readers, most))

@@ -53,6 +53,7 @@ class Duties:
     write: bool
     embedder: str | None  # a name or a path as `worlds.open` takes them, or "module:attribute"
     durability: Literal["normal", "full"]
+    sparql_index: Literal["auto", "memory", "disk"]
     max_memory: int  # bytes that one job may take, 0 for any number
     open_worlds: int  # that it holds at most
     modules: tuple[str, ...]  # that define jobs
@@ -90,6 +91,7 @@ class _Worlds:
             read_only=not self._duties.write,
             create=False,
             durability=self._duties.durability,
+            sparql_index=self._duties.sparql_index,
         )
         self._open[path] = world, identity(path)
         while len(self._open) > self._duties.open_worlds:

@@ -1,0 +1,85 @@
+"""Where the SPARQL index is: in memory, on disk, or on disk until its queries have taken long."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+import worlds
+from tests.support import seams
+from worlds import World
+
+EX = "http://example.org/"
+
+
+def path_with(tmp_path: Path, quads: int) -> Path:
+    path = tmp_path / "kb.db"
+    with worlds.open(path, embedder=None) as world:
+        world.update(f"CREATE GRAPH <{EX}empty>")
+        world.add([(f"{EX}{number}", f"{EX}n", f'"0{number}"^^xsd:integer', f"{EX}g") for number in range(quads)])
+        world.add([("_:b", f"{EX}n", "_:c")])
+    return path
+
+
+def place(world: World) -> str:
+    return world.explain("ASK {}", counts=False).index
+
+
+def everything(world: World) -> set[str]:
+    rows = world.query("SELECT * { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }")
+    graphs = world.query("SELECT ?g { GRAPH ?g {} }")
+    assert isinstance(rows, worlds.Solutions)
+    assert isinstance(graphs, worlds.Solutions)
+    return {repr(tuple(row)) for found in (rows, graphs) for row in found}
+
+
+def test_it_is_where_it_was_asked_for(tmp_path: Path) -> None:
+    path = path_with(tmp_path, 20)
+    with worlds.open(path, embedder=None, sparql_index="disk") as world:
+        assert place(world) == "disk"
+        whole = everything(world)
+    with worlds.open(path, embedder=None, sparql_index="memory") as world:
+        assert place(world) == "memory"
+        assert everything(world) == whole
+    with worlds.open(embedder=None, sparql_index="disk") as world:  # there is no file to put it beside
+        assert place(world) == "memory"
+    with pytest.raises(ValueError, match="sparql_index is one of 'auto', 'memory', 'disk', not 'fast'"):
+        worlds.open(path, sparql_index="fast")  # type: ignore[arg-type]  # that is what is tested
+
+
+def test_it_moves_once_its_queries_have_taken_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seams.keep_small_indexes_on_disk(monkeypatch, 10)
+    path = path_with(tmp_path, 20)
+    with worlds.open(path, embedder=None) as world:
+        assert [place(world) for _ in range(3)] == ["disk"] * 3
+        seams.move_indexes_to_memory_at_once(monkeypatch)
+        told: list[tuple[str, int, int | None]] = []
+        assert world.query(f"ASK {{ GRAPH <{EX}empty> {{}} }}", progress=lambda *step: told.append(step)) is True
+        assert told == [("index", 0, 21)]
+        assert place(world) == "memory"
+        assert not list(Path(f"{path}-sparql").glob("copy-*"))
+    with worlds.open(path, embedder=None, sparql_index="disk") as world:
+        world.query("ASK {}")
+        assert place(world) == "disk"
+
+
+def test_what_is_written_before_and_after_the_move_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seams.keep_small_indexes_on_disk(monkeypatch, 10)
+    seams.move_indexes_to_memory_at_once(monkeypatch)
+    path = path_with(tmp_path, 30)
+    chosen = random.Random(3)
+    with worlds.open(path, embedder=None) as world, worlds.open(path, embedder=None) as other:
+        for turn in range(12):
+            writer = chosen.choice([world, other])
+            quads = list(writer.quads())
+            writer.remove(chosen.sample(quads, 2))
+            writer.add([(f"{EX}{turn}", f"{EX}m", f'"{turn}.0"^^xsd:decimal', f"{EX}g{turn % 3}")])
+            if turn % 4 == 0:
+                writer.update(f"CREATE GRAPH <{EX}e{turn}>")
+            asked = chosen.choice([world, other])
+            with worlds.open(path, embedder=None, sparql_index="memory") as fresh:
+                assert everything(asked) == everything(fresh)
+        assert {place(world), place(other)} == {"memory"}
+        assert world.check().ok
