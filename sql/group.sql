@@ -1,9 +1,5 @@
 -- What a world gives to a search of several worlds: raw values of its lists, and the statistics that BM25 needs.
 
--- name: averages
--- FTS5's own record of how many rows there are and how many tokens they have: two numbers of variable length.
-SELECT block FROM chunks_fts_data WHERE id = 1;
-
 -- name: nearest
 -- After `candidates` and `vector_leg` of search.sql.
 SELECT chunk, similarity FROM vector_matches ORDER BY rank;

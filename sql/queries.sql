@@ -275,6 +275,10 @@ WHERE chunks.vector IS NULL AND chunks.id > :after ORDER BY chunks.id LIMIT :lim
 -- name: count_chunks
 SELECT count(*) FROM chunks_fts_docsize;
 
+-- name: text_averages
+-- FTS5's own record of how many rows there are and how many tokens they have: numbers of variable length.
+SELECT block FROM chunks_fts_data WHERE id = 1;
+
 -- name: count_matches
 SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?1;
 

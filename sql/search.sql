@@ -46,6 +46,38 @@ text_matches (chunk, rank, bm25) AS MATERIALIZED (
     FROM (SELECT chunk, bm25 FROM all_texts ORDER BY bm25, chunk LIMIT :depth)
 )
 
+-- name: text_leg_few
+-- The same for so few eligible chunks that each is looked up: a scan reads all that any text says of the words, and
+-- bm25() reads that once more. :words_json has (term, what it weighs): the inverse document frequency times how often it
+-- was asked. A text has a term as often as highlight() marks it, by one byte; its length in tokens FTS5 keeps in one to
+-- three bytes. k1 is 1.2 and b .75, as in bm25().
+few (chunk) AS MATERIALIZED (
+    SELECT chunks_fts.rowid FROM json_each(:chunks_json) AS sought CROSS JOIN chunks_fts
+    WHERE chunks_fts MATCH :match AND chunks_fts.rowid = sought.value
+),
+counted (chunk, weight, count) AS MATERIALIZED (
+    SELECT few.chunk, words.value ->> 1,
+           length(CAST(highlight(chunks_fts, 0, '.', '') AS BLOB)) - length(CAST(chunks_fts.text AS BLOB))
+    FROM few CROSS JOIN json_each(:words_json) AS words CROSS JOIN chunks_fts
+    WHERE chunks_fts MATCH (words.value ->> 0) AND chunks_fts.rowid = few.chunk
+),
+sized (chunk, tokens) AS MATERIALIZED (
+    SELECT few.chunk, CASE length(sz)
+        WHEN 1 THEN instr(:bytes, sz) - 1
+        WHEN 2 THEN (instr(:bytes, substr(sz, 1, 1)) - 129) * 128 + instr(:bytes, substr(sz, 2, 1)) - 1
+        ELSE ((instr(:bytes, substr(sz, 1, 1)) - 129) * 128 + instr(:bytes, substr(sz, 2, 1)) - 129) * 128
+             + instr(:bytes, substr(sz, 3, 1)) - 1 END
+    FROM few CROSS JOIN chunks_fts_docsize ON chunks_fts_docsize.id = few.chunk
+),
+all_texts (chunk, bm25) AS MATERIALIZED (
+    SELECT chunk, -sum(weight * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * tokens / :average)))
+    FROM counted JOIN sized USING (chunk) GROUP BY chunk
+),
+text_matches (chunk, rank, bm25) AS MATERIALIZED (
+    SELECT chunk, row_number() OVER (ORDER BY bm25, chunk), bm25
+    FROM (SELECT chunk, bm25 FROM all_texts ORDER BY bm25, chunk LIMIT :depth)
+)
+
 -- name: vector_found
 SELECT chunk, rank AS vector_rank, similarity, NULL AS text_rank, NULL AS bm25 FROM vector_matches
 

@@ -38,6 +38,11 @@ def move_indexes_to_memory_at_once(monkeypatch: Setter) -> None:
     monkeypatch.setattr("worlds.sparql.index.MOVED", 1e12)
 
 
+def look_up_texts(monkeypatch: Setter, always: bool) -> None:
+    """Let the full-text index be asked for each eligible text alone, or never; otherwise where that costs less."""
+    monkeypatch.setattr("worlds.search.statement.LOOKING_UP", -1 if always else 1e9)
+
+
 def take_short_texts_for_long(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     """Let texts of so many bytes be kept from the parser, whose buffer they would overflow from 16 MiB on."""
     monkeypatch.setattr("worlds.graph.longtexts.LONG", size)

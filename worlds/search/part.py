@@ -14,6 +14,7 @@ from worlds.search.candidates import Candidates, Cited, Fused, candidates, fused
 from worlds.search.facets import FacetCounter, Facets
 from worlds.search.fields import Fields
 from worlds.search.filters import Eligible, Filters
+from worlds.search.frequencies import read_numbers
 from worlds.search.fusion import Scores
 from worlds.search.hits import Hit
 from worlds.search.plans import Plans, VectorPlan
@@ -117,7 +118,7 @@ class PartSearch:
         return self._here
 
     def _statistics(self) -> Statistics:
-        rows, tokens = _numbers(self._connection.value(_SQL["averages"]) or b"\0\0")
+        rows, tokens = read_numbers(self._connection.value(_QUERIES["text_averages"]) or b"\0\0")
         counts = {term: self._connection.value(_QUERIES["count_matches"], (term,)) for term in set(self.terms)}
         return Statistics(rows, tokens, Counter(counts))
 
@@ -226,16 +227,3 @@ class PartSearch:
     def facets(self, nearest: Sequence[int]) -> Facets:
         """The facets of all that match here, and of these chunks."""
         return self._part._facets.count(self.match, nearest, self.eligible)
-
-
-def _numbers(block: bytes) -> tuple[int, int]:
-    """The first two of SQLite's numbers of variable length: seven bits a byte, of which the last is below 128."""
-    found: list[int] = []
-    number = 0
-    for byte in block:
-        number = number << 7 | byte & 127
-        if byte < 128:
-            found.append(number)
-            number = 0
-    rows, tokens, *_ = (*found, 0, 0)
-    return rows, tokens

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from worlds.errors import QueryError, WorldsError
+from worlds.quads.dictionary import json_ids
 from worlds.search.candidates import Fused, fused
 from worlds.search.fields import Fields
 from worlds.search.filters import Eligible, Filters
@@ -29,8 +30,12 @@ _SCORES = {
 }
 _compiled = lru_cache(compile_statement)  # there are some twenty
 
+MOST_LOOKED_UP = 2000  # eligible chunks that are looked up in the full-text index one by one
+LOOKING_UP = 500  # matches that a scan reads in the time of looking up one chunk
 NARROW = 10_000  # eligible chunks up to which keeping all that match is cheaper than matching twice
 _THEORETICAL = {"least_similarity": -1.0, "least_relevance": 0.0}
+_WORD = re.compile('"[0-9A-Za-z]+"')
+_BYTES = bytes(range(256))
 _SHOWN = 200  # characters of an expression that an error repeats
 _NO_COLUMN = re.compile(r"no such column: ([^)]*)")
 
@@ -87,7 +92,7 @@ class SearchStatements:
                     _PIECES["vector_leg"],
                 ]
                 legs.append("vector")
-            match, terms = self._words(request)
+            match, terms, excluded = self._words(request)
             if match is not None or not legs:
                 values["match"] = '""' if match is None else match  # what matches nothing: a search for no words
                 legs.append("text")
@@ -96,7 +101,17 @@ class SearchStatements:
             values["pending_factor"] = pending_factor(request) if len(legs) == 2 else 1.0
             narrow = completed and eligible is not None and len(eligible.chunks) <= NARROW
             if "text" in legs:
-                ctes.append(_PIECES["text_leg_narrow" if narrow else "text_leg"])
+                few = self._few(eligible, terms, excluded, state)
+                narrow = narrow or (few and completed)
+                if few:
+                    assert eligible is not None
+                    values |= {
+                        "chunks_json": json_ids(eligible.chunks),
+                        "words_json": json.dumps(self._frequencies.weights(terms, state)),
+                        "average": self._connection.remembered("average", lambda: self._frequencies.average),
+                        "bytes": _BYTES,
+                    }
+                ctes.append(_PIECES["text_leg_few" if few else "text_leg_narrow" if narrow else "text_leg"])
             listed = [_FOUND[leg] for leg in legs]
             if completed:
                 listed += [
@@ -117,14 +132,25 @@ class SearchStatements:
             statement = _compiled("WITH\n" + ",\n".join(piece.strip() for piece in ctes))
             return Prepared(statement, statement.bind(**values), depth, match, plan, eligible)
 
-    def _words(self, request: SearchRequest) -> tuple[str | None, list[str]]:
-        """The FTS5 expression of a search, None where it has none, and the terms that a person's words are."""
+    def _few(self, eligible: Eligible | None, terms: list[str], excluded: list[str], state: tuple[Any, ...]) -> bool:
+        """Whether to look each eligible chunk up costs less than to read all that the full-text index has of the terms.
+
+        Terms are single words, which highlight() marks as often as they stand.
+        """
+        if eligible is None or not terms or excluded or not all(map(_WORD.fullmatch, terms)):
+            return False
+        if len(eligible.chunks) > MOST_LOOKED_UP or self._filters.policy.tokenizer == "trigram":
+            return False
+        return len(eligible.chunks) * LOOKING_UP < self._frequencies.matches(terms, state)
+
+    def _words(self, request: SearchRequest) -> tuple[str | None, list[str], list[str]]:
+        """The FTS5 expression of a search, None where it has none, and what a person's words seek and exclude."""
         if request.mode == "vector":
-            return None, []
+            return None, [], []
         if request.syntax != "words":
-            return _fts5(request.text), []
+            return _fts5(request.text), [], []
         terms, excluded = read_query(request.text, self._filters.policy.tokenizer)
-        return expression(terms, excluded), terms
+        return expression(terms, excluded), terms, excluded
 
     def run(self, request: SearchRequest, prepared: Prepared) -> list[Fused]:
         """The statement's rows, best first; QueryError for a wrong FTS5 expression."""
