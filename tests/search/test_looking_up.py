@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +21,7 @@ QUESTIONS = st.lists(st.sampled_from((*WORDS, "nowhere", '"red kite"', "-heron",
 OPTIONS = st.sampled_from(({}, {"mode": "text"}, {"fusion": "rrf"}, {"fusion": "weighted"}, {"limit": 2}))
 
 
-def found(world: World, text: str, always: bool, options: dict[str, object]) -> list[tuple[str, float, float | None]]:
+def found(world: World, text: str, always: bool, options: dict[str, Any]) -> list[tuple[str, float, float | None]]:
     with pytest.MonkeyPatch.context() as patch:
         seams.look_up_texts(patch, always)
         hits = world.search(text, predicates="urn:p", explain=True, **options)
@@ -29,9 +30,7 @@ def found(world: World, text: str, always: bool, options: dict[str, object]) -> 
 
 @settings(max_examples=60, deadline=None)
 @given(TEXTS, TEXTS, QUESTIONS, OPTIONS)
-def test_it_finds_what_a_scan_finds(
-    texts: list[str], others: list[str], asked: str, options: dict[str, object]
-) -> None:
+def test_it_finds_what_a_scan_finds(texts: list[str], others: list[str], asked: str, options: dict[str, Any]) -> None:
     with worlds.open(embedder=HashingEmbedder(8), vector_index=False) as world:
         world.add([("urn:s", "urn:p", f'"{text}"') for text in texts if text.strip()])
         world.add([("urn:s", "urn:q", f'"{text}"') for text in others if text.strip()])

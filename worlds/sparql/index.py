@@ -86,18 +86,23 @@ class SparqlIndex(Follower):
     def store(self, progress: Progress | None = None) -> ox.Store:
         """The store, agreeing with the file as it is now, other processes' writes and an open transaction included."""
         with self._connection.lock:
-            if self._store is not None and self._agreed is self._connection.state():
+            if self._store is not None and self._agreed is self._connection.state() and not self._full:
                 return self._store
             with self._connection.snapshot():
                 if not self._writing:
                     self._catch_up()
-                if self._copy is None and self._dead > max(self._count, _REBUILD):
+                if self._full:
                     self.drop()
                 if self._store is None:
                     self._open(progress)
                 assert self._store is not None
                 self._agreed = self._connection.state()
                 return self._store
+
+    @property
+    def _full(self) -> bool:
+        """Whether more of the memory is of removed quads than of others."""
+        return self._copy is None and self._dead > max(self._count, _REBUILD)
 
     def use(self, work: Callable[[ox.Store], T], progress: Progress | None = None) -> T:
         """What `work` gives for the store; once more with another one if this one's files turn out to be damaged."""
