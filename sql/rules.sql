@@ -52,9 +52,10 @@ SELECT count(*), max(id) FROM quads INDEXED BY quads_g WHERE graph = :graph AND 
 
 -- name: added_by
 -- What the revision that is being written added, and what it removed and put back.
-SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(revision = :revision)
+SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph),
+       group_concat(revision = :revision)
 FROM quads WHERE id >= :first_quad AND graph <> :shapes AND subject <> 0;
 
 -- name: removed_by
-SELECT group_concat(subject), group_concat(predicate), group_concat(object)
+SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
 FROM removed_quads WHERE removed = :revision AND graph <> :shapes AND subject <> 0;

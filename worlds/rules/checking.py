@@ -19,6 +19,7 @@ from worlds.quads.rows import decoded, read_quads
 from worlds.rules.data import Terms, Triples
 from worlds.rules.report import Found, Report, as_results, report_graph
 from worlds.rules.shapes import ShapesGraph
+from worlds.rules.sparql import Ask
 from worlds.rules.touched import Touched
 from worlds.rules.validation import Validator, Violation
 from worlds.sql import statements
@@ -32,11 +33,12 @@ class ShapeChecker:
     """Validates the data of one world."""
 
     def __init__(
-        self, connection: Connection, dictionary: Dictionary, prefixes: Callable[[], Mapping[str, str]]
+        self, connection: Connection, dictionary: Dictionary, prefixes: Callable[[], Mapping[str, str]], ask: Ask
     ) -> None:
         self._connection = connection
         self._dictionary = dictionary
         self.prefixes = prefixes
+        self.ask = ask
         self._stamp: tuple[int, ...] | None = None
         self._own = ShapesGraph(())
         self.touched = Touched(())
@@ -51,7 +53,7 @@ class ShapeChecker:
             terms = Terms(self._connection, self._dictionary)
             triples = Triples(self._connection, terms, shapes=excluded)
             among = None if subjects is None else np.unique(np.array(terms.ids(subjects), dtype=np.int64))
-            violations = Validator(given or graph, terms, triples).run(among)
+            violations = Validator(given or graph, terms, triples, self.ask).run(among)
             return self.report(violations, terms, excluded)
 
     def own(self) -> tuple[ShapesGraph, int]:
@@ -83,7 +85,9 @@ class ShapeChecker:
         ids = {number for one in violations for number in (one.focus, one.value, one.predicate) if number >= 0}
         known = terms.terms(ids)
         found = [
-            Found(one.shape, one.constraint, known[one.focus], known.get(one.value), known.get(one.predicate))
+            Found(
+                one.shape, one.constraint, known[one.focus], known.get(one.value), known.get(one.predicate), one.message
+            )
             for one in violations
         ]
         prefixes = self.prefixes()

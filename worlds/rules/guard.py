@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from worlds.errors import ValidationError
-from worlds.quads.dictionary import Dictionary
+from worlds.quads.dictionary import Dictionary, Ids
 from worlds.rules.checking import ShapeChecker
 from worlds.rules.data import Terms, Triples
 from worlds.rules.report import Report, Result
@@ -18,6 +19,9 @@ from worlds.sql import statements
 from worlds.sql.connection import Connection
 
 GuardSetting: TypeAlias = Literal["off", "warn", "reject"]
+
+Before: TypeAlias = Callable[[Ids, Ids], AbstractContextManager[None]]
+"""In its block, queries see the state before quads were added and removed, int64 [n, 4] each."""
 
 _SQL = statements("rules.sql")
 _QUERIES = statements("queries.sql")
@@ -33,10 +37,13 @@ def expect_guard(setting: object) -> None:
 class Guard:
     """Validates the revision that is being written."""
 
-    def __init__(self, connection: Connection, dictionary: Dictionary, checker: ShapeChecker) -> None:
+    def __init__(
+        self, connection: Connection, dictionary: Dictionary, checker: ShapeChecker, *, before: Before
+    ) -> None:
         self._connection = connection
         self._dictionary = dictionary
         self._checker = checker
+        self._before = before
 
     @property
     def setting(self) -> GuardSetting:
@@ -75,20 +82,21 @@ class Guard:
             return Report((), (), prefixes)
         bounds = {"first_quad": first_quad, "shapes": excluded, "revision": revision}
         written = self._connection.table(_SQL["added_by"], _SQL["added_by"].bind(**bounds))
-        fresh = written[:, 3] == 1
+        fresh = written[:, 4] == 1
         statement = _SQL["removed_by"]
         removed = self._connection.table(statement, statement.bind(revision=revision, shapes=excluded))
-        changed = np.concatenate([written[fresh, :3], removed])
+        changed = np.concatenate([written[fresh, :3], removed[:, :3]])
         terms = Terms(self._connection, self._dictionary)
         terms.ids(list(self._checker.touched.terms))  # all at once
-        both = Triples(self._connection, terms, shapes=excluded, more=removed)
+        both = Triples(self._connection, terms, shapes=excluded, more=removed[:, :3])
         foci = self._checker.touched.foci(changed, terms, both)
         now = Triples(self._connection, terms, shapes=excluded) if len(removed) else both
-        found = Validator(graph, terms, now).touched(foci)
+        found = Validator(graph, terms, now, self._checker.ask).touched(foci)
         if found:
-            kept = np.concatenate([removed, written[~fresh, :3]])
+            kept = np.concatenate([removed[:, :3], written[~fresh, :3]])
             then = Triples(self._connection, terms, shapes=excluded, before=first_quad, more=kept)
-            known = Counter(Validator(graph, terms, then).touched(foci))
+            with self._before(written[fresh, :4], removed) if graph.asks else nullcontext():
+                known = Counter(Validator(graph, terms, then, self._checker.ask).touched(foci))
             found = list(_without(found, known))
         return self._checker.report(found, terms, excluded, new=True)
 

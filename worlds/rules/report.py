@@ -135,6 +135,7 @@ class Found:
     focus: Any
     value: Any
     predicate: Any
+    said: str | None = None  # by a SPARQL constraint
 
     @property
     def path(self) -> Path | None:
@@ -145,6 +146,8 @@ class Found:
 
     def message(self, prefixes: Mapping[str, str]) -> str:
         """The shape's message, English first, or a sentence of what is wrong."""
+        if self.said is not None:
+            return self.said
         if self.shape.messages:
             ranked = sorted(self.shape.messages, key=lambda one: (one.language or "en") != "en")
             return ranked[0].value
@@ -167,10 +170,12 @@ def report_graph(found: Sequence[Found], messages: Sequence[str]) -> list[ox.Tri
             ox.Triple(result, sh("sourceConstraintComponent"), one.constraint.iri),
             ox.Triple(result, sh("sourceShape"), one.shape.term),
         ]
-        texts = one.shape.messages or (ox.Literal(message),)
+        texts = (ox.Literal(message),) if one.said is not None else one.shape.messages or (ox.Literal(message),)
         triples += [ox.Triple(result, sh("resultMessage"), text) for text in texts]
         if one.value is not None:
             triples.append(ox.Triple(result, sh("value"), one.value))
+        if one.constraint.component == "SPARQL":
+            triples.append(ox.Triple(result, sh("sourceConstraint"), one.constraint.value.term))
         if one.path is not None:
             node, more = _path_graph(one.path)
             triples += [ox.Triple(result, sh("resultPath"), node), *more]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,6 +14,7 @@ import pyoxigraph as ox
 from worlds.errors import ShapesError
 from worlds.graph.terms import RDF, format_term
 from worlds.rules.paths import Path
+from worlds.rules.sparql import SparqlConstraint
 
 SH = "http://www.w3.org/ns/shacl#"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
@@ -40,7 +43,7 @@ _PLAIN = (  # parameters of the other components
 _SILENT = (  # says nothing about what is valid
     *("name", "description", "order", "group", "defaultValue", "message", "severity", "deactivated", "path"),
     *("declare", "prefixes", "shapesGraph", "suggestedShapesGraph", "entailment", "codeIdentifier", "intent"),
-    *("agentInstruction", "rule", "values"),
+    *("agentInstruction", "rule", "values", "select", "ask"),  # the last two of what is a SPARQL constraint, too
 )
 _DEEPEST = 100  # paths and lists inside one another
 _KINDS = {
@@ -49,6 +52,11 @@ _KINDS = {
     "BlankNodeOrLiteral": frozenset(["BlankNode", "Literal"]),
     "IRIOrLiteral": frozenset(["IRI", "Literal"]),
 }
+
+
+def _local(iri: Any) -> str:
+    """The local name of a parameter's predicate, which is the variable that it fills."""
+    return re.split(r"[#/:]", iri.value)[-1]
 
 
 def sh(name: str) -> ox.NamedNode:
@@ -125,6 +133,13 @@ class ShapesGraph:
         self.components = dict(self._components())
         self.shapes = [shape for shape in map(self.shape, self._roots()) if shape.targets]
 
+    @cached_property
+    def asks(self) -> bool:
+        """Whether a shape has a SPARQL constraint."""
+        return any(
+            one.component in ("SPARQL", "Declared") for shape in self._read.values() for one in shape.constraints
+        )
+
     def values(self, term: Any, predicate: Any) -> list[Any]:
         """The objects of a subject and a predicate."""
         return self._graph.get(term, {}).get(predicate, [])
@@ -159,8 +174,10 @@ class ShapesGraph:
 
     def _components(self) -> Iterator[tuple[Any, tuple[tuple[Any, bool], ...]]]:
         """The constraint components that the graph declares: IRI → (parameter's predicate, whether it may lack)."""
+        validators = {sh(name) for name in ("validator", "nodeValidator", "propertyValidator")}
         for subject, values in self._graph.items():
-            if sh("parameter") in values and sh("ConstraintComponent") in values.get(RDF_TYPE, ()):
+            declared = sh("ConstraintComponent") in values.get(RDF_TYPE, ()) or not validators.isdisjoint(values)
+            if sh("parameter") in values and declared:
                 yield (
                     subject,
                     tuple(
@@ -266,13 +283,48 @@ class ShapesGraph:
         yield from self._qualified(shape)
         for value in values.get(sh("sparql"), ()):
             if not self._boolean(value, "deactivated"):
-                yield Constraint("SPARQL", value)
+                yield Constraint("SPARQL", self._sparql(shape, value, "select", (), own=True))
         for component, parameters in self.components.items():
             if all(optional or path in values for path, optional in parameters) and any(
                 path in values for path, _ in parameters
             ):
-                asked_of = {path: values[path] for path, _ in parameters if path in values}
-                yield Constraint("Declared", asked_of, component)
+                yield from self._declared(shape, component, parameters, values)
+
+    def _declared(
+        self, shape: Shape, component: Any, parameters: Sequence[tuple[Any, bool]], values: Mapping[Any, list[Any]]
+    ) -> Iterator[Constraint]:
+        """The constraints of a component that the graph declares (SHACL, section 6)."""
+        given = [(_local(path), values[path]) for path, _ in parameters if path in values]
+        if len(parameters) > 1 and any(len(several) > 1 for _, several in given):
+            raise ShapesError(
+                f"{shape} has several values of a parameter of {format_term(component)}, which has others"
+            )
+        for validator, kind in (
+            *(
+                (one, "select")
+                for one in self.values(component, sh(f"{'node' if shape.path is None else 'property'}Validator"))
+            ),
+            *((one, "ask") for one in self.values(component, sh("validator"))),
+        ):
+            for combined in itertools.product(*([(name, value) for value in several] for name, several in given)):
+                value = self._sparql(shape, validator, kind, tuple(combined))
+                yield Constraint("Declared", value, component)
+            return
+        raise ShapesError(f"{format_term(component)}, which {shape} uses, has no validator for it")
+
+    def _sparql(
+        self, shape: Shape, term: Any, kind: str, parameters: tuple[tuple[str, Any], ...], *, own: bool = False
+    ) -> SparqlConstraint:
+        text = self._one(term, kind)
+        if not isinstance(text, ox.Literal):
+            raise ShapesError(f"{format_term(term)}, of {shape}, has no sh:{kind}, which alone can be checked")
+        messages = tuple(one for one in self.values(term, sh("message")) if isinstance(one, ox.Literal))
+        given = (("currentShape", shape.term), *parameters)
+        constraint = SparqlConstraint(
+            term, text.value, kind == "ask", tuple(self.prefixes(term).items()), given, messages, shape.path, own
+        )
+        constraint.expect()
+        return constraint
 
     def _closed(self, term: Any) -> Closed:
         allowed = set(self.list(ignored)) if (ignored := self._one(term, "ignoredProperties")) is not None else set()

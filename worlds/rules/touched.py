@@ -13,6 +13,7 @@ from worlds.rules.checks import union
 from worlds.rules.data import Terms, Triples
 from worlds.rules.paths import NO_IDS, Path
 from worlds.rules.shapes import RDF_TYPE, SUBCLASS_OF, Shape
+from worlds.rules.sparql import SparqlConstraint
 
 _TYPE = Path("predicate", predicate=RDF_TYPE)
 _CLASSES = Path("sequence", (_TYPE, Path("*", (Path("predicate", predicate=SUBCLASS_OF),))))
@@ -32,6 +33,10 @@ class Trigger:
     inverse: bool
     steps: Steps
     above: Any = None
+
+
+EVERYTHING = Trigger(None, False, (), above="everything")
+"""Any changed triple touches all targets: of a query whose patterns are not all connected with the focus node."""
 
 
 def triggers(shape: Shape) -> list[Trigger]:
@@ -67,8 +72,22 @@ def _of_shape(shape: Shape, steps: Steps) -> Iterator[Trigger]:
             yield Trigger(value, False, steps)
         elif component == "Closed":
             yield Trigger(None, False, reach)
+        elif component in ("SPARQL", "Declared"):
+            yield from _of_query(value, steps, reach)
         for inner in constraint.shapes:
             yield from _of_shape(inner, reach)
+
+
+def _of_query(query: SparqlConstraint, steps: Steps, reach: Steps) -> Iterator[Trigger]:
+    if query.links is None:
+        yield EVERYTHING
+        return
+    for link in query.links:
+        way = (*(reach if link.of_value else steps), *link.steps)
+        if link.path and query.path is not None:
+            yield from _of_path(query.path, way, False)
+        else:
+            yield Trigger(link.predicate, link.inverse, way)
 
 
 def _of_path(path: Path, steps: Steps, inverse: bool) -> Iterator[Trigger]:
@@ -100,14 +119,25 @@ class Touched:
     @property
     def terms(self) -> Iterable[Any]:
         """The terms that are looked up."""
-        return {term for _, one in self._triggers for term in (one.predicate, one.above) if term is not None}
+        return {
+            term
+            for _, one in self._triggers
+            for term in (one.predicate, one.above)
+            if term is not None and one is not EVERYTHING
+        }
 
-    def foci(self, changed: Ids, terms: Terms, both: Triples) -> dict[Shape, Ids]:
-        """Shape → focus nodes, ascending, of changed triples, int64 [n, 3]; `both` are those of the two states."""
+    def foci(self, changed: Ids, terms: Terms, both: Triples) -> dict[Shape, Ids | None]:
+        """Shape → focus nodes, ascending, of changed triples, int64 [n, 3]; `both` are those of the two states.
+
+        None stands for all targets.
+        """
+        whole = {shape for shape, trigger in self._triggers if trigger is EVERYTHING and len(changed)}
         found: dict[Shape, list[Ids]] = {}
         walked: dict[tuple[Steps, bytes], Ids] = {}
         present = set(np.unique(changed[:, 1]).tolist())
         for shape, trigger in self._triggers:
+            if shape in whole:
+                continue
             rows = changed
             if trigger.predicate is not None:
                 number = terms.id(trigger.predicate)
@@ -123,7 +153,7 @@ class Touched:
             if key not in walked:
                 walked[key] = _back(trigger.steps, nodes, both)
             found.setdefault(shape, []).append(walked[key])
-        return {shape: union(parts) for shape, parts in found.items()}
+        return {shape: union(parts) for shape, parts in found.items()} | dict.fromkeys(whole)
 
 
 def _back(steps: Steps, nodes: Ids, both: Triples) -> Ids:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from worlds.errors import ShapesError
 from worlds.quads.dictionary import Ids
 from worlds.rules.checks import Checks, union
 from worlds.rules.data import Terms, Triples
 from worlds.rules.paths import Pairs
 from worlds.rules.shapes import RDF_TYPE, SUBCLASS_OF, Constraint, Shape, ShapesGraph
+from worlds.rules.sparql import Ask, SparqlConstraint
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Violation:
     focus: int
     value: int
     predicate: int = -1
+    message: str | None = None  # of a SPARQL constraint
 
 
 @dataclass
@@ -44,8 +45,10 @@ class _Outcome:
 class Validator:
     """Validates nodes of one state of the world against a graph of shapes."""
 
-    def __init__(self, shapes: ShapesGraph, terms: Terms, triples: Triples) -> None:
+    def __init__(self, shapes: ShapesGraph, terms: Terms, triples: Triples, ask: Ask) -> None:
+        """`ask` answers the queries of SPARQL constraints, over the same state."""
         self._shapes = shapes
+        self._ask = ask
         self._terms = terms
         self._triples = triples
         self._checks = Checks(terms, triples)
@@ -57,8 +60,8 @@ class Validator:
         found = ((shape, self.targets(shape, among)) for shape in self._shapes.shapes)
         return [one for shape, nodes in found for one in self._validate(shape, nodes).results]
 
-    def touched(self, foci: Mapping[Shape, Ids]) -> list[Violation]:
-        """The results of some shapes, each on those of some nodes that it targets."""
+    def touched(self, foci: Mapping[Shape, Ids | None]) -> list[Violation]:
+        """The results of some shapes, each on those of some nodes that it targets, or on all (None)."""
         found = ((shape, self.targets(shape, nodes)) for shape, nodes in foci.items())
         return [one for shape, nodes in found for one in self._validate(shape, nodes).results]
 
@@ -114,9 +117,27 @@ class Validator:
             met = np.isin(pairs[1], self._logical(component, value, values), invert=True)
             outcome.add(shape, constraint, (pairs[0][met], pairs[1][met]))
         elif component in ("SPARQL", "Declared"):
-            raise ShapesError(f"{shape} has a SPARQL constraint, which cannot be checked")
+            self._sparql(shape, constraint, nodes, pairs, outcome)
         else:
             outcome.add(shape, constraint, self._checks.run(component, value, nodes, pairs))
+
+    def _sparql(self, shape: Shape, constraint: Constraint, nodes: Ids, pairs: Pairs, outcome: _Outcome) -> None:
+        query: SparqlConstraint = constraint.value
+        asked = pairs if query.ask else (nodes, nodes)
+        known = self._terms.terms({*asked[0].tolist(), *asked[1].tolist()})
+        listed = list(zip(asked[0].tolist(), asked[1].tolist(), strict=True))
+        solutions = list(query.solutions([(known[focus], known[value]) for focus, value in listed], self._ask))
+        terms = [term for one in solutions for term in (one.value, one.path) if term is not None]
+        ids = dict(zip(terms, self._terms.ids(terms), strict=True))
+        for one in solutions:
+            focus, value = listed[one.row]
+            if one.value is not None:
+                value = ids[one.value]
+            elif shape.path is not None and not query.ask:
+                value = -1
+            predicate = -1 if one.path is None else ids[one.path]
+            outcome.results.append(Violation(shape, constraint, focus, value, predicate, one.message))
+        outcome.failing.append(np.array([listed[one.row][0] for one in solutions], dtype=np.int64))
 
     def _logical(self, component: str, value: Any, nodes: Ids) -> Ids:
         """The nodes that a logical constraint lets pass."""

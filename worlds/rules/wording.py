@@ -47,6 +47,8 @@ def sentence(constraint: Constraint, value: Any, predicate: Any, prefixes: Mappi
         return "a value is missing" if asked == 1 else f"fewer than {asked} values"
     if name in ("MaxCount", "QualifiedMaxCount", "QualifiedMinCount"):
         return _count(name, asked, shape)
+    if name == "SPARQL":
+        return f"the query of {short(asked.term) if isinstance(asked.term, ox.NamedNode) else 'the shape'} finds it"
     said = {
         "Closed": lambda: f"{short(predicate)} is not allowed here, but has this value: the shape is closed",
         "Node": lambda: f"does not conform to {shape(asked)}",

@@ -144,6 +144,17 @@ class SparqlIndex(Follower):
                 store.remove_graph(SHAPES_GRAPH)
             self._dead += len(quads)
 
+    @contextlib.contextmanager
+    def before(self, added: Ids, removed: Ids) -> Iterator[None]:
+        """Let the store be, in the block, as it was before quads were added and removed, int64 [n, 4] each."""
+        if self._store is None:  # nobody asks it, or it will be made of what is there now
+            self.store()
+        self._apply(removed, added)
+        try:
+            yield
+        finally:
+            self._apply(added, removed)
+
     def _shapes(self) -> int | None:
         return self._dictionary.find([SHAPES_GRAPH])[0]
 

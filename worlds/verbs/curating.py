@@ -105,9 +105,9 @@ class Curating(Parts):
 
         `shapes` is an rdflib graph or what `load` takes (a file, bytes, …); None takes the world's own, in its graph
         <urn:worlds:shapes>. What is validated is the union of all graphs but that one. `subjects` are the only focus
-        nodes then, of those that the shapes target. SHACL Core is checked, https://www.w3.org/TR/shacl/, over sets of
-        nodes; ShapesError for shapes that are not well formed, or with what is not checked: SPARQL constraints, shapes
-        that refer to themselves, and unknown names of SHACL's vocabulary.
+        nodes then, of those that the shapes target. SHACL Core and SHACL-SPARQL are checked
+        (https://www.w3.org/TR/shacl/), over sets of nodes; ShapesError for shapes that are not well formed, or with
+        what is not checked: shapes that refer to themselves, and unknown names of SHACL's vocabulary.
         """
         given = None if subjects is None else [self._namespaces.term(subject) for subject in subjects]
         return self._shape_checker.validate(given, shapes)

@@ -70,8 +70,10 @@ class Parts:
         self._embedder = WorldEmbedder(connection, self._embeddings, embedder)
         self._sparql = SparqlIndex(connection, self._dictionary, sparql_index)
         followers = Followers(self._chunks, self._embeddings.retired, self._sparql)
-        self._shape_checker = ShapeChecker(connection, self._dictionary, lambda: self._namespaces.prefixes)
-        self._guard = Guard(connection, self._dictionary, self._shape_checker)
+        self._shape_checker = ShapeChecker(
+            connection, self._dictionary, lambda: self._namespaces.prefixes, lambda query: self._queries.rows(query)
+        )
+        self._guard = Guard(connection, self._dictionary, self._shape_checker, before=self._sparql.before)
         self._writer = Writer(
             connection,
             Gate(connection, self._dictionary, followers, self._guard.check),
