@@ -99,6 +99,11 @@ def as_text(stored: str | bytes) -> str:
     return stored.decode() if type(stored) is bytes else stored  # type: ignore[return-value]  # no other type
 
 
+def replicating(path: str, url: str, token: str) -> Any:
+    """A connection of the driver that has a `sync`, for the one process that follows a replica; see `worlds.remote`."""
+    return driver.connect(path, sync_url=url, auth_token=token, isolation_level=None)
+
+
 class WriteLock:
     """Serialises the writers of one file in one process.
 
@@ -128,7 +133,8 @@ _write_locks: WeakValueDictionary[str, WriteLock] = WeakValueDictionary()
 _write_locks_guard = threading.Lock()
 
 
-def _write_lock(path: str) -> WriteLock:
+def write_lock(path: str) -> WriteLock:
+    """The lock of all connections of this process to the file at a real path."""
     if path == ":memory:":
         return WriteLock()
     with _write_locks_guard:
@@ -160,7 +166,7 @@ class Connection:
         self.lock = threading.RLock()
         self.identity: Identity | None = None  # until `identify`
         _connections.add(self)
-        self._write_lock = _write_lock(self.file)
+        self._write_lock = write_lock(self.file)
         self._changes = 0  # rows written up to the last commit
         self._depth = 0  # of nested write transactions
         self._reading = False
@@ -170,14 +176,21 @@ class Connection:
         self.rollbacks = 0  # at any level; what was read inside such a transaction may never have been
         self.closed = False
         self._process = os.getpid()
+        self._immutable = immutable
+        self._durability = durability
+        self._connect()
+
+    def _connect(self) -> None:
         try:
             # In a folder that cannot be written to, SQLite opens a WAL database only if told that nobody writes it.
-            name = f"file:{quote(self.file)}?immutable=1" if immutable else self.file
-            self._driver = driver.connect(name, isolation_level=None, uri=immutable, encryption_key=encryption_key)
+            name = f"file:{quote(self.file)}?immutable=1" if self._immutable else self.file
+            self._driver = driver.connect(
+                name, isolation_level=None, uri=self._immutable, encryption_key=self.encryption_key
+            )
         except BaseException as error:
-            _raise(error, path)
+            _raise(error, self.path)
         try:
-            self._configure(durability)
+            self._configure(self._durability)
         except BaseException:
             self.close()
             raise

@@ -1,9 +1,5 @@
 -- What a world gives to a search of several worlds: raw values of its lists, and the statistics that BM25 needs.
 
--- name: nearest
--- After `candidates` and `vector_leg` of search.sql.
-SELECT chunk, similarity FROM vector_matches ORDER BY rank;
-
 -- name: relevant
 -- The best texts by BM25 over all worlds, and those of :only_json, as (chunk, bm25, rank).
 -- :terms_json has (term, inverse document frequency here, the same over all worlds times how often it was asked).
@@ -48,9 +44,3 @@ WHERE vectors.embedding IS NOT NULL
 -- Which of the terms a text has, as their places in :terms_json.
 SELECT key FROM json_each(:terms_json)
 WHERE EXISTS (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH value AND rowid = :chunk);
-
--- name: scores_given
-scores (chunk, vector_rank, similarity, vector_score, text_rank, bm25, text_score, coverage) AS (
-    SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
-    FROM json_each(:scores_json)
-)

@@ -1,4 +1,4 @@
--- The tables of one world, as of schema version 4.
+-- The tables of one world, as of schema version 5.
 -- migrations/ is the road to the same database from each earlier version; a test proves that both agree.
 
 -- Settings and counters of the world: format, schema_version, created, policy, embedder, next_blank_node, …
@@ -138,4 +138,10 @@ CREATE TABLE retired_vectors (
     id INTEGER PRIMARY KEY,      -- as it was in vectors
     key BLOB UNIQUE,
     embedding BLOB
+);
+
+-- Writes of a world on a server: what tells its states apart, and finds a write whose answer was lost.
+CREATE TABLE writes (
+    number INTEGER PRIMARY KEY,  -- counts all transactions, also those that make no revision
+    mark TEXT NOT NULL           -- drawn by lot for each; the last thousand are kept
 );

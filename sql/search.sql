@@ -24,6 +24,10 @@ vector_matches (chunk, rank, similarity) AS MATERIALIZED (
     ORDER BY nearest.distance, chunks.id LIMIT :depth
 )
 
+-- name: nearest
+-- After `vector_leg`, what one world gives to a search of several.
+SELECT chunk, similarity FROM vector_matches ORDER BY rank
+
 -- name: text_leg
 -- :eligible has a byte for each chunk id, 1 where the chunk may be found; NULL lets all through.
 best_texts (chunk, bm25) AS MATERIALIZED (
@@ -153,6 +157,12 @@ scores AS (
                min(bm25) OVER () AS best, coalesce(-:least_relevance, max(coalesce(bm25, 0)) OVER ()) AS worst
         FROM found
     ) CROSS JOIN coverage
+)
+
+-- name: scores_given
+scores (chunk, vector_rank, similarity, vector_score, text_rank, bm25, text_score, coverage) AS (
+    SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
+    FROM json_each(:scores_json)
 )
 
 -- name: fused

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         ReadOnlyError,
         SchemaError,
         ShapesError,
+        UncertainError,
         ValidationError,
         WorldsError,
     )
@@ -83,6 +84,7 @@ __all__ = [
     "Solutions",
     "TextPolicy",
     "Triples",
+    "UncertainError",
     "ValidationError",
     "World",
     "WorldsError",
@@ -94,7 +96,7 @@ __all__ = [
 _HOMES = {
     "worlds.embedders": "Embedder FallbackEmbedder OnnxEmbedder OpenAIEmbedder SentenceTransformerEmbedder",
     "worlds.errors": "ConflictError EmbedderError FilterError IntegrityError OpenError ParseError QueryError "
-    "QueryTimeout ReadOnlyError SchemaError ShapesError ValidationError WorldsError",
+    "QueryTimeout ReadOnlyError SchemaError ShapesError UncertainError ValidationError WorldsError",
     "worlds.revisions.gate": "Change",
     "worlds.graph.query.results": "Solutions Triples",
     "worlds.revisions.diff": "Diff",

@@ -12,6 +12,7 @@
     ├── EmbedderError    no embedder, the wrong embedder, or one that failed
     ├── ReadOnlyError    a write to a world that was opened, or lies, read-only
     ├── ConflictError    another writer holds the world, or a later change stands in the way
+    ├── UncertainError   a server did not say whether it kept a write
     └── IntegrityError   the file, or what it holds, is damaged; also a full disk
 
 A call that raises leaves the world as it was before the call. A value that an option cannot have is a ValueError.
@@ -177,6 +178,14 @@ class ConflictError(WorldsError):
 
     kind = "conflict"
     status = 409
+    exit_code = 7
+
+
+class UncertainError(WorldsError):
+    """A world's server did not say whether it kept a write, and could not be asked again: look before writing anew."""
+
+    kind = "uncertain"
+    status = 503
     exit_code = 7
 
 

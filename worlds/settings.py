@@ -369,7 +369,15 @@ def template() -> str:
 
 def unknown_variables() -> list[str]:
     """Environment variables that begin as settings do, but name none."""
-    known = {CONFIG, "WORLDS_CACHE", "WORLDS_WITHOUT_NODE", *(setting.variable for setting in _ALL)}
+    known = {
+        CONFIG,
+        "WORLDS_CACHE",
+        "WORLDS_WITHOUT_NODE",
+        "WORLDS_PRIMARY_TOKEN",
+        "WORLDS_PRIMARY_KEY",
+        "WORLDS_SQLD",
+        *(setting.variable for setting in _ALL),
+    }
     return sorted(name for name in os.environ if name.startswith("WORLDS_") and name not in known)
 
 

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from worlds.embedders import Embedder, resolve_embedder
 from worlds.errors import WorldsError
 from worlds.file import opening
 from worlds.graph.targets import file_name
+from worlds.remote.address import is_address
+from worlds.remote.retrying import retried
 from worlds.revisions.writer import Progress as Progress
 from worlds.search.engine import Searches
-from worlds.sparql.index import PLACES
+from worlds.sparql.index import PLACES, Place
 from worlds.sql import statements
 from worlds.sql.connection import Connection
+
+if TYPE_CHECKING:
+    from worlds.remote.replica import ReplicaConnection
+    from worlds.remote.status import Replica
+
 from worlds.verbs.auditing import Auditing
 from worlds.verbs.curating import Curating
 from worlds.verbs.knowing import Knowing
@@ -40,8 +47,18 @@ def open(
     durability: Literal["normal", "full"] = "normal",
     timeout: float = 10.0,
     encryption_key: str | None = None,
+    replica: str | os.PathLike[str] | None = None,
+    token: str | None = None,
+    max_staleness: float | None = None,
 ) -> World:
     """Open the world at `path`, or make it; `":memory:"` is a world that is gone when it is closed.
+
+    A `path` such as `https://host/NAME` is a world on a libSQL server. It is read from a replica here, at the path
+    `replica` or in the user's cache, that a process of its own keeps in step; what is written goes to the server, and
+    is here when the verb returns. `token` is what the server asks for, else the environment's WORLDS_PRIMARY_TOKEN.
+    With `max_staleness`, reading is an OpenError where the replica is for certain no younger than so many seconds.
+    ConflictError if another writer was first in a `transaction()` (single verbs are done again), UncertainError if the
+    server does not say whether it kept a write.
 
     `embedder` is "auto" (the default model where it is installed, else none), None, the name or path of a
     sentence-transformers model, or an `Embedder`. `vector_index` says whether the native index is part of the world,
@@ -57,6 +74,17 @@ def open(
     EmbedderError if `embedder` was named and does not fit what the world was embedded with; ReadOnlyError if the
     folder cannot be written to and `read_only` is False.
     """
+    if isinstance(path, str) and is_address(path):
+        if vector_index is True or encryption_key is not None or durability != "normal":
+            raise ValueError(
+                "vector_index, encryption_key and durability are those of a file, not of a world on a server"
+            )
+        return _open_replica(
+            path, embedder, sparql_index, replica=replica, token=token, max_staleness=max_staleness, timeout=timeout,
+            read_only=read_only,
+        )  # fmt: skip
+    if replica is not None or token is not None or max_staleness is not None:
+        raise ValueError(f"replica, token and max_staleness are for a world on a server; {path!r} is a file")
     name = file_name(path)
     if vector_index != "auto" and not isinstance(vector_index, bool):
         raise ValueError(f"vector_index is True, False or 'auto', not {vector_index!r}")
@@ -84,6 +112,24 @@ def open(
         raise
 
 
+def _open_replica(url: str, embedder: str | Embedder | None, sparql_index: Place, **options: Any) -> World:
+    from worlds.remote.replica import open_replica  # a world in a file pays nothing for it
+
+    chosen = resolve_embedder(embedder)
+    connection = open_replica(url, **options)
+    try:
+        return RemoteWorld(
+            connection,
+            chosen,
+            demanded=embedder not in ("auto", None),
+            vector_index="auto",
+            sparql_index=sparql_index,
+        )
+    except BaseException:
+        connection.close()
+        raise
+
+
 class World(Settings, Writing, Reading, Remembering, Querying, Searching, Knowing, Curating, Auditing):
     """A knowledge graph with search, in one file. Made by `worlds.open`; safe to share between threads.
 
@@ -98,6 +144,14 @@ class World(Settings, Writing, Reading, Remembering, Querying, Searching, Knowin
     def path(self) -> str:
         """The path of the world's file; ":memory:" for a world without one."""
         return self._connection.path
+
+    @property
+    def replica(self) -> Replica | None:
+        """How the replica of a world on a server stands to that; None for a world that is a file of its own."""
+        return None
+
+    def refresh(self) -> None:
+        """Wait until all that the server has now is here; nothing for a world that is a file of its own."""
 
     def close(self) -> None:
         """Close the file. What was written is kept; a second call does nothing."""
@@ -123,6 +177,42 @@ class World(Settings, Writing, Reading, Remembering, Querying, Searching, Knowin
 
     def __bool__(self) -> bool:
         return True  # an empty world is a world
+
+
+class RemoteWorld(World):
+    """A world on a server, read from a replica here. A single verb that another writer was faster than is done anew."""
+
+    _connection: ReplicaConnection
+
+    def __init__(self, connection: ReplicaConnection, *arguments: Any, **options: Any) -> None:
+        super().__init__(connection, *arguments, **options)
+        connection.changed.append(self._forget)
+
+    @property
+    def path(self) -> str:
+        """The world's address."""
+        return str(self._connection.address)
+
+    @property
+    def replica(self) -> Replica | None:
+        """How the replica stands to the server."""
+        return self._connection.replica
+
+    def refresh(self) -> None:
+        """Wait until all that the server has now is here; OpenError if the server cannot be reached."""
+        self._connection.refresh()
+
+    def _forget(self) -> None:
+        """Forget what was read from a file that another has replaced."""
+        self._dictionary.forget()
+        self._codes.forget()
+        self._sparql.drop()
+
+
+for _verb in (
+    "add", "remove", "load", "add_document", "update", "undo", "apply_patch", "prune", "bind", "embed",
+):  # fmt: skip
+    setattr(RemoteWorld, _verb, retried(getattr(World, _verb)))
 
 
 def connection_of(world: World) -> Connection:

@@ -113,6 +113,8 @@ def test_every_error_has_the_exit_code_of_its_class() -> None:
         "EmbedderError": 6,
         "ReadOnlyError": 7,
         "ConflictError": 7,
+        "UncertainError": 7,
+        "ValidationError": 4,
         "IntegrityError": 8,
         "WorldsError": 9,
     }

@@ -27,6 +27,8 @@ NEEDS = {
     "worlds.embedders.": ("semantic", "onnx", "model"),
     "worlds.search.rerank": ("semantic",),
     "worlds.documents.html": ("html",),
+    "worlds.remote.": ("remote",),
+    "worlds.sql.hrana": ("remote",),
 }
 # What is imported where it is there, and comes with another package: torch and the hub with sentence-transformers.
 COMES_ALONG = {"huggingface_hub", "torch", "transformers"}

@@ -49,6 +49,7 @@ ALL = [
     "Solutions",
     "TextPolicy",
     "Triples",
+    "UncertainError",
     "ValidationError",
     "World",
     "WorldsError",
@@ -199,6 +200,7 @@ VERBS = {
     "count": ["subject", "predicate", "object", "graph", "*triples"],
     "graphs": [],
     "to_rdflib": [],
+    "refresh": [],
 }
 PROPERTIES = {
     "default_graph",
@@ -208,6 +210,7 @@ PROPERTIES = {
     "pattern_timeout",
     "policy",
     "prefixes",
+    "replica",
     "retention",
     "shapes",
 }
@@ -283,6 +286,9 @@ def test_options_of_open_are_keywords() -> None:
         "*durability",
         "*timeout",
         "*encryption_key",
+        "*replica",
+        "*token",
+        "*max_staleness",
     ]
 
 

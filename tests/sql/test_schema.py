@@ -22,6 +22,7 @@ import worlds
 from tests.support import seams, tables
 from tests.support.embedder import HashingEmbedder
 from worlds import OpenError, SchemaError
+from worlds.search.part import FUSED, NEAREST
 from worlds.sql import (
     SCHEMA_VERSION,
     SQL_FOLDER,
@@ -212,6 +213,7 @@ def test_an_older_world_is_not_migrated_by_who_only_reads(filled: Path, next_rel
 
 
 def back_to_version_3(connection: Connection) -> None:
+    connection.run("DROP TABLE writes")
     connection.run("UPDATE revisions SET added = added + created, removed = removed + dropped")
     for column in ("created", "dropped", "undoes"):
         connection.run(f"ALTER TABLE revisions DROP COLUMN {column}")
@@ -368,6 +370,8 @@ def test_every_piece_of_the_search_is_in_a_statement(world: worlds.World, monkey
         world.search_sql("kite", fusion="rrf")[0],
         world.search_sql("kite", subjects="<urn:a>")[0],
         world.search_sql("kite", mode="text")[0],
+        NEAREST["exact"].sql,  # of searches of several worlds
+        FUSED.sql,
     ]
     seams.look_up_texts(monkeypatch, always=True)
     found.append(world.search_sql("kite", subjects="<urn:a>")[0])

@@ -21,6 +21,7 @@ from worlds.cli import (
     keys,
     mcp,
     prefix,
+    remote,
     rules,
     schema,
     search,
@@ -78,10 +79,11 @@ _PANELS = {
     "History": ("log", "blame", "diff", "undo", "patch", "apply", "prune"),
     "The file": ("export", "stats", "check", "backup", "restore", "compact", "vector-index"),
     "Serve": ("serve", "keys", "mcp"),
+    "Servers": ("primary", "token", "push", "pull", "follow", "replica"),
 }
 for _module in (
     init, doctor, config, completion, write, documents, search, ask, context, entities, schema, prefix, rules, history,
-    curate, keep, serve, keys, mcp,
+    curate, keep, serve, keys, mcp, remote,
 ):  # fmt: skip
     _module.register(app)
 

@@ -100,7 +100,9 @@ def _metavar(setting: Setting) -> str | None:
     return {"list": "TEXT", "path": "FILE"}.get(setting.kind) or setting.unit.upper() or None
 
 
-WorldPath = Annotated[str, typer.Argument(metavar="WORLD", help="The world's file.", show_default=False)]
+WorldPath = Annotated[
+    str, typer.Argument(metavar="WORLD", help="The world's file, or its address on a server.", show_default=False)
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 EmbedderName = Annotated[
     str,
@@ -218,7 +220,8 @@ def opened(
 
     if dry_run and create and not Path(path).exists():
         path = ":memory:"
-    empty = create and not Path(path).exists() and path != ":memory:"
+    remote = "://" in path
+    empty = create and not remote and not Path(path).exists() and path != ":memory:"
     from worlds.settings import load_settings
 
     settings = load_settings()
@@ -228,7 +231,7 @@ def opened(
             embedder=embedder_of(embedder),
             read_only=not write,
             create=create,
-            durability=settings["durability"] if write else "normal",
+            durability=settings["durability"] if write and not remote else "normal",
             sparql_index=settings["sparql_index"] if sparql_index is None else sparql_index,  # type: ignore[arg-type]  # checked there
         ) as world:
             try:

@@ -189,7 +189,7 @@ def search(
     if worlds:
         words = [path, *(words or ())]
     if not words:
-        raise typer.BadParameter("what is searched for is missing", param_hint="QUERY")
+        raise typer.BadParameter("missing argument", param_hint="QUERY")
     query = as_text(read_stdin() if words == ["-"] else " ".join(words))
     if worlds:
         if sql:

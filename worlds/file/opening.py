@@ -14,6 +14,8 @@ from worlds.sql.identity import check_log
 
 FORMAT = "worlds"
 DURABILITIES = ("normal", "full")
+REPLICAS = "-follow"
+"""What ends the name of the folder that has the file of a replica."""
 
 
 def open_file(
@@ -61,6 +63,11 @@ def connect(
             exists = _examine(path, folder, make=create and not read_only)
         except OSError as error:
             raise OpenError(f"{path!r} cannot be opened: {error.strerror or error}") from error
+        if folder.name.endswith(REPLICAS) and not read_only:
+            raise ReadOnlyError(
+                f"{path} is a replica of a world on a server, which a write would damage: open the server's address "
+                f"with replica={path!r}, or this read-only"
+            )
         fixed = exists and not os.access(folder, os.W_OK)
         if fixed and not read_only:
             raise ReadOnlyError(f"{path} lies in a read-only folder, {folder}; open it with read_only=True")

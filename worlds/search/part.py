@@ -29,14 +29,13 @@ from worlds.vectors.codes import Codes
 _SQL = statements("group.sql")
 _QUERIES = statements("queries.sql")
 _PIECES = texts("search.sql")
-_OURS = texts("group.sql")
-_NEAREST = {
+NEAREST = {
     plan: compile_statement(
-        f"WITH {_PIECES[piece].strip()},\n{_PIECES['vector_leg'].strip()}\n{_OURS['nearest'].strip()}"
+        f"WITH {_PIECES[piece].strip()},\n{_PIECES['vector_leg'].strip()}\n{_PIECES['nearest'].strip()}"
     )
     for plan, piece in (("exact", "candidates_given"), ("codes", "candidates_given"), ("index", "candidates_index"))
 }
-_FUSED = compile_statement(f"WITH {_OURS['scores_given'].strip()},\n{_PIECES['fused'].strip()}")
+FUSED = compile_statement(f"WITH {_PIECES['scores_given'].strip()},\n{_PIECES['fused'].strip()}")
 _BYTES = bytes(range(256))
 _LEAST_IDF = 1e-6  # FTS5's, of a term that more than half of the texts have
 
@@ -128,7 +127,7 @@ class PartSearch:
         if request.vector is None:
             return []
         self.plan = self._part._plans.choose(request, depth, self.eligible, self.state)
-        statement = _NEAREST[self.plan.name]
+        statement = NEAREST[self.plan.name]
         return self._connection.rows(
             statement,
             statement.bind(
@@ -191,8 +190,8 @@ class PartSearch:
         values = self._part._fields.values(self.request)
         found = fused(
             self._connection.rows(
-                _FUSED,
-                _FUSED.bind(
+                FUSED,
+                FUSED.bind(
                     scores_json=json.dumps(given), pending_factor=pending_factor, limit=most, with_text=1, **values
                 ),
             )

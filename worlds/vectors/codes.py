@@ -48,6 +48,10 @@ class Codes:
         """The vector ids, ascending, int64 [n]."""
         return self._ids[: self._count]
 
+    def forget(self) -> None:
+        """Read all anew when next asked."""
+        self._state = None
+
     def refresh(self, changes: object, removals: object) -> None:
         """Agree with the file, whose counters are given; reads what was added, or all if vectors were removed."""
         if self._uncommitted not in (None, self._connection.rollbacks):

@@ -1,0 +1,1 @@
+"""Worlds on a server: replicas of them here, what follows, and what serves."""

@@ -1,0 +1,45 @@
+"""Verbs that are done anew where another writer was faster."""
+
+from __future__ import annotations
+
+import functools
+import random
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from worlds.errors import ConflictError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_FREE = 3  # tries before the primary is locked first
+_TRIES = 12
+
+
+def retried(verb: F) -> F:
+    """The verb of a world on a server, done anew after a conflict: first as it is, then with the primary's lock.
+
+    Not inside a transaction, whose other parts cannot be done anew, and not with an input that is read once.
+    """
+
+    @functools.wraps(verb)
+    def again(world: Any, *arguments: Any, **options: Any) -> Any:
+        connection = world._connection
+        once = any(hasattr(value, "read") or hasattr(value, "__next__") for value in (*arguments, *options.values()))
+        if connection.in_transaction or once:
+            return verb(world, *arguments, **options)
+        for attempt in range(_TRIES):
+            connection.conflicted = False
+            try:
+                if attempt < _FREE:
+                    return verb(world, *arguments, **options)
+                with connection.locking():
+                    return verb(world, *arguments, **options)
+            except ConflictError:
+                if not connection.conflicted or attempt + 1 == _TRIES:
+                    raise
+            time.sleep(random.uniform(0, 0.005 * 2 ** min(attempt, 6)))
+            connection.refresh()
+        raise AssertionError
+
+    return again  # type: ignore[return-value]  # the same signature

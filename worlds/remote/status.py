@@ -1,0 +1,154 @@
+"""What a follower says of its replica, in a file beside it; and how it is asked to look at once."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import socket
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from worlds.file.opening import REPLICAS
+
+
+@dataclass(frozen=True)
+class Replica:
+    """How a replica stands to its primary."""
+
+    address: str
+    revision: int
+    writes: int  # of any kind, embeddings and settings too, that the replica has
+    age: float  # seconds since it had, for certain, all that the primary had
+    error: str | None  # why its follower cannot follow, None while it can
+    fetched: int  # how often the whole was fetched
+    process: int  # the follower's
+
+
+@dataclass
+class Status:
+    """What the follower writes; the file's time is when it last agreed with the primary."""
+
+    address: str
+    process: int = 0
+    supervisor: int = 0  # the process that keeps that one running
+    port: int = 0  # UDP, where it can be told to look at once
+    started: float = 0.0  # when that process was
+    generation: int = 0
+    fetched: int = 0
+    writes: int = 0
+    revision: int = 0
+    epoch: str | None = None
+    error: str | None = None
+    refused: bool = False  # whether the error will not go away by itself
+
+
+class Folder:
+    """The folder beside a replica."""
+
+    def __init__(self, replica: Path) -> None:
+        self.replica = replica
+        self.path = replica.with_name(replica.name + REPLICAS)
+        self.lock = self.path / "lock"
+        self.users = self.path / "users"
+        self.log = self.path / "log"
+        self._status = self.path / "status.json"
+        self._agreed = self.path / "agreed"
+
+    def make(self) -> None:
+        """Make it, unless it is there."""
+        self.path.mkdir(parents=True, exist_ok=True)
+
+    def generation(self, number: int) -> Path:
+        """The file of a generation of the replica; the replica is a link to the newest."""
+        return self.path / f"{number}.db"
+
+    def write(self, status: Status) -> None:
+        """Keep the status."""
+        draft = self._status.with_suffix(".new")
+        draft.write_text(json.dumps(asdict(status)), encoding="utf-8")
+        draft.replace(self._status)
+
+    def read(self) -> Status | None:
+        """The status; None where there is none."""
+        try:
+            return Status(**json.loads(self._status.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def agree(self) -> None:
+        """Note that the replica has all that the primary has, now."""
+        try:
+            os.utime(self._agreed)
+        except FileNotFoundError:
+            self._agreed.touch()
+
+    def seen_since(self, moment: float) -> bool:
+        """Whether the replica has had all that the primary had since then."""
+        try:
+            return self._agreed.stat().st_mtime >= moment
+        except OSError:
+            return False
+
+    def age(self) -> float:
+        """Seconds since the replica last had all that the primary had; infinite where it never did."""
+        try:
+            return max(time.time() - self._agreed.stat().st_mtime, 0.0)
+        except OSError:
+            return float("inf")
+
+    def followed(self) -> bool:
+        """Whether a follower holds the lock."""
+        with self.lock.open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:
+                return True
+            return False
+
+    def told(self) -> Replica | None:
+        """How the replica stands to its primary."""
+        status = self.read()
+        if status is None:
+            return None
+        return Replica(
+            status.address, status.revision, status.writes, self.age(), status.error, status.fetched, status.process
+        )
+
+
+def alive(process: int) -> bool:
+    """Whether a process of this number is there."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return process > 0
+
+
+class Nudge:
+    """Tells a follower to look at once."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._port = 0
+        self._looked = 0.0
+
+    def __call__(self) -> None:
+        """Tell it."""
+        now = time.monotonic()
+        if now - self._looked > 0.5:  # it may be another one by now
+            self._looked = now
+            status = self._folder.read()
+            self._port = 0 if status is None else status.port
+        if self._port:
+            with contextlib.suppress(OSError):
+                self._socket.sendto(b"!", ("127.0.0.1", self._port))
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._socket.close()
