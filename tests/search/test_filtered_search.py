@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
-from tests.support import tables
+from tests.support import seams, tables
 from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import (
     Oracle,
@@ -57,11 +57,22 @@ def searches(draw: st.DrawFn) -> dict[str, Any]:
 
 @pytest.mark.timeout(1200)  # to make a failing example small takes longer than the test
 @settings(max_examples=settings.default.max_examples * 3)  # type: ignore[union-attr]  # there is a default
-@given(names=small_worlds, asked=st.lists(searches(), min_size=1, max_size=6))
-def test_finds_what_the_reference_finds(names: list[str], asked: list[dict[str, Any]]) -> None:
+@given(
+    names=small_worlds,
+    asked=st.lists(searches(), min_size=1, max_size=6),
+    wide=st.booleans(),
+    looked_up=st.sampled_from([None, True, False]),
+)
+def test_finds_what_the_reference_finds(
+    names: list[str], asked: list[dict[str, Any]], wide: bool, looked_up: bool | None
+) -> None:
     quads = [quad(name) for name in names]
     embedder = HashingEmbedder()
-    with worlds.open(embedder=embedder) as world:
+    with pytest.MonkeyPatch.context() as patch, worlds.open(embedder=embedder) as world:
+        if wide:
+            seams.take_filters_for_wide(patch)
+        if looked_up is not None:
+            seams.look_up_texts(patch, looked_up)
         world.add(quads)
         oracle = Oracle(quads, embedder)
         for search in asked:

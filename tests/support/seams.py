@@ -43,6 +43,12 @@ def look_up_texts(monkeypatch: Setter, always: bool) -> None:
     monkeypatch.setattr("worlds.search.statement.LOOKING_UP", -1 if always else 1e9)
 
 
+def take_filters_for_wide(monkeypatch: Setter) -> None:
+    """Let any filter be found among all texts' quads in memory; otherwise those of many subjects are."""
+    monkeypatch.setattr("worlds.search.filters.FEW_SUBJECTS", -1)
+    monkeypatch.setattr("worlds.search.filters.MANY_SUBJECTS", 0)
+
+
 def take_short_texts_for_long(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     """Let texts of so many bytes be kept from the parser, whose buffer they would overflow from 16 MiB on."""
     monkeypatch.setattr("worlds.graph.longtexts.LONG", size)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyoxigraph as ox
+from numpy.typing import NDArray
 
 from worlds.errors import FilterError
 from worlds.graph.query.limits import Limits
@@ -32,7 +33,9 @@ from worlds.texts.policy import TextPolicy
 
 _SQL = statements("filters.sql")
 _ENTITIES = statements("entities.sql")
-_MANY_SUBJECTS = 50_000  # from here on reading every chunk's quads is cheaper than looking the subjects up
+MANY_SUBJECTS = 50_000  # from here on reading every chunk's quads is cheaper than looking the subjects up
+FEW_SUBJECTS = 1000  # up to here looking them up is cheaper than finding them among all chunks' quads in memory
+_DENSE = 64  # ids for each value up to which a table of them all is faster than a search for each
 _REMEMBERED = 32  # eligible sets
 _RDF_TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 _SUBCLASS_OF = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#subClassOf")
@@ -343,7 +346,7 @@ class Filters:
         """Columns (chunk, vector or 0, subject, predicate, graph) of quads that may qualify, or only the first two."""
         if not quads:
             yield self._table("all_chunks")
-        elif include.subjects is not None and len(include.subjects) < _MANY_SUBJECTS:
+        elif include.subjects is not None and not self._many(len(include.subjects)):
             for ids in batches(include.subjects):
                 yield self._table("chunks_by_subjects", ids)
         elif include.predicates is not None:
@@ -353,7 +356,21 @@ class Filters:
             for ids in batches(include.graphs):
                 yield self._table("chunks_by_graphs", ids)
         else:
-            yield self._table("chunks_with_quads")
+            yield self._connection.remembered("chunks with quads", self._whole)
+
+    def _many(self, subjects: int) -> bool:
+        """Whether filters have asked for so many subjects, in this state of the world, that the whole table is cheaper.
+
+        It is kept while the world stays as it is, so that another wide filter reads its subjects only.
+        """
+        asked = self._connection.remembered("subjects asked", lambda: [0])
+        if subjects > FEW_SUBJECTS:
+            asked[0] += subjects
+        return subjects > FEW_SUBJECTS and asked[0] >= MANY_SUBJECTS
+
+    def _whole(self) -> Any:
+        table = self._table("chunks_with_quads").astype(np.int32)
+        return table[:, np.argsort(table[0], kind="stable")]
 
     def _profiles(self, include: _Resolved, excluded: tuple[_Resolved, ...]) -> Any:
         """Columns (chunk, vector or 0) of the profiles that qualify: all graphs that one is made from have to.
@@ -422,6 +439,11 @@ def among(values: Ids, ascending: Ids) -> Any:
     """Which of `values` are in `ascending`, distinct ids; without the sort that np.isin makes of both each time."""
     if not len(ascending):
         return np.zeros(len(values), dtype=bool)
+    if ascending[0] >= 0 and ascending[-1] < _DENSE * len(values):
+        held = np.zeros(int(ascending[-1]) + 2, dtype=bool)  # whose last says no to all ids beyond
+        held[ascending] = True
+        found: NDArray[np.bool_] = held[np.minimum(values, len(held) - 1)] & (values >= 0)
+        return found
     positions = np.searchsorted(ascending, values)
     positions[positions == len(ascending)] = 0
     return ascending[positions] == values
