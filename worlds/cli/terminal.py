@@ -10,6 +10,7 @@ import logging
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,6 +117,7 @@ class Bar:
         self._bar: Progress | None = None
         self._task: Any = None
         self._step: tuple[str, int, int | None] = ("opening", 0, None)
+        self._began = (time.monotonic(), 0)  # when this step did, and with how much done
         self._closed = False
         self._timer = threading.Timer(_UNSEEN, self._show)
         self._timer.daemon = True
@@ -125,6 +127,8 @@ class Bar:
     def __call__(self, step: str, done: int, total: int | None) -> None:
         """Take note of how far the work has come."""
         with self._lock:
+            if step != self._step[0]:
+                self._began = (time.monotonic(), done)
             self._step = (step, done, total)
             self._update()
 
@@ -140,7 +144,7 @@ class Bar:
     def _update(self) -> None:
         if self._bar is not None:
             step, done, total = self._step
-            amount = _amount(step, done, total)
+            amount = _amount(step, done, total) + _speed(step, done - self._began[1], time.monotonic() - self._began[0])
             # What says 0 may not say anything more before it is done: no share can be shown.
             self._bar.update(
                 self._task, description=clean(step), completed=done, total=total if done else None, amount=amount
@@ -155,11 +159,14 @@ class Bar:
                 self._bar.stop()
 
 
+_UNITS = {"write": "quads", "index": "quads", "embed": "chunks", "vector index": "vectors"}
+
+
 def _amount(step: str, done: int, total: int | None) -> str:
     if step.startswith("read"):
         mega = 1_000_000
         return f"{done / mega:,.1f} MB" if total is None else f"{done / mega:,.1f} / {total / mega:,.1f} MB"
-    unit = {"write": "quads", "index": "quads", "embed": "chunks", "vector index": "vectors"}.get(step, "")
+    unit = _UNITS.get(step, "")
     if not unit:
         return ""
     if not done and total:
@@ -167,8 +174,16 @@ def _amount(step: str, done: int, total: int | None) -> str:
     return f"{done:,} {unit}" if total is None else f"{done:,} / {total:,} {unit}"
 
 
+def _speed(step: str, done: int, seconds: float) -> str:
+    """How much is done in a second, once that can be told."""
+    if step.startswith("read") and done and seconds >= 1:
+        return f" ({done / seconds / 1_000_000:,.1f} MB/s)"
+    unit = _UNITS.get(step)
+    return f" ({done / seconds:,.0f} {unit}/s)" if unit and done and seconds >= 1 else ""
+
+
 def _progress() -> Progress:
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     return Progress(
         SpinnerColumn("line"),
@@ -176,6 +191,8 @@ def _progress() -> Progress:
         BarColumn(bar_width=30),
         TextColumn("{task.fields[amount]}"),
         TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
         console=messages(),
         transient=True,
     )

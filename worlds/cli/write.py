@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 Hosts = Annotated[list[str] | None, typer.Option(metavar="HOST", help="Fetch URLs of this host; may be repeated.")]
 
+_MANY = 10_000  # quads from which on it is worth saying how many a second took
+
 
 def load(
     path: WorldPath,
@@ -161,7 +163,8 @@ def sentence(change: Change, seconds: float) -> str:
     parts.append(counted(change.chunks, "text chunk"))
     if change.embedded:
         parts.append(f"{counted(change.embedded, 'text')} embedded")
-    return f"revision {change.revision}: {', '.join(parts)} ({seconds:,.1f} s)"
+    rate = f", {change.added / seconds:,.0f} quads/s" if change.added >= _MANY and not change.embedded else ""
+    return f"revision {change.revision}: {', '.join(parts)} ({seconds:,.1f} s{rate})"
 
 
 def note_pending(world: World, change: Change) -> None:
