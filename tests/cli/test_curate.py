@@ -34,3 +34,27 @@ def test_contradictions_are_told_with_who_said_them(path: Path) -> None:
 def test_a_world_without_any_says_so(tmp_path: Path) -> None:
     worlds.open(tmp_path / "kb.db", embedder=None).close()
     assert "nothing was found" in ok("contradictions", tmp_path / "kb.db")
+
+
+def test_a_report_for_people_programs_and_ci(path: Path, tmp_path: Path) -> None:
+    assert "entities without a label" in " ".join(ok("report", path).split())
+    assert run("report", path, "--fail-on", "warning").exit_code == 1
+    assert json.loads(ok("report", path, "--json"))["counts"]["error"] == 0
+    assert ok("report", path, "-f", "markdown").startswith("# Report")
+    assert not ok("report", path, "-f", "html", "-o", tmp_path / "report.html")
+    assert "<svg" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert run("report", path, "--fail-on", "no").exit_code == 2
+    worlds.open(tmp_path / "empty.db", embedder=None).close()
+    assert "nothing was found" in ok("report", tmp_path / "empty.db")
+
+
+def test_duplicates_and_the_decision_that_there_are_none(path: Path) -> None:
+    with worlds.open(path) as world:
+        for name in ("one", "other"):
+            world.add([(f"ex:{name}", "rdfs:label", '"Grace Hopper"'), (f"ex:{name}", "ex:mail", '"grace@navy"')])
+    assert "Grace Hopper" in ok("duplicates", path)
+    assert json.loads(ok("duplicates", path, "--json"))["counts"] == {"duplicate": 1}
+    assert "ex:one" in ok("distinct", path, "ex:one", "ex:other", "--dry-run")
+    assert "revision" in ok("distinct", path, "ex:one", "ex:other", "--author", "ann")
+    assert "nothing was found" in ok("duplicates", path)
+    assert "nothing was found" in ok("duplicates", path, "--between", "default", "ex:none")

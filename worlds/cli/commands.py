@@ -75,7 +75,7 @@ _PANELS = {
     "Begin": ("init", "doctor", "config", "completion"),
     "Write": ("load", "add-document", "update", "embed"),
     "Ask": ("search", "sparql", "context", "resolve", "similar", "describe", "schema", "prefix"),
-    "Curate": ("contradictions", "validate", "shapes", "guard"),
+    "Curate": ("report", "contradictions", "duplicates", "distinct", "validate", "shapes", "guard"),
     "History": ("log", "blame", "diff", "undo", "patch", "apply", "prune"),
     "The file": ("export", "stats", "check", "backup", "restore", "compact", "vector-index"),
     "Serve": ("serve", "keys", "mcp"),

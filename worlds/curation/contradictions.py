@@ -31,7 +31,7 @@ class Contradictions:
         self._history = history
         self._shapes = shapes
 
-    def find(self, *, suggested: bool, limit: int | None, prefixes: Mapping[str, str]) -> Findings:
+    def find(self, *, suggested: bool, limit: int | None, prefixes: Mapping[str, str]) -> Findings[Finding]:
         """See `World.contradictions`."""
         with self._connection.snapshot():
             table = Table(self._connection, self._dictionary)

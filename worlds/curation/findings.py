@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 from worlds.curation.table import Table
 from worlds.graph.tabular import Tabular
@@ -66,18 +66,21 @@ def _written(quad: Sequence[Any]) -> list[str | None]:
     return [None if part is None else part.n3() if hasattr(part, "n3") else str(part) for part in quad]
 
 
-class Findings(Tabular, Sequence[Finding]):
+F = TypeVar("F", bound=Finding)
+
+
+class Findings(Tabular, Sequence[F]):
     """Findings, the gravest first; `counts` has how many there are of each kind, those that are not shown included."""
 
-    def __init__(self, findings: Iterable[Finding], counts: Mapping[str, int]) -> None:
+    def __init__(self, findings: Iterable[F], counts: Mapping[str, int]) -> None:
         self._findings = tuple(findings)
         self.counts = dict(counts)
 
     @overload
-    def __getitem__(self, place: int) -> Finding: ...
+    def __getitem__(self, place: int) -> F: ...
     @overload
-    def __getitem__(self, place: slice) -> Findings: ...
-    def __getitem__(self, place: int | slice) -> Finding | Findings:
+    def __getitem__(self, place: slice) -> Findings[F]: ...
+    def __getitem__(self, place: int | slice) -> F | Findings[F]:
         if isinstance(place, slice):
             return Findings(self._findings[place], Counter(one.kind for one in self._findings[place]))
         return self._findings[place]
@@ -85,7 +88,7 @@ class Findings(Tabular, Sequence[Finding]):
     def __len__(self) -> int:
         return len(self._findings)
 
-    def __iter__(self) -> Iterator[Finding]:
+    def __iter__(self) -> Iterator[F]:
         return iter(self._findings)
 
     def __repr__(self) -> str:
@@ -125,7 +128,7 @@ def graver(one: Raw) -> tuple[Any, ...]:
 
 def shown(
     found: Iterable[Raw], table: Table, history: History, prefixes: Mapping[str, str], *, limit: int | None
-) -> Findings:
+) -> Findings[Finding]:
     """The findings as their readers see them, at most `limit` of a kind; None for all."""
     counted: Counter[str] = Counter()
     kept: list[Raw] = []

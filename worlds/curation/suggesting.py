@@ -130,7 +130,9 @@ class Suggesting:
         self._to_graph = to_graph
         self._facts = Facts(connection, dictionary)
 
-    def suggest(self, *, types: object, graphs: object, predicates: object, limit: int, minimum: float) -> Findings:
+    def suggest(
+        self, *, types: object, graphs: object, predicates: object, limit: int, minimum: float
+    ) -> Findings[Finding]:
         """See `World.suggest_links`."""
         check_limit(limit)
         if not 0 <= minimum <= 1:

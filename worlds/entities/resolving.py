@@ -33,14 +33,23 @@ class Resolver:
         self._searches = searches
         self._facts = Facts(connection, dictionary)
 
-    def resolve(self, name: str, *, context: str | None, types: object, graphs: object, limit: int) -> Resolution:
+    def resolve(
+        self,
+        name: str,
+        *,
+        context: str | None,
+        types: object,
+        graphs: object,
+        limit: int,
+        exclude: object = None,
+    ) -> Resolution:
         """See `World.resolve`."""
         for what, text in (("name", name), ("context", context)):
             if not isinstance(text, str) and not (what == "context" and text is None):
                 raise TypeError(f"{what} is a str, not {text!r}")
         check_limit(limit)
         with self._connection.snapshot():
-            sought, close = self._compared(name, context=context, types=types, graphs=graphs)
+            sought, close = self._compared(name, context=context, types=types, graphs=graphs, exclude=exclude)
         found = [candidate for _, candidate in ranked(sought, close)]
         return Resolution(name, outcome(sought, close, found), tuple(found[:limit]))
 
@@ -50,12 +59,15 @@ class Resolver:
         """The candidates for a name, the likeliest first, each with its features."""
         return ranked(*self._compared(name, context=context, types=types, graphs=graphs))
 
-    def _compared(self, name: str, *, context: str | None, types: object, graphs: object) -> tuple[str, list[Named]]:
+    def _compared(
+        self, name: str, *, context: str | None, types: object, graphs: object, exclude: object = None
+    ) -> tuple[str, list[Named]]:
         """The name as it is compared, and the entities that have one like it."""
         read = readings(name)
         if not read[0]:
             return "", []
-        named = self._named(name, read, types=types, graphs=graphs)
+        without = {} if exclude is None else {"exclude": {"subjects": exclude}}
+        named = self._named(name, read, types=types, graphs=graphs, **without)
         sought = max(read, key=lambda reading: max((one.compare(reading) for one in named), default=0.0))
         for one in named:
             one.compare(sought)

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from worlds.curation.findings import Findings
+import pyoxigraph as ox
+
+from worlds.curation.duplicates import Duplicates
+from worlds.curation.findings import Finding, Findings
+from worlds.curation.links import listed
+from worlds.curation.report import WorldReport
+from worlds.errors import ArgumentError
+from worlds.quads.reader import quad_ids
+from worlds.revisions.diff import Diff
+from worlds.revisions.gate import Change
+from worlds.revisions.rehearsing import rehearsable
 from worlds.verbs.parts import Parts
+
+_DIFFERENT = ox.NamedNode("http://www.w3.org/2002/07/owl#differentFrom")
 
 
 class Auditing(Parts):
     """The verbs that find what is wrong, or may be."""
 
-    def contradictions(self, *, suggested: bool = True, limit: int | None = 1000) -> Findings:
+    def contradictions(self, *, suggested: bool = True, limit: int | None = 1000) -> Findings[Finding]:
         """What contradicts itself: `Findings`, the gravest first, each with its quads and who said them.
 
         By what OWL, RDF Schema and SKOS declare (functional properties, disjoint classes, cardinalities, domains,
@@ -20,3 +32,68 @@ class Auditing(Parts):
         many there are. All quads are read, in any graph but that of the shapes.
         """
         return self._contradictions.find(suggested=suggested, limit=limit, prefixes=self._namespaces.prefixes)
+
+    def duplicates(
+        self,
+        *,
+        types: object = None,
+        graphs: object = None,
+        between: tuple[object, object] | None = None,
+        probability: float = 0.5,
+        limit: int | None = 1000,
+    ) -> Duplicates:
+        """Pairs of entities that may be one, the likeliest first, with the evidence for and against each.
+
+        All entities that have a name or a type are compared, or those of `types` (and the classes below), those that
+        `graphs` say something of, or those of one graph with those of another, `between` the two. `score` is the
+        probability that they are one; pairs of less than `probability` are left out. Names count as sets of words
+        ("Armstrong, Neil", "I.B.M."), with initials, abbreviations and misspellings; shared values count by how rare
+        they are, different ones by how rarely the values of one thing differ. Only entities that have something in
+        common are compared at all. Pairs that owl:sameAs or owl:differentFrom (see `distinct`) decided do not come
+        again. `.clusters()` puts together what pairs hold together.
+        """
+        if between is not None and (isinstance(between, str) or len(between) != 2):
+            raise ArgumentError(f"between is a pair of graphs, not {between!r}")
+        return self._duplicates.find(
+            types=None if types is None else [self._namespaces.term(one) for one in listed(types)],
+            graphs=None if graphs is None else [self._namespaces.graph(one) for one in listed(graphs)],
+            between=None if between is None else (*map(self._namespaces.graph, between),),  # type: ignore[arg-type]
+            probability=probability,
+            limit=limit,
+            prefixes=self._namespaces.prefixes,
+        )
+
+    @rehearsable(Change)
+    def distinct(
+        self,
+        a: object,
+        b: object,
+        *,
+        graph: object = "default",
+        author: str | None = None,
+        message: str | None = None,
+        dry_run: bool = False,
+    ) -> Change | Diff:
+        """Keep the decision that two entities are two: an owl:differentFrom between them, in `graph`.
+
+        `duplicates` does not give the pair again, and `contradictions` says where something makes them one. ValueError
+        for an entity and itself.
+        """
+        one, other = self._namespaces.entity(a), self._namespaces.entity(b)
+        if one == other:
+            raise ArgumentError(f"{a!r} is not distinct from itself")
+        quad = ox.Quad(one, _DIFFERENT, other, self._namespaces.graph(graph))
+        with self._writer.revision(author=author, message=message, dry_run=dry_run) as revision:
+            revision.apply(added=quad_ids(self._connection, self._dictionary, [quad]))
+        return revision.change
+
+    def report(self) -> WorldReport:
+        """What the world lacks and what is untidy in it, as ROBOT's report says of ontologies and qSKOS of thesauri.
+
+        Entities without a label, a type or a description, broken references, ill-typed literals, circles, labels that
+        several have, languages that some have no label in, unused classes and properties, predicates of nearly one
+        name, …: each with its level, a count, examples, and the SPARQL query that gives all (over the union of all
+        graphs). `.fails("error")` says whether there is anything so grave; `to_markdown()`, `to_html()` and `to_dict()`
+        give it as a document. All quads are read, in any graph but that of the shapes.
+        """
+        return self._reporter.report(self._namespaces.prefixes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from worlds.curation.evidence import Verification
-from worlds.curation.findings import Findings
+from worlds.curation.findings import Finding, Findings
 from worlds.curation.links import EntityMention
 from worlds.curation.shapes import Shapes
 from worlds.revisions.history import Moment
@@ -36,7 +36,7 @@ class Curating(Parts):
         predicates: object = None,
         limit: int = 100,
         minimum: float = 0.5,
-    ) -> Findings:
+    ) -> Findings[Finding]:
         """Links that are missing, the surest first: `Findings` of the kind "link", to review or to propose.
 
         A literal that is the name of an entity, under a predicate that leads other subjects to entities, should be

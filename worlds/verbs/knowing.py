@@ -18,16 +18,24 @@ class Knowing(Parts):
     """The verbs of entities: resolve, similar, describe, context, neighbourhood, paths, schema."""
 
     def resolve(
-        self, name: str, *, context: str | None = None, types: object = None, graphs: object = None, limit: int = 5
+        self,
+        name: str,
+        *,
+        context: str | None = None,
+        types: object = None,
+        graphs: object = None,
+        exclude: object = None,
+        limit: int = 5,
     ) -> Resolution:
         """Find the entity that a name means: a "match", "ambiguous", or "no match", with the likeliest candidates.
 
         `context` is the text around the name, `types` and `graphs` narrow the candidates as they do in `search`. A
         candidate's confidence is the chance that it is meant, as measured on names whose meaning is known; the
         outcome is a match if the best has at least 0.5 and leads by 0.2, and none if it would have less than 0.3 even
-        if it alone bore its name. A leading "the", "a" or "an" matters only where a name is nearer with it.
+        if it alone bore its name. A leading "the", "a" or "an" matters only where a name is nearer with it. `exclude`
+        is an entity, or several, that are no candidates: so one's twin is found by its name, as if it were not there.
         """
-        return self._resolver.resolve(name, context=context, types=types, graphs=graphs, limit=limit)
+        return self._resolver.resolve(name, context=context, types=types, graphs=graphs, exclude=exclude, limit=limit)
 
     def resolve_all(
         self,

@@ -6,8 +6,10 @@ import contextlib
 from typing import Literal
 
 from worlds.curation.contradictions import Contradictions
+from worlds.curation.duplicates import DuplicateFinder
 from worlds.curation.links import Linker
 from worlds.curation.reading import ClaimReader
+from worlds.curation.report import Reporter
 from worlds.curation.shapes import Shapes
 from worlds.curation.suggesting import Suggesting
 from worlds.curation.verifying import Verifier
@@ -96,6 +98,8 @@ class Parts:
         self._similar = SimilarEntities(connection, self._dictionary, self._searches)
         self._describer = Describer(connection, self._dictionary, self._chunks)
         self._contradictions = Contradictions(connection, self._dictionary, self._history, self._shape_checker)
+        self._duplicates = DuplicateFinder(connection, self._dictionary, self._chunks, self._history)
+        self._reporter = Reporter(connection, self._dictionary, self._chunks)
         self._neighbours = Neighbours(connection, self._dictionary, self._chunks)
         self._linker = Linker(connection, self._dictionary, self._chunks, self._neighbours, self._namespaces.term)
         self._suggesting = Suggesting(

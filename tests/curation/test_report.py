@@ -1,0 +1,119 @@
+"""World.report: what is planted is found, and each query gives what its check counted."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import worlds
+from worlds import Solutions, World
+from worlds.curation.report import Check
+
+PREFIXES = """
+@prefix ex: <http://ex/> . @prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix oth: <http://other/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+"""
+PLANTED = {
+    "ill-typed literal": ("error", 'ex:a ex:n "x"^^xsd:integer, "1"^^xsd:integer .', 1),
+    "cycle": ("warning", "ex:a skos:broader ex:b . ex:b skos:broader ex:a .", 1),
+    "missing label": ("warning", 'ex:a ex:n 1 . ex:b rdfs:label "b" .', 1),
+    "missing type": ("warning", "ex:a ex:n 1 . ex:b a ex:C .", 1),
+    "missing description": ("info", 'ex:a ex:n 1 . ex:b rdfs:comment "said" .', 1),
+    "orphan": ("info", "ex:a ex:n 1 . ex:b ex:to ex:c . ex:c ex:n 1 .", 1),
+    "broken reference": ("warning", "ex:a ex:to ex:nothing, oth:x, ex:b . ex:b ex:n 1 .", 1),
+    "deprecated reference": ("warning", "ex:a ex:to ex:b . ex:b owl:deprecated true .", 1),
+    "untidy label": ("info", 'ex:a rdfs:label " a" . ex:b rdfs:label "b  c" . ex:c rdfs:label "c" .', 2),
+    "label clash": (
+        "warning",
+        'ex:a rdfs:label "x" ; a ex:C . ex:b rdfs:label "x" ; a ex:C . ex:c rdfs:label "x" .',
+        1,
+    ),
+    "no label in de": ("info", 'ex:a rdfs:label "x"@en, "y"@de . ex:b rdfs:label "z"@en .', 1),
+    "unused class": ("info", "ex:C a owl:Class . ex:D a owl:Class . ex:a a ex:D .", 1),
+    "unused property": ("info", "ex:p a owl:ObjectProperty . ex:q a owl:DatatypeProperty . ex:a ex:q 1 .", 1),
+    "near-duplicate predicates": ("warning", "ex:a ex:birthDate 1 ; ex:birth_date 2 ; oth:hasBirthDates 3 .", 1),
+}
+
+
+def rows(world: World, check: Check) -> int:
+    found = world.query(check.query, union=True)
+    assert isinstance(found, Solutions)
+    return len(found)
+
+
+def made(data: str) -> World:
+    world = worlds.open(":memory:", embedder=None)
+    world.load((PREFIXES + data).encode(), format="trig")
+    return world
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_what_is_planted_is_found(name: str) -> None:
+    level, data, count = PLANTED[name]
+    with made(data) as world:
+        (check,) = (check for check in world.report() if check.name == name)
+        assert (check.level, check.count) == (level, count)
+        assert len(check.examples) == count
+        if name not in ("cycle", "near-duplicate predicates"):
+            assert rows(world, check) == count
+        else:
+            assert rows(world, check) >= count
+
+
+terms = st.sampled_from([f"ex:n{number}" for number in range(5)])
+lines = st.one_of(
+    st.tuples(terms, st.sampled_from(["ex:p", "skos:broader", "rdfs:subClassOf"]), terms),
+    st.tuples(terms, st.sampled_from(["a"]), st.sampled_from(["ex:C", "ex:D", "owl:Class", "owl:ObjectProperty"])),
+    st.tuples(
+        terms,
+        st.sampled_from(["rdfs:label", "skos:prefLabel", "rdfs:comment", "ex:n1"]),
+        st.sampled_from(['"a"', '"a"@en', '" b"@de', '"c"@de', '"x"^^xsd:integer', "true"]),
+    ),
+    st.tuples(terms, st.just("owl:deprecated"), st.sampled_from(["true", "false"])),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(lines, max_size=15), st.booleans())
+def test_each_query_gives_what_was_counted(data: list[tuple[str, str, str]], named: bool) -> None:
+    triples = "\n".join(" ".join(line) + " ." for line in data)
+    with made(f"GRAPH ex:g {{ {triples} }}" if named else triples) as world:
+        report = world.report()
+        for check in report:
+            if check.name not in ("cycle", "near-duplicate predicates"):
+                assert rows(world, check) == check.count, (check.name, check.query)
+            assert bool(rows(world, check)) == bool(check.count), check.name
+
+
+def test_a_report_as_a_document() -> None:
+    with made(PLANTED["ill-typed literal"][1] + 'ex:b rdfs:label "<b>|" .') as world:
+        report = world.report()
+    assert report.fails()
+    assert report.fails("info")
+    assert not report.fails("never")
+    assert report.counts["error"] == 1
+    assert [check.level for check in report if check.count] == sorted(
+        (check.level for check in report if check.count), key=["error", "warning", "info"].index
+    )
+    assert json.loads(json.dumps(report.to_dict()))["checks"][0]["name"] == "ill-typed literal"
+    assert "| error | 1 | literals whose form" in report.to_markdown()
+    page = report.to_html()
+    HTMLParser().feed(page)
+    assert page.count("<svg") == 2
+    assert "http://www.w3.org/2001/XMLSchema#integer&gt;" in page or "xsd:integer" in page
+    assert "<script" not in page
+    assert "1 literals" in str(report)
+    assert str(report).startswith("error: 1 ")
+
+
+def test_a_world_without_anything() -> None:
+    with worlds.open(":memory:", embedder=None) as world:
+        report = world.report()
+        assert (report.counts, str(report)) == ({"error": 0, "warning": 0, "info": 0}, "nothing was found")
+        assert not report.fails("info")
+        assert "Nothing was found of" in report.to_html()

@@ -1,0 +1,324 @@
+"""What a report looks for: sets of ids, and queries that give the same.
+
+Much of it is what ROBOT's report looks for in ontologies, and qSKOS in thesauri.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from worlds.curation.axioms import OWL, RDFS, SKOS, TYPE, Axioms
+from worlds.curation.declared import Declared
+from worlds.curation.findings import Raw
+from worlds.curation.table import NO_IDS, Mask, Table, distinct
+from worlds.graph.terms import RDF
+from worlds.quads.dictionary import IRI, LITERAL, Ids
+
+_VOCABULARIES = (RDF, RDFS, OWL, "http://www.w3.org/2001/XMLSchema#", "http://www.w3.org/ns/shacl#")
+_LANGUAGE = 0.2  # share of the labelled entities that a language names, from which on the others lack it
+_PROPERTIES = ("ObjectProperty", "DatatypeProperty", "AnnotationProperty")
+_MOST_NAMESPACES = 30  # of the world's own, the largest
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """What one check found, as ids; `rows` are of triples, where these are at fault rather than entities."""
+
+    name: str
+    level: str
+    title: str
+    ids: Ids
+    query: str
+    rows: Sequence[int] = ()
+    groups: Sequence[Sequence[int]] = field(default=())  # entities that are at fault together
+    count: int = -1
+
+    @property
+    def total(self) -> int:
+        """How often it is met."""
+        return self.count if self.count >= 0 else len(self.groups) or len(self.rows) or len(self.ids)
+
+
+class Checks:
+    """Runs the checks of a report over a table."""
+
+    def __init__(self, table: Table, roles: Mapping[str, Sequence[str]]) -> None:
+        """`roles` are the predicates that name and describe: "label", "alias", "description"."""
+        self.table = table
+        self.declared = Declared(table)
+        self.axioms: Axioms = self.declared.axioms
+        used = set(table.used.tolist())
+        self._roles = {role: [iri for iri in iris if table.id(iri) in used] for role, iris in roles.items()}
+
+    # -- sets -----------------------------------------------------------------------------------------------------
+
+    def _mask(self, ids: Ids) -> Mask:
+        found = np.zeros(len(self.table.kinds), dtype=np.bool_)
+        found[ids] = True
+        return found
+
+    @cached_property
+    def _iris(self) -> dict[int, str]:
+        subjects = distinct(self.table.subjects)
+        return self.table.values(subjects[self.table.kinds[subjects] == IRI])
+
+    @cached_property
+    def entities(self) -> Ids:
+        """The IRIs that something is said of, but those of RDF's own vocabularies."""
+        return np.array(
+            sorted(number for number, iri in self._iris.items() if not iri.startswith(_VOCABULARIES)), dtype=np.int64
+        )
+
+    @cached_property
+    def _said(self) -> Mask:
+        return self._mask(self.table.subjects)
+
+    def _with(self, iris: Sequence[str], *, literal: bool = True) -> Mask:
+        """The subjects that have a value, a literal, under any of the predicates."""
+        found = [NO_IDS]
+        for iri in iris:
+            subjects, objects = self.table.pairs(iri)
+            found.append(subjects[self.table.kinds[objects] == LITERAL] if literal else subjects)
+        return self._mask(np.concatenate(found))
+
+    def _labels(self) -> tuple[Ids, Ids]:
+        pairs = [self.table.pairs(iri) for iri in self._roles["label"]]
+        subjects = np.concatenate([NO_IDS, *(one for one, _ in pairs)])
+        objects = np.concatenate([NO_IDS, *(other for _, other in pairs)])
+        of = self.table.kinds[objects] == LITERAL
+        return subjects[of], objects[of]
+
+    # -- checks ---------------------------------------------------------------------------------------------------
+
+    def run(self) -> Iterator[Met]:
+        """What is met, check by check; those that find nothing too."""
+        yield from self._of_literals()
+        yield from self._circles()
+        yield from self._missing()
+        yield from self._references()
+        yield from self._names()
+        yield from self._vocabulary()
+
+    def _missing(self) -> Iterator[Met]:
+        for role, level, title in (
+            ("label", "warning", "entities without a label"),
+            ("type", "warning", "entities without a type"),
+            ("description", "info", "entities without a description"),
+        ):
+            iris = [TYPE] if role == "type" else self._roles[role]
+            having = self._with(iris, literal=role != "type")
+            path = "|".join(f"<{iri}>" for iri in iris)
+            lacking = "FILTER(isLiteral(?x)) " if role != "type" else ""
+            absent = f" FILTER NOT EXISTS {{ ?entity {path} ?x {lacking}}}" if iris else ""
+            yield Met(
+                f"missing {role}",
+                level,
+                title,
+                self.entities[~having[self.entities]],
+                f"SELECT DISTINCT ?entity WHERE {{ ?entity ?p ?o {_ENTITY}{absent} }}",
+            )
+        links = (self.table.kinds[self.table.objects] != LITERAL) & (self.table.predicates != self.table.id(TYPE))
+        tied = self._mask(np.concatenate([self.table.subjects[links], self.table.objects[links]]))
+        yield Met(
+            "orphan",
+            "info",
+            "entities that point to none, and none to them",
+            self.entities[~tied[self.entities]],
+            f"SELECT DISTINCT ?entity WHERE {{ ?entity ?p ?o {_ENTITY}"
+            f" FILTER NOT EXISTS {{ ?entity ?q ?other FILTER(!isLiteral(?other) && ?q != <{TYPE}>) }}"
+            f" FILTER NOT EXISTS {{ ?other ?q ?entity FILTER(?q != <{TYPE}>) }} }}",
+        )
+
+    def _references(self) -> Iterator[Met]:
+        """Objects that nothing is said of, in the namespaces of entities that something is said of."""
+        table = self.table
+        spaces: dict[str, int] = defaultdict(int)
+        for number in self.entities.tolist():
+            spaces[_namespace(self._iris[number])] += 1
+        own = tuple(sorted(spaces, key=lambda space: (-spaces[space], space))[:_MOST_NAMESPACES])
+        objects = distinct(table.objects)
+        bare = objects[(table.kinds[objects] == IRI) & ~self._said[objects]]
+        names = table.values(bare)
+        broken = [n for n in bare.tolist() if own and _namespace(names[n]) in own]
+        listed = " ".join(f'"{space}"' for space in own)
+        yield Met(
+            "broken reference",
+            "warning",
+            "IRIs of the world's own namespaces that nothing is said of",
+            np.array(broken, dtype=np.int64),
+            "SELECT DISTINCT ?missing WHERE { ?s ?p ?missing FILTER(isIRI(?missing))"
+            f" FILTER NOT EXISTS {{ ?missing ?q ?x }}"
+            f' BIND(REPLACE(STR(?missing), "[^/#:]*$", "") AS ?space) VALUES ?space {{ {listed} }} }}',
+        )
+        deprecated = [
+            subject
+            for subject, value in zip(*(column.tolist() for column in table.pairs(OWL + "deprecated")), strict=True)
+            if table.values(np.array([value]))[value] in ("true", "1")
+        ]
+        of = np.isin(table.objects, deprecated)
+        yield Met(
+            "deprecated reference",
+            "warning",
+            "references to what is deprecated",
+            distinct(table.objects[of]),
+            f"SELECT DISTINCT ?entity WHERE {{ ?entity <{OWL}deprecated> true . ?s ?p ?entity }}",
+        )
+
+    def _of_literals(self) -> Iterator[Met]:
+        found: list[Raw] = list(self.declared.checks["ill-typed literal"]())
+        rows = [row for one in found for row in one.rows]
+        terms = self.table.terms(distinct(self.table.objects[rows]).tolist()) if rows else {}
+        listed = " ".join(sorted(str(term) for number, term in terms.items() if number))
+        yield Met(
+            "ill-typed literal",
+            "error",
+            "literals whose form is none of their datatype",
+            NO_IDS,
+            f"SELECT ?s ?p ?o WHERE {{ VALUES ?o {{ {listed} }} ?s ?p ?o }}",
+            rows=rows,
+            count=len({_triple(self.table, row) for row in rows}),
+        )
+        subjects, objects = self._labels()
+        texts = self.table.values(objects)
+        bad = {n for n, text in texts.items() if not text.strip() or text != " ".join(text.split())}
+        of = np.isin(objects, sorted(bad))
+        path = "|".join(f"<{iri}>" for iri in self._roles["label"]) or f"<{RDFS}label>"
+        yield Met(
+            "untidy label",
+            "info",
+            "labels that are blank, or with spaces at their edges or in a row",
+            distinct(subjects[of]),
+            f"SELECT DISTINCT ?entity WHERE {{ ?entity {path} ?label FILTER(isLiteral(?label) &&"
+            r' REGEX(STR(?label), "^\\s|\\s$|\\s\\s|[\\t\\r\\n]|^$")) }',
+        )
+
+    def _circles(self) -> Iterator[Met]:
+        found = list(self.declared.checks["cycle"]())
+        predicates = sorted({int(self.table.predicates[row]) for one in found for row in one.rows})
+        terms = self.table.terms(predicates)
+        path = "|".join(str(terms[number]) for number in predicates) or f"<{SKOS}broader>"
+        yield Met(
+            "cycle",
+            "warning",
+            "circles of broader, subClassOf, part of",
+            NO_IDS,
+            f"SELECT DISTINCT ?entity WHERE {{ ?entity ({path})+ ?entity }}",
+            groups=[one.subjects for one in found],
+        )
+
+    def _names(self) -> Iterator[Met]:
+        """Labels that several entities of one type bear, and languages that some entities have no label in."""
+        subjects, objects = self._labels()
+        instances, kinds = self.axioms.types
+        order = np.argsort(instances, kind="stable")
+        instances, kinds = instances[order], kinds[order]
+        first, last = (np.searchsorted(instances, subjects, side=side) for side in ("left", "right"))
+        often = last - first
+        at = np.repeat(first, often) + np.arange(often.sum()) - np.repeat(np.cumsum(often) - often, often)
+        keys = np.repeat(objects, often) << 32 | kinds[at]
+        bearers = np.repeat(subjects, often)
+        order = np.lexsort((bearers, keys))
+        keys, bearers = keys[order], bearers[order]
+        fresh = np.append(True, (np.diff(keys) != 0) | (np.diff(bearers) != 0))[: len(keys)]
+        keys, bearers = keys[fresh], bearers[fresh]
+        starts = np.flatnonzero(np.append(True, np.diff(keys) != 0)[: len(keys)])
+        sizes = np.diff(np.append(starts, len(keys)))
+        clashes = {
+            int(keys[start]) >> 32: bearers[start : start + size].tolist()
+            for start, size in zip(starts[sizes > 1].tolist(), sizes[sizes > 1].tolist(), strict=True)
+        }
+        path = "|".join(f"<{iri}>" for iri in self._roles["label"]) or f"<{RDFS}label>"
+        yield Met(
+            "label clash",
+            "warning",
+            "labels that several entities of one type have",
+            NO_IDS,
+            "SELECT DISTINCT ?label WHERE { { SELECT ?label ?type (COUNT(DISTINCT ?a) AS ?bearers)"
+            f" WHERE {{ ?a {path} ?label ; a ?type FILTER(isLiteral(?label)) }} GROUP BY ?label ?type }}"
+            f" FILTER(?bearers > 1 && ?type NOT IN (<{OWL}NamedIndividual>, <{OWL}Thing>, <{RDFS}Resource>)) }}",
+            groups=list(clashes.values()),
+        )
+        names, places = self.table.languages
+        named = np.intersect1d(distinct(subjects), self.entities, assume_unique=True)
+        for place, language in enumerate(names):
+            having = np.intersect1d(distinct(subjects[places[objects] == place]), named, assume_unique=True)
+            if language and _LANGUAGE * len(named) <= len(having) < len(named):
+                yield Met(
+                    f"no label in {language}",
+                    "info",
+                    f"labelled entities without a label in {language!r}, which {len(having):,} have",
+                    np.setdiff1d(named, having, assume_unique=True),
+                    f"SELECT DISTINCT ?entity WHERE {{ ?entity {path} ?label FILTER(isLiteral(?label)) {_ENTITY}"
+                    f' FILTER NOT EXISTS {{ ?entity {path} ?other FILTER(LCASE(LANG(?other)) = "{language}") }} }}',
+                )
+
+    def _vocabulary(self) -> Iterator[Met]:
+        """Classes and properties that are declared and not used, and predicates with nearly one name."""
+        table = self.table
+        classes = sorted({number for iri in (OWL, RDFS) for number in self.axioms.typed(iri + "Class")})
+        instances = table.pairs(TYPE)[1]
+        above = np.concatenate([table.pairs(RDFS + "subClassOf")[1], table.pairs(OWL + "equivalentClass")[1]])
+        idle = np.setdiff1d(np.array(classes, dtype=np.int64), np.concatenate([instances, above]))
+        idle = idle[table.kinds[idle] == IRI]
+        yield Met(
+            "unused class",
+            "info",
+            "classes without instances and subclasses",
+            idle,
+            f"SELECT DISTINCT ?class WHERE {{ ?class a ?kind FILTER(?kind IN (<{OWL}Class>, <{RDFS}Class>)"
+            f" && isIRI(?class))"
+            f" FILTER NOT EXISTS {{ ?x a|<{RDFS}subClassOf>|<{OWL}equivalentClass> ?class }} }}",
+        )
+        kinds = [OWL + kind for kind in _PROPERTIES] + [RDF + "Property"]
+        properties = sorted({number for iri in kinds for number in self.axioms.typed(iri)})
+        held = np.concatenate([table.used, table.pairs(RDFS + "subPropertyOf")[1]])
+        idle = np.setdiff1d(np.array(properties, dtype=np.int64), held)
+        idle = idle[table.kinds[idle] == IRI]
+        listed = ", ".join(f"<{iri}>" for iri in kinds)
+        yield Met(
+            "unused property",
+            "info",
+            "properties that no triple has, and no property is below",
+            idle,
+            f"SELECT DISTINCT ?property WHERE {{ ?property a ?kind FILTER(?kind IN ({listed}) && isIRI(?property))"
+            f" FILTER NOT EXISTS {{ ?x ?property ?y }} FILTER NOT EXISTS {{ ?x <{RDFS}subPropertyOf> ?property }} }}",
+        )
+        alike: dict[str, list[int]] = defaultdict(list)
+        for number, iri in table.values(table.used).items():
+            if not iri.startswith((*_VOCABULARIES, SKOS)):
+                alike[_spelling(iri)].append(number)
+        groups = [sorted(found) for _, found in sorted(alike.items()) if len(found) > 1]
+        terms = table.terms({number for group in groups for number in group})
+        named = ", ".join(str(term) for number, term in terms.items() if number)
+        yield Met(
+            "near-duplicate predicates",
+            "warning",
+            "predicates whose names are nearly one",
+            NO_IDS,
+            f"SELECT ?p (COUNT(*) AS ?uses) WHERE {{ ?s ?p ?o FILTER(?p IN ({named})) }} GROUP BY ?p ORDER BY ?p",
+            groups=groups,
+        )
+
+
+_ENTITY = "FILTER(isIRI(?entity)" + "".join(f' && !STRSTARTS(STR(?entity), "{iri}")' for iri in _VOCABULARIES) + ")"
+
+
+def _namespace(iri: str) -> str:
+    return re.sub(r"[^/#:]*$", "", iri)
+
+
+def _spelling(iri: str) -> str:
+    """The name of a predicate without case, separators, "has" before it and a plural's s behind it."""
+    local = re.split(r"[/#:]", iri.rstrip("/#"))[-1]
+    plain = re.sub(r"[^a-z0-9]", "", re.sub(r"^has(?=[A-Z_])", "", local).lower())
+    return plain[:-1] if len(plain) > 4 and plain.endswith("s") and not plain.endswith("ss") else plain
+
+
+def _triple(table: Table, row: int) -> tuple[int, int, int]:
+    return int(table.subjects[row]), int(table.predicates[row]), int(table.objects[row])

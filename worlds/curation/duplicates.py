@@ -1,0 +1,255 @@
+"""Which entities may be one: pairs with a probability, and what is for and against each."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.curation.axioms import OWL, Axioms
+from worlds.curation.findings import Finding, Findings
+from worlds.curation.pairs import Pair, Pairs, probability
+from worlds.curation.table import NO_IDS, Table, distinct
+from worlds.errors import ArgumentError
+from worlds.graph.terms import format_term, to_rdflib
+from worlds.quads.dictionary import DEFAULT_GRAPH_ID, IRI, Dictionary, Ids
+from worlds.revisions.history import History
+from worlds.revisions.provenance import Provenance
+from worlds.sql.connection import Connection
+from worlds.texts.chunks import ChunkStore
+
+_SHOWN = 6  # values that are named for and against a pair
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate(Finding):
+    """Two entities that may be one; `score` is the probability, as measured on data whose duplicates are known.
+
+    `evidence` says what is for it and `against` what is against it, each in short sentences, the weightiest first.
+    """
+
+    evidence: tuple[str, ...] = ()
+    against: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The pair as JSON-ready values."""
+        told = Finding.to_dict(self)
+        return {**told, "evidence": list(self.evidence), "against": list(self.against)}
+
+
+class Duplicates(Findings[Duplicate]):
+    """Pairs that may be one entity, the likeliest first."""
+
+    def clusters(self, *, probability: float = 0.5) -> list[tuple[Any, ...]]:
+        """The entities that pairs of at least this probability hold together, the largest groups first."""
+        leader: dict[Any, Any] = {}
+
+        def top(one: Any) -> Any:
+            while leader.setdefault(one, one) != one:
+                leader[one] = leader[leader[one]]
+                one = leader[one]
+            return one
+
+        for pair in self:
+            if pair.score >= probability:
+                leader[top(pair.subjects[0])] = top(pair.subjects[1])
+        groups: dict[Any, list[Any]] = defaultdict(list)
+        for one in leader:
+            groups[top(one)].append(one)
+        return sorted((tuple(sorted(group)) for group in groups.values()), key=lambda group: (-len(group), group))
+
+
+class DuplicateFinder:
+    """Finds the duplicates of one world."""
+
+    def __init__(self, connection: Connection, dictionary: Dictionary, chunks: ChunkStore, history: History) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._chunks = chunks
+        self._history = history
+
+    def find(
+        self,
+        *,
+        types: Sequence[Any] | None,
+        graphs: Sequence[Any] | None,
+        between: tuple[Any, Any] | None,
+        probability: float,
+        limit: int | None,
+        prefixes: Mapping[str, str],
+    ) -> Duplicates:
+        """See `World.duplicates`."""
+        if not 0 <= probability <= 1:
+            raise ArgumentError(f"a probability is a number from 0 to 1, not {probability!r}")
+        with self._connection.snapshot():
+            table = Table(self._connection, self._dictionary)
+            pairs, found = self.compared(table, types=types, graphs=graphs, between=between)
+            likely = sorted(
+                ((chance, pair) for chance, pair in found if chance >= probability),
+                key=lambda item: (-item[0], item[1].a, item[1].b),
+            )
+            return self._shown(table, pairs, likely[:limit], len(likely), prefixes)
+
+    def compared(
+        self,
+        table: Table,
+        *,
+        types: Sequence[Any] | None = None,
+        graphs: Sequence[Any] | None = None,
+        between: tuple[Any, Any] | None = None,
+    ) -> tuple[Pairs, list[tuple[float, Pair]]]:
+        """All candidates with their probabilities, in no order, and what compared them."""
+        axioms = Axioms(table)
+        policy = self._chunks.policy
+        roles = {role: [n for n in table.ids(list(policy.predicates(role))) if n > 0] for role in ("label", "alias")}
+        entities = self._entities(table, axioms, types, roles)
+        sides: dict[int, int] | None = None
+        if between is not None:
+            first, second = (self._in(table, [graph]) for graph in between)
+            sides = dict.fromkeys(first.tolist(), 1)
+            for number in second.tolist():
+                sides[number] = sides.get(number, 0) | 2
+            entities = np.intersect1d(entities, np.union1d(first, second), assume_unique=True)
+        elif graphs is not None:
+            entities = np.intersect1d(entities, self._in(table, graphs), assume_unique=True)
+        pairs = Pairs(table, axioms, entities, roles["label"], roles["alias"])
+        decided = self._decided(table, axioms)
+        found = [pair for pair in pairs.candidates(sides) if (pair.a, pair.b) not in decided]
+        pairs.learn(found)
+        for pair in found:
+            pairs.weigh(pair)
+        pairs.lead(found)
+        return pairs, [(probability(pairs.features(pair)), pair) for pair in found]
+
+    def _entities(
+        self, table: Table, axioms: Axioms, types: Sequence[Any] | None, roles: Mapping[str, list[int]]
+    ) -> Ids:
+        """Those of the types, else all that have a type or a name and are no part of the vocabulary of OWL."""
+        if types is not None:
+            known = [number for number in self._dictionary.find(list(types)) if number is not None]
+            return axioms.instances(axioms.below(known))
+        named = [table.pairs(number)[0] for number in (*roles["label"], *roles["alias"])]
+        found = distinct(np.concatenate([NO_IDS, axioms.types[0], *named]))
+        iris: Ids = found[table.kinds[found] == IRI]
+        return iris
+
+    def _in(self, table: Table, graphs: Sequence[Any]) -> Ids:
+        """The subjects in graphs."""
+        named = [graph for graph in graphs if not isinstance(graph, ox.DefaultGraph)]
+        wanted = [number for number in self._dictionary.find(named) if number is not None]
+        wanted += [DEFAULT_GRAPH_ID] * (len(named) < len(graphs))
+        return distinct(table.subjects[np.isin(table.graphs, wanted)])
+
+    @staticmethod
+    def _decided(table: Table, axioms: Axioms) -> set[tuple[int, int]]:
+        """Pairs that are said to be the same, or to be different; the lesser id first."""
+        same = zip(*(column.tolist() for column in table.pairs(OWL + "sameAs")), strict=True)
+        return {(min(pair), max(pair)) for pair in (*axioms.different, *same)}
+
+    # -- for people -----------------------------------------------------------------------------------------------
+
+    def _shown(
+        self,
+        table: Table,
+        pairs: Pairs,
+        likely: Sequence[tuple[float, Pair]],
+        total: int,
+        prefixes: Mapping[str, str],
+    ) -> Duplicates:
+        rows = {id(pair): self._rows(table, pairs, pair) for _, pair in likely}
+        every = sorted({row for found in rows.values() for row in found})
+        quads = [(table.subjects[r], table.predicates[r], table.objects[r], table.graphs[r]) for r in every]
+        ids = {int(number) for quad in quads for number in quad}
+        for _, pair in likely:
+            ids |= {pair.a, pair.b, *pair.close, *pair.differing, *(p for p, _ in pair.agreeing)}
+            ids |= {pairs.shown[key] for _, key in pair.agreeing}
+        terms: dict[int, Any] = dict(table.terms(ids))
+        shown = {number: to_rdflib(term) if number else None for number, term in terms.items()}
+        entries = self._history.numbered({int(table.revisions[row]) for row in every})
+        said = {
+            row: Provenance(
+                tuple(shown[int(number)] for number in quad),  # type: ignore[arg-type]  # there are four
+                entries.get(int(table.revisions[row])),
+                None,
+            )
+            for row, quad in zip(every, quads, strict=True)
+        }
+        found: list[Duplicate] = []
+        for chance, pair in likely:
+            evidence, against = _reasons(pairs, pair, terms, prefixes)
+            one, other = (format_term(terms[number], prefixes) for number in (pair.a, pair.b))
+            found.append(
+                Duplicate(
+                    "duplicate",
+                    "warning" if chance >= 0.5 else "info",
+                    chance,
+                    f"{one} and {other} may be one: {'; '.join(evidence) or 'nothing much'}"
+                    + (f"; against it: {'; '.join(against)}" if against else ""),
+                    (shown[pair.a], shown[pair.b]),
+                    tuple(said[row] for row in rows[id(pair)]),
+                    evidence=evidence,
+                    against=against,
+                )
+            )
+        return Duplicates(found, {"duplicate": total} if total else {})
+
+    @staticmethod
+    def _rows(table: Table, pairs: Pairs, pair: Pair) -> list[int]:
+        """The rows of the names and values that were compared."""
+        found: list[int] = []
+        for entity, name in zip((pair.a, pair.b), pair.names or (), strict=False):
+            found += pairs.rows_of_name(entity, name)
+        told = {predicate for predicate, _ in pair.agreeing[:_SHOWN]} | {*pair.close[:_SHOWN], *pair.differing[:_SHOWN]}
+        for predicate in sorted(told):
+            of = table.rows(predicate)
+            for entity in (pair.a, pair.b):
+                first, last = (
+                    of.start + int(np.searchsorted(table.subjects[of], entity, side=side)) for side in ("left", "right")
+                )
+                found += range(first, min(last, first + 3))
+        return found
+
+
+def _reasons(
+    pairs: Pairs, pair: Pair, terms: Mapping[int, Any], prefixes: Mapping[str, str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What is for a pair, and what is against it."""
+    evidence: list[str] = []
+    against: list[str] = []
+    if pair.names is not None:
+        one, other = (pairs.index.names[name] for name in pair.names)
+        how = pair.likeness.how
+        if one == other:
+            evidence.append(f"both are called {one!r}")
+        elif pair.likeness.exact:
+            evidence.append(f"{one!r} is {other!r} in other words or signs")
+        elif how == "initials":
+            evidence.append(f"{one!r} may stand for {other!r}")
+        else:
+            (evidence if pair.likeness.score >= 0.8 else against).append(
+                f"{one!r} is like {other!r} ({pair.likeness.score:.2f})"
+            )
+        if pair.namesakes:
+            against.append(f"{pair.namesakes:,} more have that name")
+    for predicate, key in pair.agreeing[:_SHOWN]:
+        evidence.append(
+            f"the same {format_term(terms[predicate], prefixes)}, {_value(terms[pairs.shown[key]], prefixes)}"
+        )
+    evidence += [f"{format_term(terms[predicate], prefixes)} is alike" for predicate in pair.close[:_SHOWN]]
+    if pair.types > 0:
+        evidence.append("of one type")
+    against += [f"{format_term(terms[predicate], prefixes)} differs" for predicate in pair.differing[:_SHOWN]]
+    if pair.types < 0:
+        against.append("of different types")
+    if pair.linked:
+        against.append("one points to the other")
+    return tuple(evidence), tuple(against)
+
+
+def _value(term: Any, prefixes: Mapping[str, str]) -> str:
+    text = format_term(term, prefixes)
+    return text if len(text) <= 60 else text[:59] + "…"

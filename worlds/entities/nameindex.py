@@ -1,0 +1,123 @@
+"""The names of many entities in memory, by what near spellings have in common: made once, asked many times.
+
+Nothing is compared with everything. Two names are candidates for each other where they are made of the same words, are
+each other's initials, share a rare word, or share most of their trigrams: of these, the least hashes are compared
+(MinHash, Broder 1997; bands, Leskovec, Rajaraman, Ullman, Mining of Massive Datasets, section 3.4).
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import TypeAlias
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worlds.entities.names import forms
+from worlds.search.words import STOP_WORDS
+
+_BANDS, _ROWS = 16, 2  # of hashes: two names with half of their trigrams in common share a band at 99 %
+_SHARED = 40  # names that have a key in common, beyond which it tells nothing
+_LONGEST = 120  # characters of a name that are compared
+_INITIALS = range(3, 9)  # letters of an abbreviation
+
+Keys: TypeAlias = list[tuple[str, ...]]
+
+
+def plain(text: str) -> str:
+    """The words of a normal name without accents."""
+    decomposed = unicodedata.normalize("NFKD", text)
+    return "".join(character for character in decomposed if not unicodedata.combining(character))
+
+
+@lru_cache(maxsize=200_000)
+def folded(name: str) -> tuple[str, ...]:
+    """The words of a name as they are compared, in their order: "Armstrong, Neil" gives neil, armstrong."""
+    return tuple(plain(forms(name[:_LONGEST])[-1]).split())
+
+
+class NameIndex:
+    """Distinct names, each under a number, in the order in which they are given."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = list(names)
+        self.words = [folded(name) for name in names]
+        self.often: dict[str, int] = defaultdict(int)
+        for told in self.words:
+            for word in set(told):
+                self.often[word] += 1
+        self._buckets: dict[object, list[int]] = defaultdict(list)
+        bands = _bands(self.words)
+        for number, told in enumerate(self.words):
+            for key in (*self._keys(told), *bands[number].tolist()):
+                self._buckets[key].append(number)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def _keys(self, told: tuple[str, ...]) -> Iterable[object]:
+        """What names that mean one thing have in common, as they are written and by their words."""
+        if not told:
+            return
+        yield ("words", *sorted(set(told)))
+        joined = "".join(told)
+        yield ("joined", joined)
+        if len(told) == 1 and len(joined) in _INITIALS:
+            yield ("initials", joined)
+        elif len(told) > 2:
+            yield ("initials", "".join(word[0] for word in told))
+            yield ("initials", "".join(word[0] for word in told if word not in STOP_WORDS))
+        for word in set(told):
+            if len(word) > 2:
+                yield ("word", word)
+
+    def near(self, name: str) -> set[int]:
+        """The names that may be meant by another one, which need not be among them."""
+        told = folded(name)
+        found: set[int] = set()
+        for key in (*self._keys(told), *_bands([told])[0].tolist()):
+            bucket = self._buckets.get(key, ())
+            if len(bucket) <= _SHARED or (isinstance(key, tuple) and key[0] in ("words", "joined")):
+                found.update(bucket)
+        return found
+
+    def pairs(self) -> NDArray[np.int64]:
+        """Each two of the names that may mean one thing, int64 [n, 2], the lesser number first."""
+        found: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
+        for key, bucket in self._buckets.items():
+            exact = isinstance(key, tuple) and key[0] in ("words", "joined")
+            if 1 < len(bucket) <= (_SHARED * 5 if exact else _SHARED):
+                members = np.array(bucket, dtype=np.int64)
+                left, right = np.triu_indices(len(members), 1)
+                found.append(members[left] << 32 | members[right])
+        codes = np.sort(np.concatenate(found))
+        codes = codes[np.append(True, codes[1:] != codes[:-1])[: len(codes)]]
+        return np.stack([codes >> 32, codes & 0xFFFFFFFF], axis=1)
+
+
+def _bands(told: Sequence[tuple[str, ...]]) -> NDArray[np.int64]:
+    """The bands of least hashes of names, int64 [n, 16]; those of different places never agree."""
+    grams: list[int] = []
+    starts: list[int] = []
+    for one in told:
+        starts.append(len(grams))
+        text = f"  {' '.join(sorted(one))} "
+        grams += [crc32(text[at : at + 3].encode()) for at in range(len(text) - 2)]
+    if not starts:
+        return np.empty((0, _BANDS), dtype=np.int64)
+    values = np.array(grams, dtype=np.uint64)
+    chance = np.random.default_rng(1)
+    found = np.empty((len(starts), _BANDS), dtype=np.uint64)
+    for band in range(_BANDS):
+        code = np.full(len(starts), band + 1, dtype=np.uint64)
+        for _ in range(_ROWS):
+            factor, add = (np.uint64(one) for one in chance.integers(1, 2**61, size=2))
+            hashed = values * (factor | np.uint64(1)) + add
+            least = np.minimum.reduceat(hashed ^ (hashed >> np.uint64(29)), starts)
+            code = (code ^ least) * np.uint64(0x9E3779B97F4A7C15)
+        found[:, band] = code
+    return found.view(np.int64)
