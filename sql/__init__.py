@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 SQL_FOLDER = Path(__file__).parent
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 # The world's shapes are data in no search, union or overview: `graph IS NOT {shapes}`. The number is the name's hash.
 _SHAPES = "(SELECT id FROM terms WHERE hash = 705804446 AND kind = 1 AND value = 'urn:worlds:shapes')"

@@ -114,3 +114,8 @@ SELECT index_key FROM vectors_embedding_shadow WHERE index_key NOT IN (SELECT id
 
 -- name: nearest_by_index
 SELECT id FROM vector_top_k('vectors_embedding', :query, :depth);
+
+-- ---- proposals -----------------------------------------------------------------------------------------------------
+
+-- name: proposals
+SELECT id, status, patch, revision FROM proposals;

@@ -1,4 +1,4 @@
--- The tables of one world, as of schema version 5.
+-- The tables of one world, as of schema version 6.
 -- migrations/ is the road to the same database from each earlier version; a test proves that both agree.
 
 -- Settings and counters of the world: format, schema_version, created, policy, embedder, next_blank_node, …
@@ -25,6 +25,7 @@ CREATE TABLE terms (
     hash INTEGER NOT NULL        -- CRC-32 of the value's UTF-8, lower 31 bits
 );
 CREATE INDEX terms_hash ON terms (hash);
+CREATE INDEX terms_triples ON terms (id) WHERE kind = 4;
 
 -- The quads that hold now.
 -- A row of zeros and a graph says that this named graph exists, even while it is empty.
@@ -119,6 +120,36 @@ CREATE TABLE document_quads (
     graph INTEGER NOT NULL       -- term id, 0 for the default graph
 );
 CREATE UNIQUE INDEX document_quads_sgpo ON document_quads (subject, graph, predicate, object);
+
+-- Changes that wait for a decision, and those that were decided. They are text: nothing of them is a term or a quad.
+CREATE TABLE proposals (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    status TEXT NOT NULL,        -- 'open', 'accepted' or 'rejected'
+    kind TEXT NOT NULL,          -- 'edit', 'merge', or what the proposer calls it
+    time TEXT NOT NULL,          -- UTC, ISO 8601
+    author TEXT,
+    why TEXT,
+    confidence REAL,             -- 0 to 1
+    base INTEGER NOT NULL,       -- the last revision when it was made
+    patch BLOB NOT NULL,         -- an RDF Patch, UTF-8
+    merged TEXT,                 -- terms in N-Triples as a JSON array: the one to keep, then the others
+    relies_on BLOB NOT NULL,     -- N-Quads, UTF-8: what it takes for granted, besides what it removes
+    validation TEXT NOT NULL,    -- what it violates, sentences as a JSON array
+    discussion TEXT NOT NULL,    -- a JSON array of [time, author, text]
+    reviewer TEXT,
+    decided TEXT,                -- UTC, ISO 8601
+    decision TEXT,               -- why it was decided so
+    revision INTEGER             -- what accepting it made; NULL if nothing was left to do
+);
+CREATE INDEX proposals_status ON proposals (status);
+
+-- The entities that the quads of a proposal have as subject or object.
+CREATE TABLE proposal_entities (
+    entity TEXT NOT NULL,        -- in N-Triples
+    proposal INTEGER NOT NULL,   -- proposals.id
+    PRIMARY KEY (entity, proposal)
+) WITHOUT ROWID;
+CREATE INDEX proposal_entities_proposal ON proposal_entities (proposal);
 
 -- Which texts were ever embedded, so that the same text is never embedded twice.
 CREATE TABLE embedded_texts (

@@ -16,6 +16,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from worlds.curation.merging import Merge, Split
+    from worlds.curation.proposals import Proposal
     from worlds.embedders import (
         Embedder,
         FallbackEmbedder,
@@ -66,11 +68,13 @@ __all__ = [
     "Group",
     "Hit",
     "IntegrityError",
+    "Merge",
     "OnnxEmbedder",
     "OpenAIEmbedder",
     "OpenError",
     "ParseError",
     "Past",
+    "Proposal",
     "Provenance",
     "QueryError",
     "QueryTimeout",
@@ -82,6 +86,7 @@ __all__ = [
     "SentenceTransformerEmbedder",
     "ShapesError",
     "Solutions",
+    "Split",
     "TextPolicy",
     "Triples",
     "UncertainError",
@@ -97,6 +102,8 @@ _HOMES = {
     "worlds.embedders": "Embedder FallbackEmbedder OnnxEmbedder OpenAIEmbedder SentenceTransformerEmbedder",
     "worlds.errors": "ConflictError EmbedderError FilterError IntegrityError OpenError ParseError QueryError "
     "QueryTimeout ReadOnlyError SchemaError ShapesError UncertainError ValidationError WorldsError",
+    "worlds.curation.merging": "Merge Split",
+    "worlds.curation.proposals": "Proposal",
     "worlds.revisions.gate": "Change",
     "worlds.graph.query.results": "Solutions Triples",
     "worlds.revisions.diff": "Diff",

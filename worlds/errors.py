@@ -201,7 +201,7 @@ class ArgumentError(ValueError):
     """A ValueError that says what is wrong for programs, too.
 
     `.kind` is "name" (`.name` is neither an IRI nor a name with a known prefix; `.prefix` is one that is not known),
-    "cursor" or "revision".
+    "cursor", "revision", "entity" or "proposal".
     """
 
     def __init__(self, message: str, *, kind: str = "name", name: str | None = None, prefix: str | None = None) -> None:

@@ -277,6 +277,7 @@ _ALL = (
         unit="seconds",
     ),
     Setting("mcp.allow_writes", "boolean", False, "Whether agents may change the world."),
+    Setting("mcp.allow_proposals", "boolean", False, "Whether agents may propose changes of the world."),
     Setting("mcp.host", "text", "127.0.0.1", "The address that the MCP server listens on, over HTTP."),
     Setting("mcp.port", "integer", 8090, "The port that the MCP server listens on, over HTTP.", least=0, most=65535),
     Setting(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 from worlds.verbs.auditing import Auditing
 from worlds.verbs.curating import Curating
+from worlds.verbs.deciding import Deciding
 from worlds.verbs.knowing import Knowing
 from worlds.verbs.querying import Querying
 from worlds.verbs.reading import Reading
@@ -130,14 +131,14 @@ def _open_replica(url: str, embedder: str | Embedder | None, sparql_index: Place
         raise
 
 
-class World(Settings, Writing, Reading, Remembering, Querying, Searching, Knowing, Curating, Auditing):
+class World(Settings, Writing, Reading, Remembering, Querying, Searching, Knowing, Curating, Auditing, Deciding):
     """A knowledge graph with search, in one file. Made by `worlds.open`; safe to share between threads.
 
     Its verbs stand in `worlds.verbs`: it is set by `bind`, `policy`, `default_graph`, `embedder`, `embed`; written by
     `add`, `remove`, `load`, `add_document`, `transaction`; read by `quads`, `count`, `graphs`, `export`, `stats`;
     remembered by `history`, `provenance`, `diff`, `at`, `undo`, `patch`; asked by `query`, `update`, `explain` and
-    `search`; its entities known by `resolve`, `similar`, `describe`, `context`, `paths`; curated by `validate`,
-    `guard` and `contradictions`.
+    `search`; its entities known by `resolve`, `similar`, `describe`, `context`, `paths`; curated by `merge`, `split`,
+    `propose`, `proposals`, `accept`, `reject`, `validate`, `guard` and `contradictions`.
     """
 
     @property

@@ -14,7 +14,7 @@ from mcp.types import TextContent
 import worlds
 from tests.support import seams
 from tests.support.mcp_clients import Agent, Connect, ask, inside
-from tests.support.mcp_tools import READING, WRITING, answer_a_question, read
+from tests.support.mcp_tools import PROPOSING, READING, WRITING, answer_a_question, read
 from worlds.search.options import OPTIONS
 
 
@@ -40,7 +40,7 @@ def test_the_tools_are_these(space: worlds.World, writes: bool) -> None:
             hints = tool.annotations
             assert hints is not None
             assert hints.open_world_hint is False
-            reads = tool.name in READING
+            reads = tool.name in (*READING, "proposals")
             assert hints.read_only_hint is reads
             assert hints.idempotent_hint is (reads or tool.name == "add")
             assert hints.destructive_hint is (tool.name in ("update", "undo"))
@@ -174,6 +174,25 @@ def test_writes_are_refused_by_default(world: worlds.World) -> None:
             assert "started without --allow-writes" in await agent.error(tool, **arguments)
 
     ask(inside(world), scenario)
+
+
+def test_an_agent_that_may_not_write_proposes(world: worlds.World) -> None:
+    async def scenario(agent: Agent) -> None:
+        tools = {tool.name for tool in (await agent.client.list_tools()).tools}
+        assert tools == {*READING, *PROPOSING}
+        before = len(world)
+        made = await agent.data("propose", add=[["urn:owl", "urn:says", '"hoo"']], why="heard", confidence=0.5)
+        assert (made["proposals"][0]["id"], made["proposals"][0]["status"]) == (1, "open")
+        assert len(world) == before
+        assert "changes nothing" in await agent.error("propose", why="x")
+        listed = await agent.data("proposals", entity="urn:owl")
+        assert [one["why"] for one in listed["proposals"]] == ["heard"]
+        assert world.proposal(1).author == "bot"
+        world.accept(1, reviewer="ann")
+        assert (await agent.data("proposals"))["proposals"] == []
+        assert (await agent.data("proposals", status="any"))["proposals"][0]["revision"] is not None
+
+    ask(inside(world, allow_proposals=True, author="bot"), scenario)
 
 
 # --- an agent ---------------------------------------------------------------------------------------------------------

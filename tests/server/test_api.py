@@ -342,6 +342,47 @@ def test_a_write_is_the_keys_and_can_be_undone(writer: httpx.Client) -> None:
     assert (told["author"], told["quads_removed"]) == ("ann", [[f"<{EX}owl>", f"<{EX}says>", '"hoo"', None]])
 
 
+def test_entities_are_merged_and_split(writer: httpx.Client) -> None:
+    done = writer.post("/merge", json={"kept": "ex:kite", "others": ["ex:wind"]}).json()
+    assert done["added"] > 0
+    assert writer.get("/entities/ex:wind").json()["iri"] == EX + "kite"
+    split = writer.post(f"/history/{done['revision']}/split").json()
+    assert (split["added"], split["removed"], split["unassigned"]) == (done["removed"], done["added"], [])
+    assert writer.get("/entities/ex:wind").json()["iri"] == EX + "wind"
+    assert "taken back" in problem(writer.post(f"/history/{done['revision']}/split"), 409)
+    assert "nothing about" in problem(writer.post("/merge", json={"kept": "ex:kite", "others": ["ex:none"]}), 400)
+
+
+def test_changes_are_proposed_by_one_key_and_decided_by_another(
+    server: Served, writer: httpx.Client, tmp_path: Path
+) -> None:
+    store = KeyStore(key_file(next(server.log.parent.glob("*.db"))))
+    bot, reader = (store.add(scope + " only", {"*": scope})[1] for scope in ("propose", "read"))
+    body = {"add": f'<{EX}owl> <{EX}is> "awake" .', "why": "seen", "confidence": 0.5}
+    with server.client(reader) as client:
+        problem(client.post("/proposals", json=body), 403)
+    with server.client(bot) as client:
+        problem(client.post("/quads", json={"add": body["add"]}), 403)
+        made = client.post("/proposals", json=body)
+        assert made.status_code == 201
+        number = made.json()["id"]
+        assert made.json()["author"] == "propose only"
+        assert [one["id"] for one in client.get("/proposals", params={"entity": EX + "owl"}).json()["proposals"]] == [
+            number
+        ]
+        remarked = client.post(f"/proposals/{number}/remarks", json={"why": "again"}).json()
+        assert remarked["discussion"][0]["text"] == "again"
+        problem(client.post(f"/proposals/{number}/accept"), 403)
+    assert writer.get("/search", params={"q": "awake", "mode": "text"}).json()["hits"] == []
+    done = writer.post(f"/proposals/{number}/accept", json={"why": "so it is"}).json()
+    told = writer.get(f"/history/{done['revision']}").json()
+    assert (told["author"], told["message"]) == ("propose only", f"seen (proposal {number}, accepted by ann)")
+    assert "already by ann" in problem(writer.post(f"/proposals/{number}/reject", json={"why": "no"}), 409)
+    assert writer.get(f"/proposals/{number}").json()["status"] == "accepted"
+    problem(writer.get("/proposals/999"), 404)
+    problem(writer.get("/proposals", params={"status": "waiting"}), 400)
+
+
 def test_removing_and_adding_is_one_revision(writer: httpx.Client) -> None:
     lines = [f"<{EX}n{number}> <{EX}p> <{EX}g> ." for number in range(3)]
     first = writer.post("/quads", json={"add": lines[:2]}).json()

@@ -21,7 +21,16 @@ READING = {
     "similar": ["iri", "limit", "types", "graphs", "where", "mode", "cursor", "token_budget"],
     "sparql": ["query", "limit", "union", "format", "timeout", "token_budget"],
 }  # fmt: skip
-WRITING = {"update": ["update", "message"], "add": ["quads", "message"], "undo": ["revision", "force", "message"]}
+PROPOSING = {
+    "propose": ["why", "add", "remove", "merge", "confidence"],
+    "proposals": ["status", "entity", "author"],
+}
+WRITING = {
+    "update": ["update", "message"],
+    "add": ["quads", "message"],
+    "undo": ["revision", "force", "message"],
+    **PROPOSING,
+}
 
 
 async def read(client: Client, uri: str) -> str:

@@ -12,6 +12,7 @@ from worlds.cli import (
     config,
     context,
     curate,
+    decide,
     doctor,
     documents,
     entities,
@@ -75,7 +76,21 @@ _PANELS = {
     "Begin": ("init", "doctor", "config", "completion"),
     "Write": ("load", "add-document", "update", "embed"),
     "Ask": ("search", "sparql", "context", "resolve", "similar", "describe", "schema", "prefix"),
-    "Curate": ("report", "contradictions", "duplicates", "distinct", "validate", "shapes", "guard"),
+    "Curate": (
+        "report",
+        "contradictions",
+        "duplicates",
+        "distinct",
+        "merge",
+        "split",
+        "propose",
+        "proposals",
+        "accept",
+        "reject",
+        "validate",
+        "shapes",
+        "guard",
+    ),
     "History": ("log", "blame", "diff", "undo", "patch", "apply", "prune"),
     "The file": ("export", "stats", "check", "backup", "restore", "compact", "vector-index"),
     "Serve": ("serve", "keys", "mcp"),
@@ -83,7 +98,7 @@ _PANELS = {
 }
 for _module in (
     init, doctor, config, completion, write, documents, search, ask, context, entities, schema, prefix, rules, history,
-    curate, keep, serve, keys, mcp, remote,
+    decide, curate, keep, serve, keys, mcp, remote,
 ):  # fmt: skip
     _module.register(app)
 

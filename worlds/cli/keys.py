@@ -29,7 +29,8 @@ def add(
     target: Target,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Who it is for: the author of what is written with it.")],
     scope: Annotated[
-        Literal["read", "write", "admin"], typer.Option(help="What it allows; each includes those before it.")
+        Literal["read", "propose", "write", "admin"],
+        typer.Option(help="What it allows; each includes those before it."),
     ] = "read",
     world: Annotated[
         list[str] | None,
@@ -43,7 +44,8 @@ def add(
 ) -> None:
     """Make an API key, and print it: this once, as only its hash is kept.
 
-    With the scope read one may search and query, with write also change quads, with admin also make and delete worlds.
+    With the scope read one may search and query, with propose also propose changes, with write also change quads and
+    decide on proposals, with admin also make and delete worlds.
     """
     from worlds.server.keys import ANY, expiry
 

@@ -16,6 +16,7 @@ _OPTIONS = {
     "port": "mcp.port",
     "host_name": "server.hosts",
     "allow_writes": "mcp.allow_writes",
+    "allow_proposals": "mcp.allow_proposals",
     "author": "author",
     "embedder": "embedder",
     "token_budget": "mcp.token_budget",
@@ -43,11 +44,15 @@ def mcp(
             raise
         raise WorldsError(f"{error.name} is not installed: pip install 'worlds-kg[mcp]'") from error
 
-    writes = settings["mcp.allow_writes"]
+    writes, proposes = settings["mcp.allow_writes"], settings["mcp.allow_proposals"]
     model = embedder_of(settings["embedder"])
-    with open_world(path, embedder=model, read_only=not writes, create=False) as world:
+    with open_world(path, embedder=model, read_only=not (writes or proposes), create=False) as world:
         service = Service(
-            world, token_budget=settings["mcp.token_budget"], author=settings["author"], allow_writes=writes
+            world,
+            token_budget=settings["mcp.token_budget"],
+            author=settings["author"],
+            allow_writes=writes,
+            allow_proposals=proposes,
         )
         if http:
             keys = settings["server.keys"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyoxigraph as ox
@@ -12,6 +12,7 @@ from worlds.entities.names import Candidate, Named, Resolution, outcome, ranked,
 from worlds.errors import EmbedderError
 from worlds.graph.terms import to_oxigraph, to_rdflib
 from worlds.quads.dictionary import Dictionary
+from worlds.quads.redirects import Redirects
 from worlds.search.engine import Searches
 from worlds.search.words import STOP_WORDS
 from worlds.sql.connection import Connection
@@ -31,6 +32,7 @@ class Resolver:
         self._dictionary = dictionary
         self._chunks = chunks
         self._searches = searches
+        self._redirects = Redirects(connection, dictionary)
         self._facts = Facts(connection, dictionary)
 
     def resolve(
@@ -105,7 +107,21 @@ class Resolver:
                         one.near(leg.value)
                     if subject == hit.subject:
                         one.label = hit.label
-        return list(found.values())
+        return self._merged(found)
+
+    def _merged(self, found: Mapping[Any, Named]) -> list[Named]:
+        """The entities, those that were merged into others as these."""
+        ends = self._redirects.follow([to_oxigraph(subject) for subject in found])
+        merged: dict[Any, Named] = {}
+        for one, end in zip(found.values(), ends, strict=True):
+            kept = merged.setdefault(end, one)
+            if one.subject != (subject := to_rdflib(end)):
+                one.subject, one.label = subject, None
+            if kept is not one:
+                kept.names |= one.names
+                if one.similarity is not None:
+                    kept.near(one.similarity)
+        return list(merged.values())
 
     def _learn_facts(self, named: Sequence[Named], context: str | None) -> None:
         """The labels and types of each, and what share of the context's words are said of it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
@@ -13,8 +14,9 @@ import numpy as np
 import pyoxigraph as ox
 from numpy.typing import NDArray
 
-from worlds.errors import ConflictError, IntegrityError
+from worlds.errors import ConflictError, IntegrityError, ParseError
 from worlds.file.scans import ChunkScan, VectorScan
+from worlds.graph.patches import read_patch
 from worlds.quads.dataset import SHAPES_GRAPH
 from worlds.quads.dictionary import BLANK_NODE, DEFAULT_GRAPH_ID, IRI, LITERAL, TRIPLE, Dictionary, Ids, json_ids
 from worlds.quads.rows import NO_QUADS, read_quads
@@ -119,6 +121,7 @@ class _Check:
                     self._terms,
                     self._quads,
                     self._revisions,
+                    self._proposals,
                     self._pieces,
                     self._full_text,
                     self._vectors,
@@ -327,6 +330,22 @@ class _Check:
             self._problem("wrong-revisions", message, len(wrong), wrong, _RESTORE)
 
     # -- chunks -----------------------------------------------------------------------------------------------------
+
+    def _proposals(self) -> None:
+        rows = self._connection.rows(_SQL["proposals"])
+        self.report.checked["proposals"] = len(rows)
+        last = self._connection.value(_QUERIES["last_revision"])
+        bad = []
+        for number, status, patch, revision in rows:
+            try:
+                for _ in read_patch(io.BytesIO(bytes(patch)), f"proposal {number}"):
+                    pass
+                agrees = status in ("open", "accepted", "rejected") and (revision is None or revision <= last)
+            except (ParseError, TypeError):
+                agrees = False
+            if not agrees:
+                bad.append(number)
+        self._damaged("proposals", "proposals that cannot be read, or name a revision that is not there", bad, _RESTORE)
 
     def _pieces(self) -> None:
         scan = ChunkScan(self._connection, self._last)

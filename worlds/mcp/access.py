@@ -31,7 +31,8 @@ def security(host: str, names: Sequence[str]) -> TransportSecuritySettings:
 class KeyCheck:
     """Lets requests with a valid key for the world pass, and, unless a key is `needed`, those without one.
 
-    Whoever has a key stands in the scope as `worlds.principal`, and whether they may write as `worlds.may_write`.
+    Whoever has a key stands in the scope as `worlds.principal`, and whether they may write and propose as
+    `worlds.may_write` and `worlds.may_propose`.
     """
 
     def __init__(self, app: ASGIApp, *, keys: KeyStore, world: str, needed: bool) -> None:
@@ -60,3 +61,4 @@ class KeyCheck:
         else:
             scope["worlds.principal"] = principal
             scope["worlds.may_write"] = principal.may("write", self._world)
+            scope["worlds.may_propose"] = principal.may("propose", self._world)

@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult
 from pydantic import ValidationError
 
-from worlds.mcp import describing, guide, querying, resources, searching, writing
+from worlds.mcp import describing, guide, proposing, querying, resources, searching, writing
 from worlds.mcp.toolbox import Service
 
 _WRITES = ("update", "add", "undo")
@@ -31,6 +31,8 @@ class WorldServer(MCPServer[Any]):
         querying.register(self, service)
         if service.allow_writes:
             writing.register(self, service)
+        if service.allow_proposals:
+            proposing.register(self, service)
         resources.register(self, service)
 
     async def call_tool(

@@ -35,11 +35,18 @@ class Service:
     """One world, and what agents may do with it."""
 
     def __init__(
-        self, world: World, *, token_budget: int = 4000, author: str | None = None, allow_writes: bool = False
+        self,
+        world: World,
+        *,
+        token_budget: int = 4000,
+        author: str | None = None,
+        allow_writes: bool = False,
+        allow_proposals: bool = False,
     ) -> None:
         self.world = world
         self.token_budget = token_budget
         self.allow_writes = allow_writes
+        self.allow_proposals = allow_proposals or allow_writes
         self.hints = Hints(world)
         self.turn = Turn()
         world.pattern_timeout = PATTERN_SECONDS
@@ -64,11 +71,11 @@ class Service:
         client = context.request_context.session.client_params
         return None if client is None else client.client_info.name
 
-    def require_write(self, context: Context[Any, Any]) -> None:
-        """ReadOnlyError where the client's key does not allow to write."""
+    def require_write(self, context: Context[Any, Any], what: str = "write") -> None:
+        """ReadOnlyError where the client's key does not allow to write, or to propose."""
         scope = getattr(context.request_context.request, "scope", {})
-        if (principal := scope.get("worlds.principal")) is not None and not scope["worlds.may_write"]:
-            raise ReadOnlyError(f"the key {principal.name!r} does not allow to write")
+        if (principal := scope.get("worlds.principal")) is not None and not scope[f"worlds.may_{what}"]:
+            raise ReadOnlyError(f"the key {principal.name!r} does not allow to {what}")
 
     async def run(self, work: Callable[[], T], *, writes: bool = False) -> T:
         """Do work with the world in a thread, so that other messages are answered meanwhile.

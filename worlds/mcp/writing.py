@@ -16,7 +16,7 @@ from worlds.mcp.toolbox import Service, answer
 from worlds.revisions.gate import Change
 
 _TIMEOUT = 60.0  # seconds, of each pattern
-_MOST_QUADS = 5000
+MOST_QUADS = 5000
 Part = str | int | float | bool
 
 
@@ -57,15 +57,9 @@ def register(server: MCPServer[Any], service: Service) -> None:
         def work() -> CallToolResult:
             with service.explained():
                 service.require_write(context)
-                if not quads or len(quads) > _MOST_QUADS:
-                    raise ValueError(f"quads are 1 to {_MOST_QUADS:,} at a time, not {len(quads):,}")
-                for number, quad in enumerate(quads, 1):
-                    if len(quad) not in (3, 4):
-                        raise ValueError(f"quad {number} has {len(quad)} terms, not 3 or 4: {quad!r}")
-                return _written(
-                    service.world.add([tuple(quad) for quad in quads], author=author, message=message),
-                    "undo it by `undo`",
-                )
+                if not quads or len(quads) > MOST_QUADS:
+                    raise ValueError(f"quads are 1 to {MOST_QUADS:,} at a time, not {len(quads):,}")
+                return _written(service.world.add(as_quads(quads), author=author, message=message), "undo it by `undo`")
 
         return await service.run(work, writes=True)
 
@@ -98,6 +92,14 @@ def register(server: MCPServer[Any], service: Service) -> None:
             read_only_hint=False, destructive_hint=destructive, idempotent_hint=idempotent, open_world_hint=False
         )
         server.add_tool(tool, title=title, annotations=annotations)
+
+
+def as_quads(quads: Sequence[Sequence[Part]]) -> list[tuple[Part, ...]]:
+    """Quads as `World.add` takes them; ValueError for one that has not three or four terms."""
+    for number, quad in enumerate(quads, 1):
+        if len(quad) not in (3, 4):
+            raise ValueError(f"quad {number} has {len(quad)} terms, not 3 or 4: {quad!r}")
+    return [tuple(quad) for quad in quads]
 
 
 def _written(change: Change, remark: str, told: Sequence[str] = ()) -> CallToolResult:

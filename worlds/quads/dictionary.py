@@ -324,8 +324,10 @@ class Interner:
             (literals if kind is ox.Literal else triples if kind is ox.Triple else atoms).append(position)
         self._store(first, atoms, [self._atom_key(pending[position]) for position in atoms])
         self._store(first, literals, [self._literal_key(pending[position]) for position in literals])  # type: ignore[arg-type]  # literals
-        for position in sorted(triples, key=lambda position: _depth(pending[position])):  # parts before wholes
-            self._store(first, [position], [self._triple_key(pending[position])])  # type: ignore[arg-type]  # a triple
+        depths = {position: _depth(pending[position]) for position in triples}
+        for depth in sorted(set(depths.values())):  # parts before wholes
+            level = [position for position in triples if depths[position] == depth]
+            self._store(first, level, [self._triple_key(pending[position]) for position in level])  # type: ignore[arg-type]  # triples
         self.pending = []
 
     def _add_parts(self) -> None:

@@ -63,7 +63,7 @@ class Diff:
     """What is different after revision `b` from how it was after revision `a`.
 
     `added` and `removed` are quads; `created` and `dropped` are the named graphs that came to exist, or ceased to,
-    apart from their quads.
+    apart from their quads. `notes` are what a write that was only tried has to say.
     """
 
     def __init__(
@@ -75,6 +75,7 @@ class Diff:
         self.removed = Quads(dictionary, ordered(removed[removed[:, 0] != 0]))
         self.created = _graphs(dictionary, added)
         self.dropped = _graphs(dictionary, removed)
+        self.notes: tuple[str, ...] = ()
         self._headers = dict(headers)
 
     def __bool__(self) -> bool:

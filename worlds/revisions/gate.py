@@ -68,7 +68,7 @@ class Revision:
     thread: int = field(default_factory=threading.get_ident)
 
 
-def _remark(name: str, given: object) -> str | None:
+def remark(name: str, given: object) -> str | None:
     """What the history shall say, as SQL can hold it."""
     if given is None:
         return None
@@ -110,7 +110,7 @@ class Gate:
 
         `guard` takes the place of the world's setting; ValueError for a part that has another one than its whole.
         """
-        author, message = _remark("author", author), _remark("message", message)
+        author, message = remark("author", author), remark("message", message)
         with self._connection.lock:
             if self._revision is None:
                 with self._outermost(author, message, undoes, guard) as revision:

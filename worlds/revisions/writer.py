@@ -14,7 +14,7 @@ from worlds.quads.dictionary import Ids
 from worlds.quads.following import Delta
 from worlds.quads.rows import NO_QUADS
 from worlds.revisions.diff import Diff
-from worlds.revisions.gate import Change, Gate
+from worlds.revisions.gate import Change, Gate, Revision
 from worlds.sql.connection import Connection
 
 _log = logging.getLogger("worlds")
@@ -40,8 +40,9 @@ class Writing:
     That of a rehearsal is a `Diff`.
     """
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: Gate, revision: Revision) -> None:
         self._gate = gate
+        self.number, self.first_quad = revision.number, revision.first_quad
         self.added = self.removed = self.chunks = 0
         self.change: Change | Diff = Change(None, 0, 0)
 
@@ -104,7 +105,7 @@ class Writer:
                 yield writing
             return
         with self._gate.write(author=author, message=message, undoes=undoes, guard=guard) as revision:
-            writing = Writing(self._gate)
+            writing = Writing(self._gate, revision)
             yield writing
         if self._gate.writing:
             if writing.added or writing.removed:
@@ -127,8 +128,8 @@ class Writer:
 
     @contextlib.contextmanager
     def _rehearsal(self, author: str | None, message: str | None) -> Iterator[Writing]:
-        writing = Writing(self._gate)
         with contextlib.suppress(_Over), self._gate.write(author=author, message=message) as revision:
+            writing = Writing(self._gate, revision)
             revision.effects = revision.effects or []
             before = len(revision.effects)
             yield writing

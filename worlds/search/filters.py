@@ -26,6 +26,7 @@ from worlds.quads.dictionary import (
     batches,
     json_ids,
 )
+from worlds.quads.redirects import Redirects
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
@@ -220,6 +221,7 @@ class Filters:
         self._connection = connection
         self._dictionary = dictionary
         self._chunks = chunks
+        self._redirects = Redirects(connection, dictionary)
         self._where_subjects = where_subjects
         self._recent: OrderedDict[Filter, Eligible] = OrderedDict()
         self._matching: OrderedDict[tuple[str, tuple[Any, ...] | None], Ids] = OrderedDict()
@@ -278,7 +280,7 @@ class Filters:
     def _ids(
         self, conditions: Conditions, subclasses: bool, graphs: tuple[Any, ...] | None, limits: Limits | None
     ) -> _Resolved:
-        subjects = None if conditions.subjects is None else self.known(conditions.subjects)
+        subjects = None if conditions.subjects is None else self._redirects.widened(self.known(conditions.subjects))
         if conditions.types is not None:
             subjects = _intersection(subjects, self._typed(conditions.types, subclasses, graphs))
         if conditions.where is not None:
@@ -304,7 +306,7 @@ class Filters:
     def _typed(self, types: tuple[Any, ...], subclasses: bool, graphs: tuple[Any, ...] | None) -> Ids:
         rdf_type, subclass_of = self._dictionary.find([_RDF_TYPE, _SUBCLASS_OF])
         graphs_json = None if graphs is None else json_ids(self.known(graphs))
-        classes = self.known(types)
+        classes = self._redirects.widened(self.known(types))
         if rdf_type is None:
             return _NO_IDS
         if subclasses and subclass_of is not None:

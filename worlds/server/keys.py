@@ -29,7 +29,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-SCOPES = ("read", "write", "admin")
+SCOPES = ("read", "propose", "write", "admin")
 """What a key allows; each includes those before it."""
 FILE = "worlds.keys.json"
 """The name of the file in a folder of worlds; the keys of `kb.db` alone lie in `kb.db.keys.json`."""
@@ -45,7 +45,7 @@ _ID_CHARACTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key as it is stored. `scopes` maps worlds, or "*", to "read", "write" or "admin"; times are in UTC."""
+    """A key as it is stored. `scopes` maps worlds, or "*", to one of `SCOPES`; times are in UTC."""
 
     id: str
     name: str

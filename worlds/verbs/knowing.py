@@ -63,16 +63,17 @@ class Knowing(Parts):
         `cursor` among them; with stages after fusion or `min_similarity`, entities are ranked by their nearest text, as
         these ask.
         """
-        return self._similar.find(self._namespaces.entity(iri), limit=limit, **options)
+        return self._similar.find(self._entity(iri), limit=limit, **options)
 
     def describe(self, iri: object, *, limit: int = 20, language: str | None = None) -> Description:
         """What the world says of an entity: label, types, description, its triples and those that point to it.
 
         Of each predicate `limit` values are given, and their number; each value says in which graphs it is said, and
-        which revision added it. Labels and the description in `language` come first. The description of an
-        entity that the world does not know is empty, and false.
+        which revision added it. Labels and the description in `language` come first. The description of an entity that
+        the world does not know is empty, and false. The name of one that was merged into another means that one, here
+        and in the other verbs that take an entity.
         """
-        return self._describer.describe(self._namespaces.entity(iri), limit=limit, language=language)
+        return self._describer.describe(self._entity(iri), limit=limit, language=language)
 
     def context(
         self,
@@ -99,15 +100,14 @@ class Knowing(Parts):
         The nearest come first; where there are more than `limit` quads, each predicate has its turn. A hop never goes
         through a class to all its instances. The neighbourhood of an unknown entity is empty, and false.
         """
-        return self._neighbours.neighbourhood(self._namespaces.entity(iri), hops=hops, limit=limit)
+        return self._neighbours.neighbourhood(self._entity(iri), hops=hops, limit=limit)
 
     def paths(self, start: object, end: object, *, hops: int = 4, limit: int = 10) -> list[Path]:
         """The shortest ways between two entities, of `hops` steps at most, over quads in either direction.
 
         All have the same length; at most `limit` are given. A way never goes through rdf:type.
         """
-        namespaces = self._namespaces
-        return self._neighbours.paths(namespaces.entity(start), namespaces.entity(end), hops=hops, limit=limit)
+        return self._neighbours.paths(self._entity(start), self._entity(end), hops=hops, limit=limit)
 
     def schema(self, *, limit: int = 50, graphs: object = None) -> Schema:
         """What the data look like: classes, predicates, named graphs, languages, and the prefixes of these.
@@ -120,3 +120,7 @@ class Knowing(Parts):
         return overview(
             self._connection, self._dictionary, self._chunks, self._namespaces.prefixes, limit=limit, graphs=names
         )
+
+    def _entity(self, value: object) -> Any:
+        """The entity that a caller named, or the one that it was merged into."""
+        return self._redirects.follow([self._namespaces.entity(value)])[0]

@@ -8,6 +8,8 @@ from typing import Literal
 from worlds.curation.contradictions import Contradictions
 from worlds.curation.duplicates import DuplicateFinder
 from worlds.curation.links import Linker
+from worlds.curation.merging import Merging
+from worlds.curation.proposals import Proposals
 from worlds.curation.reading import ClaimReader
 from worlds.curation.report import Reporter
 from worlds.curation.shapes import Shapes
@@ -25,6 +27,7 @@ from worlds.quads.dictionary import Dictionary
 from worlds.quads.following import Followers
 from worlds.quads.namespaces import Namespaces
 from worlds.quads.patterns import Patterns
+from worlds.quads.redirects import Redirects
 from worlds.quads.vocabulary import Vocabulary
 from worlds.revisions.gate import Gate
 from worlds.revisions.history import History
@@ -86,6 +89,17 @@ class Parts:
         self._loader = Loader(connection, self._dictionary, self._namespaces, self._writer)
         self._shapes = Shapes(
             connection, self._dictionary, self._namespaces, self._writer, self._loader, self._shape_checker
+        )
+        self._redirects = Redirects(connection, self._dictionary)
+        self._merging = Merging(connection, self._dictionary, self._chunks, self._history, self._writer)
+        self._proposals = Proposals(
+            connection,
+            self._dictionary,
+            self._history,
+            self._writer,
+            self._merging,
+            setting=lambda: self._guard.setting,
+            check=self._guard.check,
         )
         self._codes = Codes(connection)
         self._running = Running()

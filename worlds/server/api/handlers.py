@@ -129,6 +129,39 @@ async def _quads(request: Request, given: Given) -> Response:
     return _changed(request, await server_of(request).write(request, "quads", **{**given, **texts}))
 
 
+async def _merge(request: Request, given: Given) -> Response:
+    return _changed(request, await server_of(request).write(request, "merge", **given))
+
+
+async def _split(request: Request, given: Given) -> Response:
+    return _changed(request, await server_of(request).write(request, "split", **given))
+
+
+async def _propose(request: Request, given: Given) -> Response:
+    texts = {name: _listed(name, given[name]) for name in ("add", "remove") if name in given}
+    made = await server_of(request).write(request, "propose", scope="propose", **{**given, **texts})
+    return answer(made, 201)
+
+
+async def _proposal(request: Request, given: Given) -> Response:
+    found = await server_of(request).read(request, "proposal", **given)
+    if found is None:
+        raise NotFound(f"there is no proposal {given['number']}")
+    return answer(found)
+
+
+async def _accept(request: Request, given: Given) -> Response:
+    return _changed(request, await server_of(request).write(request, "accept", **given))
+
+
+async def _reject(request: Request, given: Given) -> Response:
+    return answer(await server_of(request).write(request, "reject", **given))
+
+
+async def _amend(request: Request, given: Given) -> Response:
+    return answer(await server_of(request).write(request, "amend", scope="propose", **given))
+
+
 async def _bind(request: Request, given: Given) -> Response:
     return answer(await server_of(request).write(request, "bind", **given))
 
@@ -254,6 +287,14 @@ HANDLERS: Mapping[str, Handler] = {
     "revision": _revision,
     "undo": _undo,
     "quads": _quads,
+    "merge": _merge,
+    "split": _split,
+    "propose": _propose,
+    "proposals": _plain("proposals"),
+    "proposal": _proposal,
+    "accept": _accept,
+    "reject": _reject,
+    "amend": _amend,
     "stats": _plain("stats"),
     "schema": _plain("schema"),
     "prefixes": _plain("prefixes"),

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from worlds.errors import ParseError
+from worlds.errors import ArgumentError, ParseError
 from worlds.graph.bounds import TripleTerms
 from worlds.graph.longtexts import parse_all
 from worlds.graph.terms import to_oxigraph
@@ -216,6 +216,64 @@ def quads(
     return _change(Change(number, kept.added, kept.removed, new.chunks))
 
 
+@job("merge", write=True)
+def merge(world: World, *, author: str | None, kept: str, others: Sequence[str], **options: Any) -> dict[str, Any]:
+    """`World.merge`."""
+    return _change(world.merge(kept, *others, author=author, **options))
+
+
+@job("split", write=True)
+def split(world: World, *, author: str | None, revision: int, message: str | None = None) -> dict[str, Any]:
+    """`World.split`."""
+    done = world.split(revision, author=author, message=message)
+    left = [[None if term is None else str(to_oxigraph(term)) for term in quad] for quad in done.unassigned]
+    return {"revision": done.revision, "added": done.added, "removed": done.removed, "unassigned": left}
+
+
+@job("propose", write=True)
+def propose(
+    world: World, *, author: str | None, add: Sequence[str] = (), remove: Sequence[str] = (), **options: Any
+) -> dict[str, Any]:
+    """`World.propose` of N-Quads, or of entities to merge."""
+    return world.propose(add=_read(add), remove=_read(remove), author=author, **options).to_dict()
+
+
+@job("proposals")
+def proposals(world: World, *, status: Any = "open", **options: Any) -> bytes:
+    """`World.proposals`."""
+    found = world.proposals(status=None if status == "any" else status, **options)
+    return encoded({"proposals": [one.to_dict() for one in found]})
+
+
+@job("proposal")
+def proposal(world: World, *, number: int) -> bytes | None:
+    """`World.proposal`; None for an unknown one."""
+    try:
+        return encoded(world.proposal(number).to_dict())
+    except ArgumentError:
+        return None
+
+
+@job("accept", write=True)
+def accept(
+    world: World, *, author: str | None, number: int, why: str | None = None, force: bool = False
+) -> dict[str, Any]:
+    """`World.accept`; the key's name is the reviewer's."""
+    return _change(world.accept(number, reviewer=author, why=why, force=force))
+
+
+@job("reject", write=True)
+def reject(world: World, *, author: str | None, number: int, why: str | None = None) -> dict[str, Any]:
+    """`World.reject`."""
+    return world.reject(number, why, reviewer=author).to_dict()
+
+
+@job("amend", write=True)
+def amend(world: World, *, author: str | None, number: int, **options: Any) -> dict[str, Any]:
+    """`World.amend`, without another change."""
+    return world.amend(number, author=author, **options).to_dict()
+
+
 def _read(texts: Sequence[str]) -> list[ox.Quad]:
     """The quads; blank nodes have the labels that they have in the world."""
     found: list[ox.Quad] = []
@@ -232,4 +290,5 @@ def _read(texts: Sequence[str]) -> list[ox.Quad]:
 
 
 def _change(change: Change) -> dict[str, Any]:
-    return {**asdict(change), "notes": list(change.notes)}
+    told = {name: getattr(change, name) for name in ("revision", "added", "removed", "chunks", "embedded")}
+    return {**told, "notes": list(change.notes)}

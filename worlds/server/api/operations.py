@@ -151,6 +151,117 @@ def _graph_operations(path: str, suffix: str, parameters: tuple[Parameter, ...])
     )
 
 
+def _curation() -> tuple[Operation, ...]:
+    """Merging, and what is proposed and decided."""
+    number = Parameter(
+        "number", "integer", "The number of a proposal.", True, least=1, most=2**31 - 1, where="path", example=1
+    )
+    why = Parameter("why", "text", "The reason.", most=10_000)
+    sure = Parameter("confidence", "number", "How sure it is, from 0 to 1.", least=0, most=1)
+    changed, proposed = _json("What was done.", "Change"), _json("The proposal.", "Proposal")
+    decide: dict[str, Any] = {"scope": "write", "body_optional": True, "errors": (409,), "tag": "Curation"}
+    return (
+        Operation(
+            "merge",
+            "POST",
+            "/merge",
+            "Let an entity take the place of others, in all graphs and positions.",
+            answers=changed,
+            fields=(
+                Parameter("kept", "text", "The entity that stays: " + _ENTITY, True, most=10_000),
+                Parameter("others", "texts", "Those that it replaces.", True),
+                Parameter("redirect", "text", "owl:sameAs or dcterms:isReplacedBy: how the old names lead on."),
+                Parameter("conflicts", "text", "report, kept, newest or refuse: of functional properties."),
+                _MESSAGE,
+            ),
+            **{**decide, "body_optional": False},
+        ),
+        Operation(
+            "split",
+            "POST",
+            "/history/{revision}/split",
+            "Take a merge back, whatever has changed since.",
+            answers=_json("What was done, and the quads that were added since.", "Split"),
+            parameters=(_REVISION,),
+            fields=(_MESSAGE,),
+            **decide,
+        ),
+        Operation(
+            "propose",
+            "POST",
+            "/proposals",
+            "Propose a change; nothing of it is in the world before it is accepted.",
+            "propose",
+            {201: Answer("The proposal.", {JSON: "Proposal"})},
+            fields=(
+                Parameter("add", "json", "What is to be added: N-Quads, a text or a list of them.", schema=_QUADS),
+                Parameter("remove", "json", "What is to be removed, likewise.", schema=_QUADS),
+                Parameter("merge", "texts", "Entities to merge, the one to keep first."),
+                why,
+                sure,
+                Parameter("kind", "text", "A word to find it by.", most=100),
+            ),
+            tag="Curation",
+        ),
+        Operation(
+            "proposals",
+            "GET",
+            "/proposals",
+            "List what is proposed, the oldest first.",
+            "read",
+            _json("The proposals.", "Proposals"),
+            parameters=(
+                Parameter("status", "text", "open, accepted, rejected or any.", default="open"),
+                Parameter("author", "text", "Only those of this author.", most=10_000),
+                Parameter("entity", "text", "Only those on this entity.", most=10_000),
+                Parameter("kind", "text", "Only those of this kind.", most=100),
+                Parameter("limit", "integer", "The most proposals.", default=100, least=1, most=10_000),
+            ),
+            tag="Curation",
+        ),
+        Operation(
+            "proposal",
+            "GET",
+            "/proposals/{number}",
+            "Tell what is proposed, and whether what it relies on has changed.",
+            "read",
+            proposed,
+            parameters=(number,),
+            tag="Curation",
+        ),
+        Operation(
+            "accept",
+            "POST",
+            "/proposals/{number}/accept",
+            "Make the change of a proposal.",
+            answers=changed,
+            parameters=(number,),
+            fields=(why, Parameter("force", "boolean", "Also if what it relies on has changed.", default=False)),
+            **decide,
+        ),
+        Operation(
+            "reject",
+            "POST",
+            "/proposals/{number}/reject",
+            "Decide that the change of a proposal is not made.",
+            answers=proposed,
+            parameters=(number,),
+            fields=(why,),
+            **decide,
+        ),
+        Operation(
+            "amend",
+            "POST",
+            "/proposals/{number}/remarks",
+            "Say something of a proposal.",
+            answers=proposed,
+            parameters=(number,),
+            fields=(why, sure),
+            **{**decide, "scope": "propose"},
+        ),
+    )
+
+
 def operations() -> tuple[Operation, ...]:
     """All of them."""
     options = search_options()
@@ -286,6 +397,7 @@ def operations() -> tuple[Operation, ...]:
             ),
             errors=(409,),
         ),
+        *_curation(),
         Operation("stats", "GET", "/stats", "Tell what the world holds.", "read", _json("The figures.", "Stats")),
         Operation(
             "schema",

@@ -169,6 +169,37 @@ SCHEMAS: dict[str, Any] = {
             "notes": _list(_TEXT),
         }
     ),
+    "Split": _object(
+        {
+            "revision": {"type": ["integer", "null"], "description": "null where nothing changed."},
+            "added": _COUNT,
+            "removed": _COUNT,
+            "unassigned": _list(_QUAD),
+        }
+    ),
+    "Proposal": _object(
+        {
+            "id": {"type": "integer", "minimum": 1},
+            "status": {"type": "string", "enum": ["open", "accepted", "rejected"]},
+            "kind": _TEXT,
+            "time": _TEXT,
+            "author": _MAYBE_TEXT,
+            "why": _MAYBE_TEXT,
+            "confidence": {"type": ["number", "null"]},
+            "base": _COUNT,
+            "added": _list(_TEXT),
+            "removed": _list(_TEXT),
+            "merged": _list(_TEXT),
+            "moved": {"type": "array", "items": _TEXT, "description": "What has changed of what it relies on."},
+            "validation": _list(_TEXT),
+            "discussion": _list({"type": "object"}),
+            "reviewer": _MAYBE_TEXT,
+            "decided": _MAYBE_TEXT,
+            "decision": _MAYBE_TEXT,
+            "revision": {"type": ["integer", "null"]},
+        }
+    ),
+    "Proposals": _object({"proposals": _list(_ref("Proposal"))}),
     "Stats": _object(
         {
             "bytes": _COUNT,

@@ -15,7 +15,7 @@ from starlette.types import Scope as ASGIScope
 
 from worlds.errors import OpenError, WorldsError
 from worlds.server.errors import Busy, Forbidden, Problem, Unauthorized, WrongHost
-from worlds.server.http.base import Principal, Scope, ServerSettings
+from worlds.server.http.base import SCOPES, Principal, Scope, ServerSettings
 from worlds.server.keys import KeyStore
 from worlds.server.listening import is_loopback
 
@@ -112,7 +112,7 @@ class Access:
             if principal.remembered and scope != "read":
                 _refuse_other_origins(request)
             return principal
-        allowed = self._reads if scope == "read" else self._writes if scope == "write" else False
+        allowed = self._reads if scope == "read" else self._writes if scope in ("propose", "write") else False
         if not allowed:
             raise Unauthorized(f"this needs a key with the scope {scope} on {where}")
         if scope != "read":
@@ -126,7 +126,7 @@ class Access:
 
 
 def _scope(text: str) -> Scope:
-    return "admin" if text == "admin" else "write" if text == "write" else "read"
+    return next((scope for scope in SCOPES if scope == text), "read")
 
 
 def _refuse_other_origins(request: Request) -> None:

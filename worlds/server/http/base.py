@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from worlds.server.keys import KeyStore
     from worlds.server.workers.pool import Pool, Stream
 
-Scope: TypeAlias = Literal["read", "write", "admin"]
-SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
+Scope: TypeAlias = Literal["read", "propose", "write", "admin"]
+SCOPES: tuple[Scope, ...] = ("read", "propose", "write", "admin")
 """What a client may do; each includes those before it."""
 
 _LAST_WORD = 0.5  # seconds in which an answer whose job was stopped says why
@@ -172,13 +172,14 @@ class Server:
             call = self.pool.call(job, ref.path, timeout=self.settings.timeout, arguments=arguments)
             return await self._while_connected(request, call)
 
-    async def write(self, request: Request, job: str, **arguments: Any) -> Any:
+    async def write(self, request: Request, job: str, *, scope: Scope = "write", **arguments: Any) -> Any:
         """What a job gives that writes to the request's world; the key's name is the author of the revision.
 
-        The job gets `author` besides its arguments. It is not stopped when the client goes away. Errors as `read`.
+        `scope` is what it needs, where it writes no quad. The job
+        gets `author` besides its arguments. It is not stopped when the client goes away. Errors as `read`.
         """
         ref = self.world(request)
-        principal = self.require(request, "write", ref.name)
+        principal = self.require(request, scope, ref.name)
         async with self.limits.slot(), _there(ref):
             return await self.pool.call(
                 job,

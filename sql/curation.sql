@@ -1,0 +1,101 @@
+-- Merging and splitting entities, and the proposals of changes.
+
+-- name: redirects
+-- (old, kept) of those of ids_json that lead to another entity.
+SELECT quads.subject, quads.object
+FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value
+WHERE quads.graph = :graph ORDER BY quads.id;
+
+-- name: quads_touching
+-- The quads that have one of ids_json anywhere, markers of graphs included.
+SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
+FROM (
+    SELECT subject, predicate, object, graph
+    FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_spog ON subject = sought.value
+    UNION SELECT subject, predicate, object, graph
+    FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_posg ON predicate = sought.value
+    UNION SELECT subject, predicate, object, graph
+    FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_o ON object = sought.value
+    UNION SELECT subject, predicate, object, graph
+    FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_g
+         ON graph = sought.value AND graph <> 0
+);
+
+-- name: triple_terms
+-- Ids, and three times as many parts, of all triple terms.
+SELECT group_concat(id), group_concat(replace(value, ' ', ',')) FROM terms INDEXED BY terms_triples
+WHERE kind = 4;
+
+-- name: how_many_values
+-- Of some subjects of a predicate, others than those of ids_json: (how many, how many have several values).
+SELECT count(*), coalesce(sum((SELECT count(DISTINCT object) FROM quads INDEXED BY quads_spog
+                               WHERE subject = some.subject AND predicate = :predicate) > 1), 0)
+FROM (SELECT DISTINCT subject
+      FROM (SELECT subject FROM quads INDEXED BY quads_posg WHERE predicate = :predicate LIMIT 4 * :sample)
+      WHERE subject NOT IN (SELECT value FROM json_each(:ids_json)) LIMIT :sample) AS some;
+
+-- name: commonest_of
+-- That of the predicates that the most quads have.
+SELECT sought.value FROM json_each(:ids_json) AS sought
+CROSS JOIN quads INDEXED BY quads_posg ON quads.predicate = sought.value
+GROUP BY sought.value ORDER BY count(*) DESC, sought.key LIMIT 1;
+
+-- name: quads_of
+-- The quads of a subject.
+SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
+FROM (SELECT subject, predicate, object, graph FROM quads INDEXED BY quads_spog WHERE subject = :subject);
+
+-- name: declared_functional
+-- Those of the predicates that are functional properties, or that a shape allows one value of. An id below 0 is none.
+SELECT sought.value FROM json_each(:ids_json) AS sought
+WHERE EXISTS (SELECT 1 FROM quads INDEXED BY quads_posg
+              WHERE predicate = :rdf_type AND object = :functional AND subject = sought.value)
+   OR EXISTS (SELECT 1 FROM quads AS path INDEXED BY quads_posg
+              CROSS JOIN quads AS most INDEXED BY quads_spog
+                   ON most.subject = path.subject AND most.predicate = :max_count AND most.object = :one
+              WHERE path.predicate = :path AND path.object = sought.value);
+
+-- ---- proposals -----------------------------------------------------------------------------------------------------
+
+-- name: insert_proposal
+INSERT INTO proposals (status, kind, time, author, why, confidence, base, patch, merged, relies_on, validation,
+                       discussion)
+VALUES ('open', :kind, :time, :author, :why, :confidence, :base, :patch, :merged, :relies_on, :validation, '[]')
+RETURNING id;
+
+-- name: add_proposal_entities
+INSERT INTO proposal_entities (entity, proposal) SELECT value, :proposal FROM json_each(:entities_json);
+
+-- name: forget_proposal_entities
+DELETE FROM proposal_entities WHERE proposal = :proposal;
+
+-- name: proposal
+SELECT id, status, kind, time, author, why, confidence, base, patch, merged, relies_on, validation, discussion,
+       reviewer, decided, decision, revision
+FROM proposals WHERE id = :proposal;
+
+-- name: proposals
+-- The oldest first; NULL and an empty entity stand for any.
+SELECT id, status, kind, time, author, why, confidence, base, patch, merged, relies_on, validation, discussion,
+       reviewer, decided, decision, revision
+FROM proposals
+WHERE (:status IS NULL OR status = :status) AND (:author IS NULL OR author = :author)
+  AND (:kind IS NULL OR kind = :kind)
+  AND (:entity IS NULL OR id IN (SELECT proposal FROM proposal_entities WHERE entity = :entity))
+ORDER BY id LIMIT :limit;
+
+-- name: amend_proposal
+UPDATE proposals SET why = :why, confidence = :confidence, base = :base, patch = :patch, validation = :validation,
+                     discussion = :discussion
+WHERE id = :proposal;
+
+-- name: decide_proposal
+UPDATE proposals SET status = :status, reviewer = :reviewer, decided = :time, decision = :decision,
+                     revision = :revision
+WHERE id = :proposal;
+
+-- name: is_used
+SELECT 1 FROM quads INDEXED BY quads_spog WHERE subject = :entity
+UNION ALL SELECT 1 FROM quads INDEXED BY quads_o WHERE object = :entity
+UNION ALL SELECT 1 FROM quads INDEXED BY quads_posg WHERE predicate = :entity
+UNION ALL SELECT 1 FROM quads INDEXED BY quads_g WHERE graph = :entity AND graph <> 0 LIMIT 1;

@@ -1,0 +1,233 @@
+"""Any proposals, decisions, merges, splits, undoes and guarded writes, against a plain model."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+import worlds
+from tests.support.readback import EX, quads_of
+from worlds.quads.redirects import REDIRECTS
+
+DEFAULT = ox.DefaultGraph()
+SAME = ox.NamedNode("http://www.w3.org/2002/07/owl#sameAs")
+COMMENT = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#comment")
+SHAPES = b"""@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix ex: <http://example.org/> .
+ex:Shape sh:targetSubjectsOf ex:born ; sh:property [ sh:path ex:born ; sh:maxCount 1 ] ."""
+
+names = st.sampled_from("abcd").map(lambda name: ox.NamedNode(EX + name))
+predicates = st.sampled_from(["p", "q", "born"]).map(lambda name: ox.NamedNode(EX + name))
+texts = st.sampled_from(["kite", "heron"]).map(ox.Literal)
+some_quads = st.lists(st.builds(ox.Quad, names, predicates, st.one_of(names, texts), st.just(DEFAULT)), max_size=4)
+picks = st.integers(0, 1000)
+
+
+def moved(quad: ox.Quad, old: Any, kept: Any) -> ox.Quad:
+    """What a merge makes of a quad of names and texts."""
+    subject: Any = kept if quad.subject == old else quad.subject
+    value: Any = kept if quad.object == old else quad.object
+    return ox.Quad(quad.subject if quad.graph_name == REDIRECTS else subject, quad.predicate, value, quad.graph_name)
+
+
+def merged(quads: set[ox.Quad], old: Any, kept: Any) -> set[ox.Quad]:
+    after = {moved(quad, old, kept): quad for quad in quads}
+    stays = {new for new, quad in after.items() if new.subject != new.object or quad.subject == quad.object}
+    stays |= {quad for quad in quads if quad.subject == quad.object and quad.subject not in (old, kept)}
+    loops = {quad for quad in quads if quad.subject == quad.object and quad.subject in (old, kept)}
+    return stays | {moved(quad, old, kept) for quad in loops} | {ox.Quad(old, SAME, kept, REDIRECTS)}
+
+
+class CurationMachine(RuleBasedStateMachine):
+    """Keeps the quads, the proposals and what was decided; the world must say the same."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = worlds.open(embedder=None)
+        self.world.load(SHAPES, format="turtle", graph="urn:worlds:shapes")
+        self.shapes = quads_of(self.world)
+        self.states: list[set[ox.Quad]] = [set(), set()]  # by revision, without the shapes
+        self.proposals: dict[int, tuple[str, set[ox.Quad], set[ox.Quad]]] = {}  # status, to add, to remove
+
+    def teardown(self) -> None:
+        report = self.world.check()
+        assert report.ok, str(report)
+        self.world.close()
+
+    @property
+    def now(self) -> set[ox.Quad]:
+        return self.states[-1]
+
+    def expect(self, change: worlds.Change, after: set[ox.Quad]) -> None:
+        if after != self.now:
+            assert change.revision == len(self.states)
+            self.states.append(after)
+        else:
+            assert change.revision is None
+
+    def violates(self, after: set[ox.Quad]) -> bool:
+        """Whether a write would bring new violations, where the guard rejects them."""
+
+        def several(quads: set[ox.Quad]) -> set[Any]:
+            born = [quad.subject for quad in quads if quad.predicate.value == EX + "born"]
+            return {subject for subject in born if born.count(subject) > 1}
+
+        return self.world.guard == "reject" and bool(several(after) - several(self.now))
+
+    def attempt(self, write: Any, after: set[ox.Quad]) -> None:
+        if self.violates(after):
+            with pytest.raises(worlds.ValidationError):
+                write()
+        else:
+            self.expect(write(), after)
+
+    @rule(quads=some_quads)
+    def add(self, quads: list[ox.Quad]) -> None:
+        self.attempt(lambda: self.world.add(quads), self.now | set(quads))
+
+    @rule(pick=picks)
+    def remove(self, pick: int) -> None:
+        gone = set(sorted(self.now - self.redirects(), key=str)[: pick % 3])
+        self.attempt(lambda: self.world.remove(gone), self.now - gone)
+
+    def redirects(self) -> set[ox.Quad]:
+        return {quad for quad in self.now if quad.graph_name == REDIRECTS}
+
+    @rule(setting=st.sampled_from(["off", "reject"]))
+    def set_guard(self, setting: Any) -> None:
+        self.world.guard = setting
+
+    @rule(added=some_quads, pick=picks)
+    def propose(self, added: list[ox.Quad], pick: int) -> None:
+        removed = set(sorted(self.now - self.redirects(), key=str)[: pick % 3])
+        comes, goes = set(added) - self.now | (set(added) & removed), removed - set(added)
+        comes -= self.now
+        if not comes and not goes:
+            with pytest.raises(ValueError, match="changes nothing"):
+                self.world.propose(add=added, remove=removed)
+            return
+        made = self.world.propose(add=added, remove=removed, author="bot")
+        assert (set(made.quads[0]), set(made.quads[1])) == (comes, goes)
+        self.proposals[made.id] = ("open", comes, goes)
+
+    def open(self) -> list[int]:
+        return [number for number, (status, _, _) in self.proposals.items() if status == "open"]
+
+    @precondition(lambda self: self.open())
+    @rule(pick=picks)
+    def accept(self, pick: int) -> None:
+        number = self.open()[pick % len(self.open())]
+        _, comes, goes = self.proposals[number]
+        after = self.now - goes | comes
+        gone = goes - self.now
+        if gone:
+            with pytest.raises(worlds.ConflictError):
+                self.world.accept(number)
+        if self.violates(after):
+            with pytest.raises(worlds.ValidationError):
+                self.world.accept(number, force=True)
+            return
+        moved = self.world.proposal(number).moved
+        assert not gone or moved
+        self.expect(self.world.accept(number, reviewer="ann", force=bool(moved)), after)
+        self.proposals[number] = ("accepted", comes, goes)
+
+    @precondition(lambda self: self.open())
+    @rule(pick=picks)
+    def reject(self, pick: int) -> None:
+        number = self.open()[pick % len(self.open())]
+        self.world.reject(number, "no")
+        self.proposals[number] = ("rejected", *self.proposals[number][1:])
+
+    @rule(kept=names, old=names)
+    def merge(self, kept: Any, old: Any) -> None:
+        leads = {quad.subject: quad.object for quad in self.redirects()}
+        used = {term for quad in self.now for term in (quad.subject, quad.object)}
+        if old not in used or old == kept or old in leads or kept in leads:
+            return
+        after = merged(self.now, old, kept)
+        before = self.now
+        if self.violates(after):
+            with pytest.raises(worlds.ValidationError):
+                self.world.merge(kept, old)
+            return
+        change = self.world.merge(kept, old)
+        self.expect(change, after)
+        assert self.world.describe(old).iri == self.world.describe(kept).iri
+        if hash(str(kept)) % 2 and not self.violates(before):
+            assert change.revision is not None
+            self.expect(self.world.split(change.revision), before)
+
+    @precondition(lambda self: len(self.states) > 2)
+    @rule(pick=picks)
+    def undo(self, pick: int) -> None:
+        revision = 2 + pick % (len(self.states) - 2)
+        before, after = self.states[revision - 1], self.states[revision]
+        added, removed = after - before, before - after
+        if (added - self.now) | (removed & self.now):
+            with pytest.raises(worlds.ConflictError):
+                self.world.undo(revision)
+            return
+        self.attempt(lambda: self.world.undo(revision), self.now - added | removed)
+
+    @invariant()
+    def the_world_is_as_the_model_has_it(self) -> None:
+        assert quads_of(self.world) - self.shapes == self.now
+        assert len(self.world) == len(self.now) + len(self.shapes)
+        for word in ("kite", "heron"):
+            held = any(isinstance(quad.object, ox.Literal) and quad.object.value == word for quad in self.now)
+            assert bool(self.world.search(word)) is held
+        found = {one.id: one.status for one in self.world.proposals(status=None)}
+        assert found == {number: status for number, (status, _, _) in self.proposals.items()}
+
+
+TestCuration = CurationMachine.TestCase
+TestCuration.settings = settings(max_examples=15, stateful_step_count=15)
+
+
+# --- killed -----------------------------------------------------------------------------------------------------------
+
+WRITER = """
+import sys, worlds
+with worlds.open(sys.argv[1], embedder=None) as world:
+    number, run = 0, sys.argv[2]
+    while True:
+        number += 1
+        made = world.propose(add=[(f"urn:s{run}-{number}", "urn:p", f'"text {number}"')], author="bot")
+        change = world.accept(made.id, reviewer="ann")
+        if number % 3 == 0:
+            world.merge(f"urn:s{run}-{number}", f"urn:s{run}-{number - 1}")
+        print(made.id, flush=True)
+"""
+
+
+def test_a_killed_writer_leaves_each_decision_whole(tmp_path: Path) -> None:
+    path = tmp_path / "kb.db"
+    worlds.open(path, embedder=None).close()
+    for acknowledged in (5, 17):
+        with subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path), str(acknowledged)],
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": "."},
+        ) as writer:
+            assert writer.stdout is not None
+            for _ in range(acknowledged):
+                last = json.loads(writer.stdout.readline())
+            writer.send_signal(signal.SIGKILL)
+        with worlds.open(path, embedder=None) as world:
+            decided = world.proposals(status="accepted")
+            assert {one.id for one in decided} >= set(range(1, last + 1))
+            assert len(world.proposals(status=None)) - len(decided) <= 1, "proposed, and not decided yet"
+            kept = {entry.revision: entry.message or "" for entry in world.history()}
+            assert all(f"(proposal {one.id}, accepted by ann)" in kept[one.revision or 0] for one in decided)
+            assert world.check().ok

@@ -1,0 +1,236 @@
+"""Proposals: changes that wait, against how the world is when somebody decides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+
+import worlds
+from tests.support.readback import EX, quads_of
+from worlds.graph.terms import to_oxigraph
+
+COUNT = "SELECT (COUNT(*) AS ?n) { GRAPH ?g { ?s ?p ?o } }"
+
+
+@pytest.fixture
+def world() -> Any:
+    with worlds.open(embedder=None) as world:
+        world.bind("ex", EX)
+        world.add([("ex:a", "ex:born", 1930), ("ex:a", "rdfs:label", '"Anna"'), ("ex:b", "rdfs:label", '"Ann"@en')])
+        yield world
+
+
+def born(world: worlds.World) -> list[int]:
+    return sorted(quad[2].toPython() for quad in world.quads("ex:a", "ex:born"))
+
+
+def correction(world: worlds.World, **options: Any) -> Any:
+    given = {"remove": [("ex:a", "ex:born", 1930)], "add": [("ex:a", "ex:born", 1931)], "author": "bot"}
+    return world.propose(**{**given, **options})
+
+
+def test_nothing_of_a_proposal_is_in_the_world_before_it_is_accepted(world: worlds.World) -> None:
+    before, stats = quads_of(world), world.stats()
+    world.propose(add=[("ex:a", "rdfs:comment", '"An astronaut."', "ex:g")], why="the xylophone says so")
+    assert quads_of(world) == before
+    assert not world.search("astronaut")
+    assert not world.search("xylophone")
+    assert world.query(COUNT)[0].n.toPython() == 0  # type: ignore[index]
+    assert (world.stats().terms, world.stats().last_revision) == (stats.terms, 1)
+    world.accept(1)
+    assert world.search("astronaut")
+    assert world.query(COUNT)[0].n.toPython() == 1  # type: ignore[index]
+
+
+def test_accepting_is_one_revision_of_the_proposer_that_names_the_reviewer(world: worlds.World) -> None:
+    proposal = correction(world, why="the register says so", confidence=0.9)
+    assert (proposal.status, proposal.kind, proposal.base, proposal.confidence) == ("open", "edit", 1, 0.9)
+    assert [quad[2].toPython() for quad in proposal.added] == [1931]
+    diff = world.accept(proposal.id, reviewer="ann", dry_run=True)
+    assert (len(diff.added), len(diff.removed), born(world)) == (1, 1, [1930])
+    change = world.accept(proposal.id, reviewer="ann", why="checked")
+    assert born(world) == [1931]
+    entry = world.history(1)[0]
+    assert (entry.revision, entry.author) == (change.revision, "bot")
+    assert entry.message == "the register says so (proposal 1, accepted by ann)"
+    decided = world.proposal(1)
+    assert (decided.status, decided.reviewer, decided.decision) == ("accepted", "ann", "checked")
+    assert decided.revision == change.revision
+    with pytest.raises(worlds.ConflictError, match="accepted already by ann"):
+        world.accept(1)
+    with pytest.raises(worlds.ConflictError, match="accepted already"):
+        world.reject(1, "too late")
+
+
+def test_rejecting_changes_nothing(world: worlds.World) -> None:
+    correction(world)
+    before = quads_of(world)
+    decided = world.reject(1, "the register is wrong", reviewer="ann")
+    assert (decided.status, decided.decision, decided.revision) == ("rejected", "the register is wrong", None)
+    assert quads_of(world) == before
+    assert world.proposals() == []
+    assert [one.id for one in world.proposals(status="rejected")] == [1]
+
+
+@pytest.mark.parametrize(
+    ("writes", "said"),
+    [
+        ([("remove", ("ex:a", "ex:born", 1930))], "1930 holds no longer"),
+        ([("add", ("ex:a", "ex:born", 1932))], "1932 was added since"),
+        ([("add", ("ex:a", "ex:born", 1931))], None),
+        ([("add", ("ex:a", "ex:seen", 1932)), ("remove", ("ex:a", "rdfs:label", '"Anna"'))], None),
+    ],
+)
+def test_a_proposal_says_when_its_ground_has_moved(world: worlds.World, writes: Any, said: str | None) -> None:
+    correction(world)
+    for verb, quad in writes:
+        getattr(world, verb)([quad])
+    (proposal,) = world.proposals()
+    if said is None:
+        assert proposal.moved == ()
+        world.accept(1)
+        return
+    assert said in proposal.moved[0]
+    with pytest.raises(worlds.ConflictError, match="relies on has changed"):
+        world.accept(1)
+    assert world.proposal(1).status == "open"
+    world.accept(1, force=True)
+    assert 1931 in born(world)
+
+
+def test_a_new_value_of_a_functional_property_is_a_rival_and_of_others_is_none(world: worlds.World) -> None:
+    world.add([("ex:died", "rdf:type", "owl:FunctionalProperty")])
+    for predicate in ("ex:died", "ex:knows"):
+        world.propose(add=[("ex:a", predicate, 1), ("ex:b", predicate, 1)])
+        world.add([("ex:a", predicate, 2)])
+    functional, other = world.proposals()
+    assert len(functional.moved) == 1
+    assert not other.moved
+
+
+def test_what_it_relies_on_can_be_named(world: worlds.World) -> None:
+    world.propose(add=[("ex:b", "ex:knows", "ex:a")], relies_on=[("ex:a", "rdfs:label", '"Anna"')])
+    assert not world.proposals()[0].moved
+    world.remove([("ex:a", "rdfs:label", '"Anna"')])
+    assert world.proposals()[0].moved
+
+
+def test_a_merge_can_be_proposed(world: worlds.World) -> None:
+    world.propose(merge=["ex:a", "ex:b"], why="one person", author="bot")
+    world.add([("ex:b", "ex:flew", '"X-15"')])
+    assert world.proposals(kind="merge")[0].moved == ()
+    world.accept(1, reviewer="ann")
+    assert world.count("ex:a", "ex:flew") == 1
+    assert str(world.describe("ex:b").iri) == EX + "a"
+    assert world.history(1)[0].author == "bot"
+    world.split(world.history(1)[0].revision)
+    assert world.count("ex:b", "ex:flew") == 1
+
+
+def test_a_merge_of_what_is_gone_has_lost_its_ground(world: worlds.World) -> None:
+    world.propose(merge=["ex:a", "ex:b"])
+    world.propose(merge=["ex:a", "ex:b"])
+    world.accept(1)
+    assert "was merged already" in world.proposal(2).moved[0]
+
+
+def test_blank_nodes_of_a_proposal_are_new_ones(world: worlds.World) -> None:
+    world.propose(update="INSERT { ?s ex:event [ ex:year 1 ] } WHERE { ?s ex:born ?year }")
+    world.update("INSERT { ?s ex:other [ ex:year 2 ] } WHERE { ?s ex:born ?year }")
+    world.accept(1)
+    years = world.query("SELECT ?year { ex:a ex:event/ex:year ?year }")
+    assert [row[0].toPython() for row in years] == [1]  # type: ignore[union-attr]
+
+
+def test_lists_are_narrowed(world: worlds.World) -> None:
+    correction(world)
+    world.propose(add=[("ex:b", "ex:knows", "ex:c")], author="eve", kind="link")
+    world.propose(merge=["ex:a", "ex:b"], author="eve")
+
+    def ids(**options: Any) -> list[int]:
+        return [one.id for one in world.proposals(**options)]
+
+    assert ids() == [1, 2, 3]
+    assert ids(author="eve") == ids(entity="ex:b") == [2, 3]
+    assert (ids(kind="link"), ids(entity="ex:c"), ids(limit=1), ids(entity="ex:nobody")) == ([2], [2], [1], [])
+    world.reject_all([1, 2], "no", reviewer="ann")
+    assert (ids(), ids(status="rejected"), ids(status=None)) == ([3], [1, 2], [1, 2, 3])
+    with pytest.raises(worlds.ConflictError):
+        world.reject_all([3, 1], "no")
+    assert ids() == [3]
+
+
+def test_several_are_accepted_in_their_order(world: worlds.World) -> None:
+    for value in (1, 2, 3):
+        world.propose(add=[("ex:b", "ex:seen", value)], author=f"bot {value}")
+    changes = world.accept_all([1, 2, 3], reviewer="ann")
+    assert [change.revision for change in changes] == [2, 3, 4]
+    assert [entry.author for entry in world.history(3)] == ["bot 3", "bot 2", "bot 1"]
+
+
+def test_a_proposal_is_discussed_and_amended(world: worlds.World) -> None:
+    correction(world)
+    world.amend(1, why="are you sure?", author="ann")
+    world.add([("ex:a", "ex:born", 1932)])
+    assert world.proposal(1).moved
+    amended = world.amend(1, add=[("ex:a", "ex:born", 1933)], remove=[("ex:a", "ex:born", 1932)], confidence=0.5)
+    assert ([one.text for one in amended.discussion], amended.discussion[0].author) == (["are you sure?"], "ann")
+    assert (amended.base, amended.moved, amended.confidence) == (2, (), 0.5)
+    world.accept(1)
+    assert born(world) == [1930, 1933]
+
+
+def test_what_it_would_violate_is_kept_with_it(world: worlds.World) -> None:
+    shapes = b"""@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix ex: <http://example.org/> .
+    ex:Shape sh:targetSubjectsOf ex:born ; sh:property [ sh:path ex:born ; sh:maxCount 1 ] ."""
+    world.load(shapes, format="turtle", graph="urn:worlds:shapes")
+    good = correction(world)
+    bad = world.propose(add=[("ex:a", "ex:born", 1932)])
+    assert good.validation == ()
+    assert "violation" in bad.validation[0]
+    world.guard = "reject"
+    with pytest.raises(worlds.ValidationError):
+        world.accept(bad.id)
+    assert world.proposal(bad.id).status == "open"
+    world.accept(good.id)
+
+
+def test_what_cannot_be_proposed(world: worlds.World) -> None:
+    with pytest.raises(ValueError, match="changes nothing"):
+        world.propose(add=[("ex:a", "ex:born", 1930)])
+    with pytest.raises(ValueError, match="confidence"):
+        correction(world, confidence=2)
+    with pytest.raises(ValueError, match="there is no proposal 7"):
+        world.accept(7)
+    with pytest.raises(ValueError, match="status is one of"):
+        world.proposals(status="waiting")  # type: ignore[arg-type]
+    assert world.proposals() == []
+
+
+def test_odd_terms_come_back_as_they_were(world: worlds.World) -> None:
+    odd = [ox.Literal("a\nb"), ox.Literal('tab\t"quote"'), ox.Literal("01", datatype=ox.NamedNode(EX + "n"))]
+    odd += [ox.Triple(ox.NamedNode(EX + "a"), ox.NamedNode(EX + "b"), ox.Literal("x", language="en"))]  # type: ignore[list-item]
+    quads = [ox.Quad(ox.NamedNode(EX + "s"), ox.NamedNode(EX + "p"), value, ox.DefaultGraph()) for value in odd]
+    world.propose(add=quads)
+    world.accept(1)
+    assert {to_oxigraph(quad[2]) for quad in world.quads("ex:s")} == set(odd)
+
+
+def test_backup_compact_and_prune_keep_proposals(tmp_path: Path) -> None:
+    with worlds.open(tmp_path / "kb.db", embedder=None) as world:
+        world.bind("ex", EX)
+        world.add([("ex:a", "ex:born", 1930)])
+        correction(world)
+        world.propose(add=[("ex:new", "ex:p", '"text"@en')], relies_on=[("ex:a", "ex:born", 1930)])
+        world.prune(2)
+        world.compact()
+        world.backup(tmp_path / "copy.db")
+    with worlds.open(tmp_path / "copy.db", embedder=None) as copy:
+        assert [one.moved for one in copy.proposals()] == [(), ()]
+        assert copy.check().checked["proposals"] == 2
+        copy.accept_all([2, 1])
+        assert born(copy) == [1931]
+        assert copy.check().ok

@@ -1,0 +1,413 @@
+"""Changes that wait for somebody to decide on them."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
+from typing import Any, Literal, TypeAlias, get_args
+
+import pyoxigraph as ox
+
+from worlds.curation.ground import Ground
+from worlds.curation.merging import Merging
+from worlds.errors import ArgumentError, ConflictError, ShapesError
+from worlds.graph.patches import read_patch, write_patch
+from worlds.graph.terms import to_oxigraph, to_rdflib
+from worlds.quads.dictionary import Dictionary
+from worlds.quads.reader import quad_ids
+from worlds.revisions.diff import Diff
+from worlds.revisions.gate import Change, remark
+from worlds.revisions.history import History, is_whole
+from worlds.revisions.writer import Writer
+from worlds.rules.report import Report
+from worlds.sql import statements
+from worlds.sql.connection import Connection, Row, as_text
+
+Status: TypeAlias = Literal["open", "accepted", "rejected"]
+
+_SQL = statements("curation.sql")
+_MOST = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What somebody said of a proposal, and when (in UTC)."""
+
+    time: datetime.datetime
+    author: str | None
+    text: str
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A change that waits, or that was decided.
+
+    `base` is the last revision when it was made, `patch` what it would change as an RDF Patch; that of a merge is what
+    merging would have done then, and `merged` names the entity to keep and the others. `moved` says what has changed
+    under it since, in sentences; `validation` what it would violate. `revision` is what accepting it made, None as long
+    as it is not accepted, and where nothing was left to do.
+    """
+
+    id: int
+    status: str
+    kind: str
+    time: datetime.datetime
+    author: str | None
+    why: str | None
+    confidence: float | None
+    base: int
+    patch: str
+    merged: tuple[Any, ...]
+    relies_on: tuple[Any, ...]
+    validation: tuple[str, ...]
+    discussion: tuple[Remark, ...]
+    reviewer: str | None
+    decided: datetime.datetime | None
+    decision: str | None
+    revision: int | None
+    moved: tuple[str, ...] = ()
+
+    @cached_property
+    def quads(self) -> tuple[tuple[ox.Quad, ...], tuple[ox.Quad, ...]]:
+        """The quads to add, and those to remove, as pyoxigraph has them."""
+        rows = [row for row in read_patch(io.BytesIO(self.patch.encode()), "patch") if row.quad is not None]
+        added, removed = ([row.quad for row in rows if row.code == code and row.quad] for code in ("A", "D"))
+        return tuple(added), tuple(removed)
+
+    @property
+    def added(self) -> tuple[Any, ...]:
+        """The quads to add, as tuples of rdflib terms."""
+        return tuple(map(_shown, self.quads[0]))
+
+    @property
+    def removed(self) -> tuple[Any, ...]:
+        """The quads to remove, as tuples of rdflib terms."""
+        return tuple(map(_shown, self.quads[1]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The proposal as JSON-ready values, its quads as N-Quads."""
+        added, removed = self.quads
+        return {
+            "id": self.id,
+            "status": self.status,
+            "kind": self.kind,
+            "time": self.time.isoformat(),
+            "author": self.author,
+            "why": self.why,
+            "confidence": self.confidence,
+            "base": self.base,
+            "added": list(map(str, added)),
+            "removed": list(map(str, removed)),
+            "merged": [str(to_oxigraph(term)) for term in self.merged],
+            "moved": list(self.moved),
+            "validation": list(self.validation),
+            "discussion": [
+                {"time": one.time.isoformat(), "author": one.author, "text": one.text} for one in self.discussion
+            ],
+            "reviewer": self.reviewer,
+            "decided": None if self.decided is None else self.decided.isoformat(),
+            "decision": self.decision,
+            "revision": self.revision,
+        }
+
+
+@dataclass
+class Rehearsal:
+    """What a write would do, once it was tried: the difference, and what it would violate."""
+
+    diff: Diff | None = None
+    validation: tuple[str, ...] = ()
+
+
+class Proposals:
+    """The proposals of one world."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        dictionary: Dictionary,
+        history: History,
+        writer: Writer,
+        merging: Merging,
+        *,
+        setting: Callable[[], str],
+        check: Callable[[int, int, Any], tuple[str, ...]],
+    ) -> None:
+        """`setting` is the guard's, and `check` tells what a revision violates that is being written."""
+        self._connection = connection
+        self._dictionary = dictionary
+        self._history = history
+        self._writer = writer
+        self._merging = merging
+        self._setting = setting
+        self._check = check
+        self._ground = Ground(connection, dictionary)
+
+    @contextlib.contextmanager
+    def rehearsal(self) -> Iterator[Rehearsal]:
+        """What the block writes is tried only; gives the difference, and what it violates, once it is over."""
+        rehearsal = Rehearsal()
+        with self._writer.revision(dry_run=True) as writing:
+            yield rehearsal
+            try:
+                rehearsal.validation = self._check(writing.number, writing.first_quad, "warn")
+            except ShapesError as error:
+                rehearsal.validation = (f"it could not be validated: {error}",)
+        assert isinstance(writing.change, Diff)
+        rehearsal.diff = writing.change
+
+    # -- making them ----------------------------------------------------------------------------------------------
+
+    def propose(
+        self,
+        diff: Diff | None,
+        validation: Iterable[str] = (),
+        *,
+        author: str | None,
+        why: str | None,
+        kind: str = "edit",
+        confidence: float | None = None,
+        merged: Sequence[Any] = (),
+        relies_on: Iterable[ox.Quad] = (),
+    ) -> int:
+        """Keep a change, which was only tried, as a proposal; gives its number. ValueError if it changes nothing."""
+        author, why = remark("author", author), remark("why", why)
+        assert diff is not None
+        added, removed = self._settled(diff)
+        if not added and not removed:
+            raise ValueError("this changes nothing: the world is so already")
+        if not isinstance(kind, str) or not kind:
+            raise ValueError(f"kind is a word, not {kind!r}")
+        with self._connection.transaction():
+            (number,) = self._connection.rows(
+                _SQL["insert_proposal"],
+                _SQL["insert_proposal"].bind(
+                    kind=remark("kind", kind),
+                    time=_now(),
+                    author=author,
+                    why=why,
+                    confidence=_share(confidence),
+                    base=self._history.last,
+                    patch="".join(write_patch(removed, added, {})).encode(),
+                    merged=json.dumps([str(term) for term in merged]) if merged else None,
+                    relies_on="".join(f"{quad} .\n" for quad in relies_on).encode(),
+                    validation=json.dumps(list(validation)),
+                ),
+            )[0]
+            self._note_entities(number, [*added, *removed], merged)
+        return int(number)
+
+    def queue(self, diff: Diff, report: Report, author: str | None, message: str | None) -> int:
+        """Keep a write that a guard refused, and what it violates, as a proposal; gives its number."""
+        return self.propose(diff, map(report.line, report), author=author, why=message, kind="guard")
+
+    def amend(
+        self,
+        number: int,
+        diff: Diff | None,
+        validation: Iterable[str],
+        *,
+        why: str | None,
+        confidence: float | None,
+        author: str | None,
+    ) -> Proposal:
+        """Give a proposal another change (where `diff` is not None) and confidence, and note why."""
+        author, why = remark("author", author), remark("why", why)
+        with self._connection.transaction():
+            found = self._undecided(number)
+            patch, base, told = found.patch, found.base, list(found.validation)
+            if diff is not None:
+                if found.merged:
+                    raise ValueError(f"proposal {number} merges entities: reject it, and propose another")
+                added, removed = self._settled(diff)
+                if not added and not removed:
+                    raise ValueError("this changes nothing: the world is so already")
+                patch, base, told = "".join(write_patch(removed, added, {})), self._history.last, list(validation)
+                self._connection.run(_SQL["forget_proposal_entities"], (number,))
+                self._note_entities(number, [*added, *removed], ())
+            discussion = [[one.time.isoformat(), one.author, one.text] for one in found.discussion]
+            if why is not None:
+                discussion.append([_now(), author, why])
+            self._connection.run(
+                _SQL["amend_proposal"],
+                _SQL["amend_proposal"].bind(
+                    why=found.why,
+                    confidence=found.confidence if confidence is None else _share(confidence),
+                    base=base,
+                    patch=patch.encode(),
+                    validation=json.dumps(told),
+                    discussion=json.dumps(discussion),
+                    proposal=number,
+                ),
+            )
+        return self.get(number)
+
+    def _settled(self, diff: Diff) -> tuple[list[ox.Quad], list[ox.Quad]]:
+        """The quads of a change. Blank nodes that the world does not have get names that no other write gives."""
+        added, removed = list(diff.added.terms()), list(diff.removed.terms())
+        nodes = {node for quad in added for node in _blank_nodes(quad)}
+        known = dict(zip(nodes, self._dictionary.find(list(nodes)), strict=True))
+        fresh = {node: ox.BlankNode() for node in nodes if known[node] is None}
+        return [_renamed(quad, fresh) for quad in added] if fresh else added, removed
+
+    def _note_entities(self, number: int, quads: Iterable[ox.Quad], merged: Iterable[Any]) -> None:
+        terms = {str(term) for quad in quads for term in (quad.subject, quad.object) if not _is_value(term)}
+        statement = _SQL["add_proposal_entities"]
+        entities = json.dumps(sorted(terms | set(map(str, merged))))
+        self._connection.run(statement, statement.bind(proposal=number, entities_json=entities))
+
+    # -- reading them ---------------------------------------------------------------------------------------------
+
+    def get(self, number: object) -> Proposal:
+        """One proposal, by its number; ArgumentError if there is none."""
+        if not is_whole(number):
+            raise TypeError(f"a proposal is given by its number, not by {number!r}")
+        with self._connection.snapshot():
+            row = self._connection.row(_SQL["proposal"], (int(number),))  # type: ignore[call-overload]  # whole
+            if row is None:
+                raise ArgumentError(f"there is no proposal {number}", kind="proposal")
+            return self._read(row)
+
+    def find(
+        self, *, status: Status | None, author: str | None, entity: Any | None, kind: str | None, limit: int | None
+    ) -> list[Proposal]:
+        """The proposals that all of this holds for; see `World.proposals`."""
+        if status is not None and status not in get_args(Status):
+            raise ValueError(f"status is one of {', '.join(get_args(Status))}, or None for any, not {status!r}")
+        if limit is not None and not is_whole(limit):
+            raise ValueError(f"limit is a whole number from 0 on, or None, not {limit!r}")
+        statement = _SQL["proposals"]
+        given = statement.bind(
+            status=status,
+            author=author,
+            kind=kind,
+            entity=None if entity is None else str(entity),
+            limit=_MOST if limit is None else min(limit, _MOST),
+        )
+        with self._connection.snapshot():
+            return [self._read(row) for row in self._connection.rows(statement, given)]
+
+    def _read(self, row: Row) -> Proposal:
+        (number, status, kind, time, author, why, confidence, base, patch, merged, relies_on, validation, discussion,
+         reviewer, decided, decision, revision) = row  # fmt: skip
+        names = () if merged is None else tuple(map(_term, json.loads(merged)))
+        relied = tuple(ox.parse(bytes(relies_on), format=ox.RdfFormat.N_QUADS))
+        found = Proposal(
+            number, status, kind, _instant(time), author, why, confidence, base, as_text(patch),
+            tuple(map(to_rdflib, names)), tuple(map(_shown, relied)), tuple(json.loads(validation)),
+            tuple(Remark(_instant(when), who, text) for when, who, text in json.loads(discussion)),
+            reviewer, None if decided is None else _instant(decided), decision, revision,
+        )  # fmt: skip
+        if status != "open":
+            return found
+        added, removed = ((), ()) if names else found.quads
+        moved = self._ground.moved(base, added, (*removed, *relied), names[1:])
+        return Proposal(**{**{name: getattr(found, name) for name in _FIELDS}, "moved": tuple(moved)})
+
+    def _undecided(self, number: object) -> Proposal:
+        found = self.get(number)
+        if found.status != "open":
+            by = f" by {found.reviewer}" if found.reviewer else ""
+            raise ConflictError(f"proposal {number} was {found.status} already{by}")
+        return found
+
+    # -- deciding -------------------------------------------------------------------------------------------------
+
+    def accept(
+        self, number: int, *, reviewer: str | None, why: str | None, force: bool, dry_run: bool
+    ) -> Change | Diff:
+        """Make the change of a proposal, as its author; see `World.accept`."""
+        reviewer, why = remark("reviewer", reviewer), remark("why", why)
+        proposal = self.get(number)
+        by = f"accepted by {reviewer}" if reviewer else "accepted"
+        message = f"{proposal.why or proposal.kind} (proposal {number}, {by})"
+        guard = "warn" if self._setting() == "queue" else None  # somebody has looked at it
+        with self._writer.revision(
+            author=proposal.author, message=message, embed=True, dry_run=dry_run, guard=guard
+        ) as writing:
+            proposal = self._undecided(number)
+            if proposal.moved and not force:
+                told = "; ".join(proposal.moved)
+                raise ConflictError(
+                    f"what proposal {number} relies on has changed: {told}; force accepts it all the same"
+                )
+            if proposal.merged:
+                kept, *others = map(to_oxigraph, proposal.merged)
+                self._merging.merge(kept, others, author=proposal.author, message=message)
+            else:
+                added, removed = (quad_ids(self._connection, self._dictionary, quads) for quads in proposal.quads)
+                writing.apply(added, removed)
+            changed = writing.number if writing.added or writing.removed or proposal.merged else None
+            self._decide(number, "accepted", reviewer, why, changed)
+        return writing.change
+
+    def reject(self, number: int, why: str | None, *, reviewer: str | None) -> Proposal:
+        """Decide that a change is not made."""
+        reviewer, why = remark("reviewer", reviewer), remark("why", why)
+        with self._connection.transaction():
+            self._undecided(number)
+            self._decide(number, "rejected", reviewer, why, None)
+        return self.get(number)
+
+    def _decide(self, number: int, status: Status, reviewer: str | None, why: str | None, revision: int | None) -> None:
+        statement = _SQL["decide_proposal"]
+        given = statement.bind(
+            status=status, reviewer=reviewer, time=_now(), decision=why, revision=revision, proposal=number
+        )
+        self._connection.run(statement, given)
+
+
+_FIELDS = tuple(name for name in Proposal.__dataclass_fields__ if name != "moved")
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+
+
+def _instant(text: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(text)
+
+
+def _share(confidence: object) -> float | None:
+    if confidence is None:
+        return None
+    if isinstance(confidence, bool) or not isinstance(confidence, Real) or not 0 <= float(confidence) <= 1:
+        raise ValueError(f"confidence is a number from 0 to 1, not {confidence!r}")
+    return float(confidence)
+
+
+def _term(text: str) -> Any:
+    return ox.BlankNode(text[2:]) if text.startswith("_:") else ox.NamedNode(text[1:-1])
+
+
+def _is_value(term: object) -> bool:
+    return isinstance(term, (ox.Literal, ox.Triple))
+
+
+def _shown(quad: ox.Quad) -> tuple[Any, Any, Any, Any]:
+    graph = None if isinstance(quad.graph_name, ox.DefaultGraph) else to_rdflib(quad.graph_name)
+    return to_rdflib(quad.subject), to_rdflib(quad.predicate), to_rdflib(quad.object), graph
+
+
+def _blank_nodes(term: Any) -> set[ox.BlankNode]:
+    """Those in a quad, or in a term."""
+    if isinstance(term, ox.BlankNode):
+        return {term}
+    if isinstance(term, ox.Quad):
+        return _blank_nodes(term.subject) | _blank_nodes(term.object) | _blank_nodes(term.graph_name)
+    return _blank_nodes(term.subject) | _blank_nodes(term.object) if isinstance(term, ox.Triple) else set()
+
+
+def _renamed(term: Any, names: dict[ox.BlankNode, ox.BlankNode]) -> Any:
+    if isinstance(term, ox.Quad):
+        parts = (term.subject, term.predicate, term.object, term.graph_name)
+        return ox.Quad(*[_renamed(part, names) for part in parts])
+    if isinstance(term, ox.Triple):
+        return ox.Triple(_renamed(term.subject, names), term.predicate, _renamed(term.object, names))
+    return names.get(term, term)

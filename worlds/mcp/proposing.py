@@ -1,0 +1,110 @@
+"""The tools for who may not write: propose, proposals. A server has them by --allow-proposals or --allow-writes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+from mcp.types import CallToolResult, ToolAnnotations
+from pydantic import BaseModel, Field
+
+from worlds.mcp.toolbox import Service, answer, given
+from worlds.mcp.writing import MOST_QUADS, Part, as_quads
+from worlds.world import World
+
+_LISTED = 20  # proposals
+
+
+class Waiting(BaseModel):
+    """A change that waits for a decision, or was decided."""
+
+    id: int
+    status: str
+    kind: str
+    author: str | None
+    why: str | None
+    confidence: float | None
+    added: list[str] = Field(description="N-Quads.")
+    removed: list[str]
+    merged: list[str] = Field(description="Entities to merge, the one to keep first.")
+    moved: list[str] = Field(description="What has changed since of what it relies on.")
+    validation: list[str]
+    decision: str | None
+    revision: int | None
+
+
+class Proposed(BaseModel):
+    """Proposals."""
+
+    proposals: list[Waiting]
+
+
+def register(server: MCPServer[Any], service: Service) -> None:
+    """Add the tools."""
+
+    async def propose(
+        context: Context[Any, Any],
+        why: Annotated[str, Field(description="The reason, with its source: what a reviewer needs to decide.")],
+        add: Annotated[
+            list[list[Part]] | None,
+            Field(description='Triples or quads, as lists of terms: [["ex:a", "rdfs:label", "\\"A\\"@en"]].'),
+        ] = None,
+        remove: Annotated[list[list[Part]] | None, Field(description="Likewise.")] = None,
+        merge: Annotated[
+            list[str] | None, Field(description="Entities that are one, the one to keep first, instead of quads.")
+        ] = None,
+        confidence: Annotated[float | None, Field(ge=0, le=1, description="How sure you are.")] = None,
+    ) -> Annotated[CallToolResult, Proposed]:
+        """Propose a change of the world for a person to accept or reject. Nothing of it holds before."""
+        author = service.author(context)
+
+        def work() -> CallToolResult:
+            with service.explained():
+                service.require_write(context, "propose")
+                if len(add or ()) + len(remove or ()) > MOST_QUADS:
+                    raise ValueError(f"a proposal has {MOST_QUADS:,} quads at most")
+                made = service.world.propose(
+                    add=as_quads(add or []), remove=as_quads(remove or []), merge=merge or (), why=why,
+                    confidence=confidence, author=author,
+                )  # fmt: skip
+                return _answer(f"Proposal {made.id} waits for a decision.", [_waiting(service.world, made.id)])
+
+        return await service.run(work, writes=True)
+
+    async def proposals(
+        status: Annotated[str, Field(description="open, accepted, rejected, or any.")] = "open",
+        entity: Annotated[str | None, Field(description="Only those on this entity.")] = None,
+        author: Annotated[str | None, Field(description="Only those of this author.")] = None,
+    ) -> Annotated[CallToolResult, Proposed]:
+        """What is proposed, the oldest first: look before you propose the same again."""
+
+        def work() -> CallToolResult:
+            with service.explained():
+                options = given({"entity": entity, "author": author})
+                asked: Any = None if status == "any" else status
+                found = service.world.proposals(status=asked, limit=_LISTED, **options)
+                shown = [Waiting.model_validate(one.to_dict()) for one in found]
+                return _answer(f"{len(shown)} proposals." if shown else "There is no such proposal.", shown)
+
+        return await service.run(work)
+
+    for tool, title, reads in ((propose, "Propose a change", False), (proposals, "List proposals", True)):
+        annotations = ToolAnnotations(
+            read_only_hint=reads, destructive_hint=False, idempotent_hint=reads, open_world_hint=False
+        )
+        server.add_tool(tool, title=title, annotations=annotations)
+
+
+def _waiting(world: World, number: int) -> Waiting:
+    return Waiting.model_validate(world.proposal(number).to_dict())
+
+
+def _answer(text: str, found: list[Waiting]) -> CallToolResult:
+    lines = [text]
+    for one in found:
+        lines.append(f"{one.id}. {one.status}, {one.kind}, by {one.author or 'nobody named'}: {one.why or ''}")
+        lines += [f"  - {quad}" for quad in one.removed[:5]] + [f"  + {quad}" for quad in one.added[:5]]
+        lines += [f"  since then: {remark}" for remark in one.moved]
+        lines += [f"  violates: {remark}" for remark in one.validation]
+    return answer("\n".join(lines), Proposed(proposals=found))

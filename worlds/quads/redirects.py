@@ -1,0 +1,63 @@
+"""Where the names of entities lead that were merged into others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.quads.dictionary import Dictionary, Ids, batches
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+
+_SQL = statements("curation.sql")
+
+REDIRECTS = ox.NamedNode("urn:worlds:redirects")
+"""The graph of redirects: `old predicate kept`, one for each entity that was merged into another."""
+
+
+class Redirects:
+    """Follows the redirects of one world."""
+
+    def __init__(self, connection: Connection, dictionary: Dictionary) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+
+    def of(self, ids: Iterable[int]) -> dict[int, int]:
+        """Old → kept, of those of the ids that redirect, to the end of each chain; circles are left out."""
+        graph = self._dictionary.find([REDIRECTS])[0]
+        if graph is None:
+            return {}
+        steps: dict[int, int] = {}
+        new = {number for number in ids if number > 0}
+        while new:
+            found: dict[int, int] = {}
+            for ids_json in batches(np.array(sorted(new), dtype=np.int64)):
+                statement = _SQL["redirects"]
+                found.update(self._connection.rows(statement, statement.bind(ids_json=ids_json, graph=graph)))
+            steps |= found
+            new = set(found.values()) - steps.keys()
+        return {old: kept for old in steps if (kept := _end(old, steps)) is not None}
+
+    def follow(self, terms: Sequence[Any]) -> list[Any]:
+        """The terms, each that redirects replaced by what it leads to."""
+        numbers = self._dictionary.find(terms)
+        leads = self.of([number for number in numbers if number is not None])
+        ends = self._dictionary.terms(leads.values()) if leads else {}
+        return [ends[leads[number]] if number in leads else term for term, number in zip(terms, numbers, strict=True)]
+
+    def widened(self, ids: Ids) -> Ids:
+        """The ids, and those that they lead to; ascending and distinct."""
+        leads = self.of(ids.tolist())
+        return np.union1d(ids, np.array(sorted(leads.values()), dtype=np.int64)) if leads else ids
+
+
+def _end(old: int, steps: dict[int, int]) -> int | None:
+    seen = {old}
+    at = steps[old]
+    while at in steps and at not in seen:
+        seen.add(at)
+        at = steps[at]
+    return None if at in seen else at

@@ -1,0 +1,179 @@
+"""The verbs of curation that decide: merge and split, propose and accept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from worlds.curation.conflicts import Rule
+from worlds.curation.merging import Merge, Redirect, Split
+from worlds.curation.proposals import Proposal, Status
+from worlds.revisions.diff import Diff
+from worlds.revisions.gate import Change
+from worlds.revisions.rehearsing import rehearsable
+from worlds.verbs.parts import Parts
+
+if TYPE_CHECKING:
+    from worlds.verbs.writing import QuadLike
+
+
+class Deciding(Parts):
+    """The verbs of curation that decide."""
+
+    @rehearsable(Merge)
+    def merge(
+        self,
+        kept: object,
+        *others: object,
+        redirect: Redirect = "owl:sameAs",
+        conflicts: Rule = "report",
+        author: str | None = None,
+        message: str | None = None,
+        dry_run: bool = False,
+    ) -> Merge | Diff:
+        """Let `kept` take the place of the others in every quad: in all graphs and positions, triple terms too.
+
+        Labels become other names (skos:altLabel, or what the world has most), but one in a language in which `kept` has
+        none. What linked the entities to one another goes. The old names lead on: the graph <urn:worlds:redirects> gets
+        `old redirect kept`, and `describe`, `resolve`, `similar` and the filters `subjects` and `types` follow it.
+
+        A property that is functional (by owl:FunctionalProperty, sh:maxCount 1, or nearly all its subjects in the data)
+        and now has several values is a conflict: with "report" all stay, with "kept" those of `kept`, with "newest"
+        the one that was added last; with "refuse" it is a ConflictError. The change tells them all, in `.conflicts` and
+        in its notes; a Diff has the notes. ArgumentError if an entity to be merged is in no quad. `undo` takes a merge
+        back as long as nothing changed since, `split` also later.
+        """
+        one, *more = (self._namespaces.entity(entity) for entity in (kept, *others))
+        return self._merging.merge(
+            one, more, redirect=redirect, conflicts=conflicts, author=author, message=message, dry_run=dry_run
+        )
+
+    @rehearsable(Split)
+    def split(
+        self, revision: int, *, author: str | None = None, message: str | None = None, dry_run: bool = False
+    ) -> Split | Diff:
+        """Take a merge back that was made by `revision`, whatever has changed since.
+
+        Each quad that the merge rewrote is as it was before, unless what became of it was removed since. What was added
+        to the kept entity since stays there, and is listed in the change's `.unassigned`. ConflictError if the
+        merge was taken back already, or the kept entity was itself merged into another since; ArgumentError for a
+        revision that merged nothing. Other errors are those of `diff`.
+        """
+        return self._merging.split(revision, author=author, message=message, dry_run=dry_run)
+
+    def propose(
+        self,
+        *,
+        add: Iterable[QuadLike] = (),
+        remove: Iterable[QuadLike] = (),
+        update: str | None = None,
+        merge: Sequence[object] = (),
+        why: str | None = None,
+        confidence: float | None = None,
+        author: str | None = None,
+        kind: str | None = None,
+        relies_on: Iterable[QuadLike] = (),
+    ) -> Proposal:
+        """Propose a change, for somebody else to decide on: quads, a SPARQL Update, or entities to merge.
+
+        Nothing of it is found, counted or exported before it is accepted. `merge` is the entity to keep, and the
+        others. `confidence` is from 0 to 1; `kind` a word for those who look for it, else "edit" or "merge". The change
+        is tried once, and with it is kept what it would violate. It relies on what it removes and on the quads of
+        `relies_on`; and where it replaces a value, or gives a functional property one, on nobody having given another:
+        what has changed of that since, `Proposal.moved` says. ValueError if it changes nothing.
+        """
+        proposals = self._proposals
+        relied = self._namespaces.quads(relies_on)
+        merged = [self._namespaces.entity(entity) for entity in merge]
+        with proposals.rehearsal() as tried:
+            self._try(add, remove, update)
+            if merged:
+                self._merging.merge(merged[0], merged[1:], author=author, message=why)
+        number = proposals.propose(
+            tried.diff, tried.validation, author=author, why=why, kind=kind or ("merge" if merged else "edit"),
+            confidence=confidence, merged=merged, relies_on=relied,
+        )  # fmt: skip
+        return proposals.get(number)
+
+    def _try(self: Any, add: Iterable[QuadLike], remove: Iterable[QuadLike], update: str | None) -> None:
+        self.remove(remove)
+        self.add(add)
+        if update is not None:
+            self.update(update)
+
+    def proposals(
+        self,
+        *,
+        status: Status | None = "open",
+        author: str | None = None,
+        entity: object = None,
+        kind: str | None = None,
+        limit: int | None = None,
+    ) -> list[Proposal]:
+        """The proposals, the oldest first: the open ones, those of another `status`, or with None all.
+
+        `entity` is the subject or object of a quad in it, or one to be merged.
+        """
+        about = None if entity is None else self._namespaces.entity(entity)
+        return self._proposals.find(status=status, author=author, entity=about, kind=kind, limit=limit)
+
+    def proposal(self, id: int) -> Proposal:
+        """One proposal, by its number; ArgumentError if there is none."""
+        return self._proposals.get(id)
+
+    def amend(
+        self,
+        id: int,
+        *,
+        add: Iterable[QuadLike] | None = None,
+        remove: Iterable[QuadLike] | None = None,
+        update: str | None = None,
+        why: str | None = None,
+        confidence: float | None = None,
+        author: str | None = None,
+    ) -> Proposal:
+        """Say something of an open proposal (`why`), and put another change in its place, if one is given.
+
+        ConflictError if it is decided; ValueError for another change of a proposal to merge, or one that changes
+        nothing.
+        """
+        with self._proposals.rehearsal() as tried:
+            self._try(add or (), remove or (), update)
+        diff = None if add is remove is update is None else tried.diff
+        return self._proposals.amend(id, diff, tried.validation, why=why, confidence=confidence, author=author)
+
+    @rehearsable(Change)
+    def accept(
+        self,
+        id: int,
+        *,
+        reviewer: str | None = None,
+        why: str | None = None,
+        force: bool = False,
+        dry_run: bool = False,
+    ) -> Change | Diff:
+        """Make the change of a proposal: one revision, by the proposer, whose message names the reviewer.
+
+        ConflictError if it is decided already, or if what it relies on has changed since; `force=True` accepts it all
+        the same, as far as there is something left to do. The guard validates it as any write; one that is set to queue
+        writes only notes, since somebody has looked at this one.
+        """
+        return self._proposals.accept(id, reviewer=reviewer, why=why, force=force, dry_run=dry_run)
+
+    def accept_all(
+        self, ids: Iterable[int], *, reviewer: str | None = None, why: str | None = None, force: bool = False
+    ) -> list[Change]:
+        """Accept several proposals in their order, a revision each.
+
+        An error ends it at the proposal that it names; those before it are accepted.
+        """
+        return [self.accept(id, reviewer=reviewer, why=why, force=force) for id in ids]
+
+    def reject(self, id: int, why: str | None = None, *, reviewer: str | None = None) -> Proposal:
+        """Decide that the change of a proposal is not made. ConflictError if it is decided already."""
+        return self._proposals.reject(id, why, reviewer=reviewer)
+
+    def reject_all(self, ids: Iterable[int], why: str | None = None, *, reviewer: str | None = None) -> list[Proposal]:
+        """Reject several proposals, or, after an error, none."""
+        with self._connection.transaction():
+            return [self.reject(id, why, reviewer=reviewer) for id in ids]
