@@ -318,7 +318,7 @@ class Filters:
             classes = np.array([number for (number,) in rows], dtype=np.int64)
         statement = _SQL["instances"]
         values = statement.bind(classes_json=json_ids(classes), rdf_type=rdf_type, graphs_json=graphs_json)
-        return np.unique(self._connection.column(statement, values))
+        return distinct(self._connection.column(statement, values))
 
     # -- ids to chunks --------------------------------------------------------------------------------------------
 
@@ -336,11 +336,15 @@ class Filters:
             found = self._profiles(include, excluded)
             chunks.append(found[0])
             vectors.append(found[1])
-        chunk, first = np.unique(np.concatenate(chunks), return_index=True)
-        vector = np.concatenate(vectors)[first]
+        chunk, vector = np.concatenate(chunks), np.concatenate(vectors)
+        if not (chunk[1:] >= chunk[:-1]).all():
+            order = np.argsort(chunk, kind="stable")
+            chunk, vector = chunk[order], vector[order]
+        first = np.diff(chunk, prepend=-1) != 0
+        chunk, vector = chunk[first], vector[first]
         keep = self._in_languages(chunk, include.languages, excluded)
         chunk, vector = chunk[keep], vector[keep]
-        embedded, pending = np.unique(vector[vector > 0]), chunk[vector == 0]
+        embedded, pending = distinct(vector[vector > 0]), chunk[vector == 0]
         texts = self._connection.value(_SQL["distinct_texts"], (json_ids(pending),)) if len(pending) else 0
         return Eligible(chunk, embedded, len(embedded) + texts, include, excluded)
 
@@ -449,6 +453,15 @@ def among(values: Ids, ascending: Ids) -> Any:
     positions = np.searchsorted(ascending, values)
     positions[positions == len(ascending)] = 0
     return ascending[positions] == values
+
+
+def distinct(ids: Ids) -> Ids:
+    """The distinct ones of ids above 0, ascending; for many, without NumPy's table of hashes or its sort."""
+    if not len(ids) or ids.max() >= _DENSE * len(ids):
+        return np.unique(ids)
+    held = np.zeros(int(ids.max()) + 1, dtype=bool)
+    held[ids] = True
+    return np.flatnonzero(held)
 
 
 def _intersection(ids: Ids | None, others: Ids) -> Ids:
