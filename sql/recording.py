@@ -25,6 +25,7 @@ _COMMENT = re.compile(r"\A(?:\s+|--[^\n]*\n)*")
 _WRITES = re.compile(r"(?:INSERT|UPDATE|DELETE|REPLACE|CREATE|DROP|ALTER)\b", re.IGNORECASE)
 _WITH_WRITES = re.compile(r"\bWITH\b.*?\b(?:INSERT|UPDATE|DELETE|REPLACE)\s+(?:INTO|OR|FROM|\w+\s+SET)\b", re.I | re.S)
 _LONGEST_WAIT = 0.05  # seconds between two looks whether the follower has brought a write
+_LONGEST_SYNC = 600.0  # seconds that bringing a large write may take
 _ASKED = 30.0  # seconds to find out whether a write whose answer was lost is there
 
 
@@ -206,7 +207,9 @@ class RecordingConnection(Connection):
                 time.sleep(0.2)
 
     def await_write(self, number: int, mark: str | None = None) -> None:
-        """Wait until the follower has brought a write; OpenError if it does not within `timeout` seconds.
+        """Wait until the follower has brought a write: `timeout` seconds, and longer while it is at work.
+
+        OpenError if it does not.
 
         A write that was kept, and then undone by a restored primary, is a ConflictError.
         """
@@ -220,13 +223,18 @@ class RecordingConnection(Connection):
                 if mark is None or found == mark or found is None:
                     return
                 raise ConflictError(f"{self._primary.named} was restored to an older state, and lost this write")
-            if time.monotonic() > until:
+            late = time.monotonic() - until
+            if late > _LONGEST_SYNC or (late > 0 and self.stalled()):
                 raise OpenError(
-                    f"the write is on {self._primary.named}, but did not come back to {self.path} within "
-                    f"{self.timeout:g} seconds: `worlds doctor` says what its follower does"
+                    f"the write is on {self._primary.named}, but has not come back to {self.path}: "
+                    f"`worlds replica` says what its follower does"
                 )
             time.sleep(wait)
             wait = min(wait * 2, _LONGEST_WAIT)
+
+    def stalled(self) -> bool:
+        """Whether nothing is known to bring the replica what the primary has."""
+        return True
 
     def refresh(self) -> None:
         """Wait until the replica has all that the primary has now."""

@@ -79,6 +79,11 @@ class ReplicaConnection(RecordingConnection):
         """How the replica stands to its primary."""
         return self.folder.told()
 
+    def stalled(self) -> bool:
+        """Whether there is no follower, or one that has an error."""
+        status = self.folder.read()
+        return status is None or status.error is not None or not alive(status.process)
+
     def _nudged(self) -> None:
         self._nudge_follower()
         if time.monotonic() - self._looked > 1.0:

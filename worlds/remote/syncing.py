@@ -32,10 +32,10 @@ from worlds.sql.hrana import Hrana
 
 _SQL = statements("remote.sql")
 POLL = 0.1  # seconds between two questions
-_SYNC = 30  # seconds that a sync of what is new may take
+_SYNC = 600  # seconds that a sync of what is new may take; a primary that is frozen is noticed before
 _FETCH = 3600  # seconds that a fetch of the whole may take
 _UNUSED = 60.0  # seconds without a user after which a follower that was started for one ends
-_TRIES = 40  # of a sync: after the server has compacted its log it fails for a second or two
+_COMPACTION = 300.0  # seconds for which a sync is tried again: while the server compacts its log, it fails
 _LONGEST_PAUSE = 2.0  # seconds between two attempts to reach the primary
 
 
@@ -181,14 +181,14 @@ class Replicator:
 
     @staticmethod
     def _sync(connection: Any, limit: int) -> None:
-        for attempt in range(_TRIES):
+        until = time.monotonic() + _COMPACTION
+        while True:
             faulthandler.dump_traceback_later(limit, exit=True)  # the whole process, by a thread that needs no lock
             try:
                 connection.sync()
                 return
             except ValueError as error:
-                compacted = "snapshot not found" in str(error).lower() or "snapshot" in str(error).lower()
-                if not compacted or attempt + 1 == _TRIES:
+                if "snapshot" not in str(error).lower() or time.monotonic() > until:
                     raise OpenError(f"the primary cannot be followed: {error}") from error
                 time.sleep(0.1)
             finally:
