@@ -67,6 +67,8 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "context": ({"question": "What did Stardust bring?"}, "Stardust"),
     "resolve": ({"names": ["Curiosity"]}, "1.00 ex:Curiosity Mars Science Laboratory (s:Rover) alias “Curiosity”"),
     "similar": ({"iri": "ex:Curiosity", "types": "s:Rover"}, " (s:Rover) score "),
+    "mentions": ({"text": "Was Curiosity on Mars?"}, "4–13 “Curiosity” 1.00 ex:Curiosity"),
+    "verify": ({"subject": "ex:Curiosity", "predicate": "rdf:type", "object": "s:Rover"}, "supported"),
     "sparql": ({"query": "SELECT (COUNT(*) AS ?n) { ?r a s:Rover }"}, "?n\n11"),
 }
 

@@ -297,6 +297,23 @@ def test_similar_and_resolve(client: httpx.Client) -> None:
     problem(client.post("/resolve", json={"names": ["x"] * 1001}), 400)
 
 
+def test_mentions_links_and_claims(client: httpx.Client) -> None:
+    told = client.post("/mentions", json={"text": "Solar cells and a red kite", "types": "ex:Bird"}).json()
+    assert [(one["start"], one["end"], one["iri"]) for one in told["mentions"]] == [(18, 26, EX + "kite")]
+    (link,) = client.get("/links", params={"types": "ex:Report"}).json()["findings"]
+    assert (link["subject"], link["object"]) == (EX + "wind", EX + "solar")
+    found = client.post("/verify", json={"claim": ["ex:kite", "ex:about", "ex:solar"]}).json()
+    assert found["outcome"] == "supported"
+    assert "prov:Activity" in found["trail"]
+    assert client.post("/verify", json={"claim": ["ex:kite", "ex:about", 7], "at": 1}).json()["outcome"] == "unknown"
+    assert client.post("/verify", json={"claim": "red kite"}).json()["passages"]
+    strange: tuple[Any, ...] = ({}, [], ["ex:a"], ["ex:a", None, "ex:b"], [["ex:a"], "ex:p", "ex:b"])
+    for claim in strange:
+        assert "claim" in problem(client.post("/verify", json={"claim": claim}), 400)
+    problem(client.post("/verify", json={"claim": ["no:a", "ex:p", "ex:b"]}), 400)
+    problem(client.post("/verify", json={"claim": "x", "at": 99}), 400)
+
+
 # --- what the world holds ---------------------------------------------------------------------------------------------
 
 

@@ -19,6 +19,8 @@ READING = {
     "context": ["question", "token_budget", "hops", "types"],
     "resolve": ["names", "context", "types", "graphs", "limit"],
     "similar": ["iri", "limit", "types", "graphs", "where", "mode", "cursor", "token_budget"],
+    "mentions": ["text", "types", "token_budget"],
+    "verify": ["subject", "predicate", "object", "at", "token_budget"],
     "sparql": ["query", "limit", "union", "format", "timeout", "token_budget"],
 }  # fmt: skip
 PROPOSING = {

@@ -8,6 +8,7 @@ import typer
 
 from worlds.cli import (
     ask,
+    claims,
     completion,
     config,
     context,
@@ -77,6 +78,9 @@ _PANELS = {
     "Write": ("load", "add-document", "update", "embed"),
     "Ask": ("search", "sparql", "context", "resolve", "similar", "describe", "schema", "prefix"),
     "Curate": (
+        "verify",
+        "mentions",
+        "suggest-links",
         "report",
         "contradictions",
         "duplicates",
@@ -98,7 +102,7 @@ _PANELS = {
 }
 for _module in (
     init, doctor, config, completion, write, documents, search, ask, context, entities, schema, prefix, rules, history,
-    decide, curate, keep, serve, keys, mcp, remote,
+    decide, curate, claims, keep, serve, keys, mcp, remote,
 ):  # fmt: skip
     _module.register(app)
 

@@ -78,7 +78,7 @@ class ClaimReader:
             if isinstance(item, str) or not isinstance(item, (tuple, list, ox.Triple, ox.Quad)):
                 raise TypeError(f"a claim is a triple, or words with extract= that gives triples, not {item!r}")
             parts = list(item)
-            if len(parts) not in (3, 4):
+            if len(parts) not in (3, 4) or None in parts[:3]:
                 raise ValueError(f"a claim has a subject, a predicate and an object, not {item!r}")
             read = [
                 self._entity(parts[0], found),

@@ -43,6 +43,47 @@ class Told(BaseModel):
     notes: list[str]
 
 
+class MentionShown(BaseModel):
+    """A part of a text that names an entity."""
+
+    text: str
+    start: int = Field(description="Its first character.")
+    end: int = Field(description="The character behind it.")
+    iri: str
+    label: str | None
+    confidence: float
+    namesakes: list[str] = Field(description="Others that bear the name.")
+
+
+class Mentioned(BaseModel):
+    """Which entities a text names."""
+
+    mentions: list[MentionShown]
+    notes: list[str]
+
+
+class EvidenceShown(BaseModel):
+    """What speaks for a claim, or against it."""
+
+    rule: str
+    score: float
+    message: str
+    quads: list[str] = Field(description="What it rests on; a named graph is in the fourth place.")
+    revisions: list[int] = Field(description="The revisions that added these quads.")
+
+
+class Verified(BaseModel):
+    """Whether a claim holds."""
+
+    outcome: str = Field(description="supported, contradicted or unknown")
+    revision: int
+    supporting: list[EvidenceShown]
+    contradicting: list[EvidenceShown]
+    undecided: list[str]
+    odd: list[str]
+    notes: list[str]
+
+
 class Solutions(BaseModel):
     """What a query gave: rows of a SELECT, the truth of an ASK, or triples of a CONSTRUCT or DESCRIBE."""
 

@@ -104,6 +104,14 @@ def _name(item: object) -> tuple[str, str | None] | None:
     return None
 
 
+async def _verify(request: Request, given: Given) -> Response:
+    claim = given["claim"]
+    triple = isinstance(claim, list) and len(claim) == 3 and all(isinstance(part, str | int | float) for part in claim)
+    if not triple and not isinstance(claim, str):
+        raise Problem("claim is a list of subject, predicate and object, or words")
+    return answer(await server_of(request).read(request, "verify", **given))
+
+
 async def _history(request: Request, given: Given) -> Response:
     return answer(await server_of(request).read(request, "history", **given))
 
@@ -283,6 +291,9 @@ HANDLERS: Mapping[str, Handler] = {
     "similar": _similar,
     "resolve": _resolve,
     "resolve_post": _resolve_all,
+    "mentions": _plain("mentions"),
+    "suggest_links": _plain("suggest_links"),
+    "verify": _verify,
     "history": _history,
     "revision": _revision,
     "undo": _undo,

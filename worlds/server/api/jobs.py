@@ -83,6 +83,26 @@ def resolve(
     return [found.to_dict() for found in world.resolve_all(names, types=types, graphs=graphs, limit=limit)]
 
 
+@job("mentions")
+def mentions(world: World, *, text: str, types: Any = None) -> bytes:
+    """`World.mentions`."""
+    return encoded({"mentions": [found.to_dict() for found in world.mentions(text, types=types)]})
+
+
+@job("suggest_links")
+def suggest_links(world: World, **options: Any) -> bytes:
+    """`World.suggest_links`."""
+    found = world.suggest_links(**options)
+    return encoded({"counts": found.counts, "findings": found.to_dicts()})
+
+
+@job("verify")
+def verify(world: World, *, claim: str | list[Any], at: int | None = None) -> bytes:
+    """`World.verify`, without an `extract`; the trail too."""
+    found = world.verify(claim if isinstance(claim, str) else tuple(claim), at=at)
+    return encoded({**found.to_dict(), "trail": found.rdf()})
+
+
 @job("stats")
 def stats(world: World) -> dict[str, Any]:
     """`World.stats`, but for the path, which is the server's business."""

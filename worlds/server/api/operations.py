@@ -79,6 +79,13 @@ _NAMES_SCHEMA = {
         ]
     },
 }
+_CLAIM = {
+    "oneOf": [
+        {"type": "string"},
+        {"type": "array", "items": {"type": ["string", "number", "boolean"]}, "minItems": 3, "maxItems": 3},
+    ],
+    "example": ["ex:a", "rdf:type", "ex:C"],
+}
 _NAMES = Parameter("names", "json", "Names, or objects with name and context.", True, most=1000, schema=_NAMES_SCHEMA)
 
 _DATASET = (
@@ -341,6 +348,52 @@ def operations() -> tuple[Operation, ...]:
             "read",
             _json("One resolution for each name, in their order.", "Resolutions"),
             fields=(_NAMES, _TYPES, _IN_GRAPHS, _CANDIDATES),
+        ),
+        Operation(
+            "mentions",
+            "POST",
+            "/mentions",
+            "Find the entities that a text names, and where.",
+            "read",
+            _json("The mentions, in the order of the text.", "Mentions"),
+            fields=(
+                Parameter("text", "text", "The text, or a document's IRI.", True, most=1_000_000, example="in Paris"),
+                _TYPES,
+            ),
+        ),
+        Operation(
+            "suggest_links",
+            "GET",
+            "/links",
+            "Find literals that should be entities, and texts that name what their subject is not joined with.",
+            "read",
+            _json("The links, the surest first.", "Links"),
+            parameters=(
+                _TYPES,
+                _IN_GRAPHS,
+                Parameter("predicates", "texts", "Only literals under these predicates."),
+                Parameter("limit", "integer", "The most links.", default=100, least=1, most=10_000),
+                Parameter("minimum", "number", "The least confidence.", default=0.5, least=0, most=1),
+            ),
+        ),
+        Operation(
+            "verify",
+            "POST",
+            "/verify",
+            "Tell whether a claim is supported, contradicted or unknown, and why.",
+            "read",
+            _json("The outcome, the evidence, and the trail as PROV-O in Turtle.", "Verification"),
+            fields=(
+                Parameter(
+                    "claim",
+                    "json",
+                    "A list of subject, predicate and object, as prefixed names, terms or names; or words.",
+                    True,
+                    most=100_000,
+                    schema=_CLAIM,
+                ),
+                Parameter("at", "integer", "As it was after this revision.", least=0, most=2**31 - 1),
+            ),
         ),
         Operation(
             "history",

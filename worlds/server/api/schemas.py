@@ -145,6 +145,46 @@ SCHEMAS: dict[str, Any] = {
             "candidates": _list(_ref("Candidate")),
         }
     ),
+    "Mentions": _object(
+        {
+            "mentions": _list(
+                _object(
+                    {
+                        "text": _TEXT,
+                        "start": _COUNT,
+                        "end": _COUNT,
+                        "iri": _TEXT,
+                        "label": _MAYBE_TEXT,
+                        "types": _list(_TEXT),
+                        "confidence": _NUMBER,
+                        "candidates": _list(_ref("Candidate")),
+                        "quad": {"type": ["object", "null"], "description": "Whose text it is, of a document."},
+                    }
+                )
+            )
+        }
+    ),
+    "Links": _object({"counts": {"type": "object"}, "findings": _list({"type": "object"})}),
+    "Verification": _object(
+        {
+            "claim": _TEXT,
+            "revision": _COUNT,
+            "outcome": {"type": "string", "enum": ["supported", "contradicted", "unknown"]},
+            "triples": _list(_list(_TEXT)),
+            "outcomes": _list(_TEXT),
+            "readings": _list(_TEXT),
+            "unread": _list(_TEXT),
+            "supporting": _list({"type": "object"}),
+            "contradicting": _list({"type": "object"}),
+            "paths": _list(_list({"type": "object"})),
+            "undecided": _list(_TEXT),
+            "odd": _list({"type": "object"}),
+            "visited": _list({"type": "object"}),
+            "left_out": _COUNT,
+            "passages": _list({"type": "object"}),
+            "trail": {"type": "string", "description": "PROV-O in Turtle."},
+        }
+    ),
     "Resolutions": _list(_ref("Resolution")),
     "Entry": _object(_ENTRY),
     "History": _object({"revisions": _list(_ref("Entry"))}),

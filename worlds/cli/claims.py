@@ -1,0 +1,130 @@
+"""The commands about texts and claims: mentions, suggest-links, verify."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from worlds.cli import show
+from worlds.cli.curate import print_findings
+from worlds.cli.entities import Graphs, Types
+from worlds.cli.errors import NO
+from worlds.cli.options import Command, Json, WorldPath, examples, opened
+from worlds.cli.terminal import clean, output, waiting, write_json
+from worlds.errors import OpenError
+from worlds.graph.terms import format_term, to_oxigraph
+
+if TYPE_CHECKING:
+    from worlds.curation.evidence import Verification
+
+
+def mentions(
+    path: WorldPath,
+    text: Annotated[
+        str,
+        typer.Argument(metavar="TEXT", help="A text, a document's IRI, or '-' for standard input.", show_default=False),
+    ],
+    types: Types = None,
+    json: Json = False,
+) -> None:
+    """Find the entities that a text names, and where."""
+    if text == "-":
+        if sys.stdin is None:
+            raise OpenError("there is no standard input")
+        text = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
+    with opened(path) as world:
+        found = world.mentions(text, types=types or None)
+        prefixes = world.prefixes
+    if json:
+        write_json([one.to_dict() for one in found])
+        return
+    rows = [
+        (
+            f"{one.start}–{one.end}",
+            clean(one.text),
+            format_term(to_oxigraph(one.iri), prefixes),
+            f"{one.confidence:.2f}",
+        )
+        for one in found
+    ]
+    if rows:
+        show.print_table(output(), ("characters", "text", "entity", "confidence"), rows)
+    else:
+        output().print("it names no entity of this world")
+
+
+def suggest_links(
+    path: WorldPath,
+    types: Types = None,
+    graph: Graphs = None,
+    predicate: Annotated[
+        list[str] | None, typer.Option("--predicate", "-p", metavar="IRI", help="Of literals under this predicate.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="The most links.")] = 20,
+    minimum: Annotated[float, typer.Option("--minimum", help="The least confidence, from 0 to 1.")] = 0.5,
+    json: Json = False,
+) -> None:
+    """Find literals that should be entities, and texts that name what their subject is not joined with."""
+    with opened(path) as world, waiting("reading"):
+        found = world.suggest_links(
+            types=types or None, graphs=graph or None, predicates=predicate or None, limit=limit, minimum=minimum
+        )
+    print_findings(found, json=json)
+
+
+def verify(
+    path: WorldPath,
+    claim: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SUBJECT PREDICATE OBJECT | WORDS]",
+            help="A triple, of IRIs, prefixed names or names; or words, for which passages are found.",
+            show_default=False,
+        ),
+    ] = None,
+    at: Annotated[int | None, typer.Option("--at", metavar="REVISION", help="As it was after this revision.")] = None,
+    replay: Annotated[
+        Path | None, typer.Option("--replay", metavar="FILE", help="Verify again what a trail claims, as it was then.")
+    ] = None,
+    trail: Annotated[bool, typer.Option("--trail", help="Print the trail: PROV-O in Turtle.")] = False,
+    json: Json = False,
+) -> None:
+    """Tell whether a claim is supported, contradicted or unknown, and why. Exits with 1 unless it is supported."""
+    words = claim or []
+    if (replay is None) == (len(words) not in (1, 3)):
+        raise typer.BadParameter("give a triple (three arguments), words (one argument, quoted), or --replay")
+    try:
+        asked: object = (words[0] if len(words) == 1 else tuple(words)) if replay is None else replay.read_bytes()
+    except OSError as error:
+        raise OpenError(f"{replay} cannot be read: {error.strerror}") from error
+    with opened(path, embedder="auto" if len(words) == 1 else "none") as world:
+        found = world.verify(asked, at=at)
+    if trail:
+        sys.stdout.write(found.rdf())
+    elif json:
+        write_json(found.to_dict())
+    else:
+        _print(found)
+    if found.outcome != "supported":
+        raise typer.Exit(NO)
+
+
+def _print(found: Verification) -> None:
+    first, *rest = str(found).splitlines()
+    output().print(Text(clean(first), style="bold"), soft_wrap=True)
+    for line in rest:
+        output().print(Text(f"  {clean(line.strip())}"), soft_wrap=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command, lines in (
+        (mentions, ("worlds mentions kb.db 'Fritz Lang shot Metropolis in Babelsberg'",)),
+        (suggest_links, ("worlds suggest-links kb.db --type ex:Person",)),
+        (verify, ("worlds verify kb.db ex:metropolis ex:director ex:fritz-lang", "worlds verify kb.db --replay t.ttl")),
+    ):
+        app.command(command.__name__.replace("_", "-"), cls=Command, epilog=examples(*lines))(command)
