@@ -139,6 +139,27 @@ def test_warn_keeps_the_write_and_says_so(guarded: World, caplog: pytest.LogCapt
     assert "a person has a name" in caplog.messages[-1]
 
 
+def test_queue_changes_nothing_and_proposes_the_write(guarded: World) -> None:
+    guarded.guard = "queue"
+    before, revisions = quads(guarded), len(guarded.history())
+    change = guarded.add([("ex:ann", "ex:born", 1991)], author="eve", message="from the parish book")
+    assert (change.revision, change.added) == (None, 0)
+    assert (quads(guarded), len(guarded.history())) == (before, revisions)
+    (proposal,) = guarded.proposals()
+    assert f"proposal {proposal.id}" in change.notes[0]
+    assert "ex:ann" in change.notes[0]
+    assert (proposal.author, proposal.why) == ("eve", "from the parish book")
+    assert "ex:ann" in proposal.validation[0]
+    assert guarded.accept(proposal.id, reviewer="bob").added == 1
+    assert len(quads(guarded)) == len(before) + 1
+    with guarded.transaction(guard="queue", author="eve"):
+        guarded.remove([("ex:bob", "ex:born", 1992, "ex:persons")])
+        guarded.add([("ex:carl", "rdf:type", "ex:Person"), ("ex:carl", "ex:born", 1), ("ex:carl", "ex:born", 2)])
+    assert guarded.count("ex:carl") == 0
+    assert len(guarded.proposals(status="open")) == 1
+    assert guarded.add([("ex:dora", "ex:born", 1)]).added == 1, "what violates nothing is kept"
+
+
 def test_other_severities_are_notes(guarded: World) -> None:
     guarded.guard = "reject"
     change = guarded.add([("ex:eve", "rdf:type", "ex:Person")])

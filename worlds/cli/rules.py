@@ -81,13 +81,14 @@ def guard(
     path: WorldPath,
     setting: Annotated[
         str | None,
-        typer.Argument(metavar="[SETTING]", help="off, warn or reject; else it is told.", show_default=False),
+        typer.Argument(metavar="[SETTING]", help="off, warn, queue or reject; else it is told.", show_default=False),
     ] = None,
     json: Json = False,
 ) -> None:
     """Tell or set what is done with a write that violates the shapes.
 
-    "warn" keeps it and says so, "reject" refuses it; what was violated before counts for nothing.
+    "warn" keeps it and says so, "queue" makes it a proposal, "reject" refuses it. What was violated before counts for
+    nothing.
     """
     with opened(path, write=setting is not None) as world:
         if setting is not None:

@@ -15,6 +15,8 @@ from worlds.quads.following import Delta
 from worlds.quads.rows import NO_QUADS
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change, Gate, Revision
+from worlds.rules.guard import Queued, sentence
+from worlds.rules.report import Report
 from worlds.sql.connection import Connection
 
 _log = logging.getLogger("worlds")
@@ -32,6 +34,10 @@ Rehearsed = Callable[[Ids, Ids], Diff]
 
 EmbedNew = Callable[[int, Progress | None], tuple[int, tuple[str, ...]]]
 """Embeds the chunks above an id; gives the number of texts, and what there is to say if some stay pending."""
+
+
+Queue = Callable[[Diff, Report, str | None, str | None], int]
+"""Keeps a write, by what it makes different, its report, author and message, as a proposal; gives its number."""
 
 
 class Writing:
@@ -68,12 +74,14 @@ class Writer:
         rehearsed: Rehearsed,
         retain: Callable[[], None],
         embed_new: EmbedNew,
+        queue: Queue,
     ) -> None:
         self._connection = connection
         self._gate = gate
         self._rehearsed = rehearsed
         self._retain = retain
         self._embed_new = embed_new
+        self._queue = queue
 
     @property
     def writing(self) -> bool:
@@ -98,15 +106,22 @@ class Writer:
 
         What is kept is followed up once the outermost block is over: older revisions are forgotten as the retention
         asks, and new texts embedded if one of the writes wants it (`embed`). A failure of that undoes nothing.
-        `guard` is that of this revision, instead of the world's.
+        `guard` is that of this revision, instead of the world's. Where it queues, the write becomes a proposal.
         """
         if dry_run:
             with self._rehearsal(author, message) as writing:
                 yield writing
             return
-        with self._gate.write(author=author, message=message, undoes=undoes, guard=guard) as revision:
-            writing = Writing(self._gate, revision)
-            yield writing
+        try:
+            with self._gate.write(author=author, message=message, undoes=undoes, guard=guard) as revision:
+                writing = Writing(self._gate, revision)
+                yield writing
+        except Queued as queued:
+            number = self._queue(queued.diff, queued.report, author, message)
+            note = f"nothing is changed, but proposed: proposal {number} waits; it brings {sentence(queued.report)}"
+            _log.warning("%s: %s", self._connection.path, note)
+            writing.change = Change(None, 0, 0, notes=(note,))
+            return
         if self._gate.writing:
             if writing.added or writing.removed:
                 revision.embed |= embed

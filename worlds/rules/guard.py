@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from worlds.rules.validation import Validator, Violation
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 
-GuardSetting: TypeAlias = Literal["off", "warn", "reject"]
+GuardSetting: TypeAlias = Literal["off", "warn", "queue", "reject"]
 
 Before: TypeAlias = Callable[[Ids, Ids], AbstractContextManager[None]]
 """In its block, queries see the state before quads were added and removed, int64 [n, 4] each."""
@@ -26,6 +26,14 @@ Before: TypeAlias = Callable[[Ids, Ids], AbstractContextManager[None]]
 _SQL = statements("rules.sql")
 _QUERIES = statements("queries.sql")
 _TOLD = 3  # violations that a message names
+
+
+class Queued(Exception):  # noqa: N818  # no error: the write becomes a proposal
+    """A write that violates the shapes and shall wait: its `diff`, made while its terms are there, and its `report`."""
+
+    def __init__(self, diff: Any, report: Report) -> None:
+        self.diff = diff
+        self.report = report
 
 
 def expect_guard(setting: object) -> None:
@@ -38,12 +46,20 @@ class Guard:
     """Validates the revision that is being written."""
 
     def __init__(
-        self, connection: Connection, dictionary: Dictionary, checker: ShapeChecker, *, before: Before
+        self,
+        connection: Connection,
+        dictionary: Dictionary,
+        checker: ShapeChecker,
+        *,
+        before: Before,
+        rehearsed: Callable[[Ids, Ids], Any],
     ) -> None:
+        """`rehearsed` gives the difference that quads, added and removed by an open write, make."""
         self._connection = connection
         self._dictionary = dictionary
         self._checker = checker
         self._before = before
+        self._rehearsed = rehearsed
 
     @property
     def setting(self) -> GuardSetting:
@@ -61,7 +77,7 @@ class Guard:
     def check(self, revision: int, first_quad: int, setting: GuardSetting | None) -> tuple[str, ...]:
         """What there is to say of the revision that is being written, whose quads have ids from `first_quad` on.
 
-        ValidationError where it brings violations, and the setting rejects them.
+        ValidationError where it brings violations, and the setting rejects them; Queued where it queues them.
         """
         setting = setting or self.setting
         if setting == "off":
@@ -71,8 +87,21 @@ class Guard:
             return ()
         violations = [one for one in report if one.severity == "Violation"]
         if violations and setting == "reject":
-            raise ValidationError(_sentence(violations, report), report)
-        return (_sentence(list(report), report),)
+            raise ValidationError(sentence(report, violations), report)
+        if violations and setting == "queue":
+            written, removed = self._written(revision, first_quad, -1)
+            raise Queued(self._rehearsed(written[written[:, 4] == 1, :4], removed), report)
+        return (sentence(report),)
+
+    def _written(self, revision: int, first_quad: int, excluded: int) -> tuple[Ids, Ids]:
+        """What a revision wrote, int64 [n, 5], the last 0 for what it only put back, and what it removed."""
+        bounds = {"first_quad": first_quad, "shapes": excluded, "revision": revision}
+        statements = (_SQL[name] for name in ("added_by", "removed_by"))
+        written, removed = (
+            self._connection.table(one, one.bind(**{name: bounds[name] for name in one.parameters}))
+            for one in statements
+        )
+        return written, removed
 
     def _new(self, revision: int, first_quad: int) -> Report:
         """What is violated now, and was not before the revision."""
@@ -80,11 +109,8 @@ class Guard:
         prefixes = self._checker.prefixes()
         if not graph.shapes:
             return Report((), (), prefixes)
-        bounds = {"first_quad": first_quad, "shapes": excluded, "revision": revision}
-        written = self._connection.table(_SQL["added_by"], _SQL["added_by"].bind(**bounds))
+        written, removed = self._written(revision, first_quad, excluded)
         fresh = written[:, 4] == 1
-        statement = _SQL["removed_by"]
-        removed = self._connection.table(statement, statement.bind(revision=revision, shapes=excluded))
         changed = np.concatenate([written[fresh, :3], removed[:, :3]])
         terms = Terms(self._connection, self._dictionary)
         terms.ids(list(self._checker.touched.terms))  # all at once
@@ -112,8 +138,9 @@ def _without(found: Sequence[Violation], known: Counter[Violation]) -> list[Viol
     return fresh
 
 
-def _sentence(results: Sequence[Result], report: Report) -> str:
+def sentence(report: Report, some: Sequence[Result] | None = None) -> str:
     """What a write violates, in words."""
+    results = report.results if some is None else some
     told = "; ".join(report.line(one) for one in results[:_TOLD])
     more = f"; and {len(results) - _TOLD:,} more" if len(results) > _TOLD else ""
     count = "a new violation" if len(results) == 1 else f"{len(results):,} new violations"

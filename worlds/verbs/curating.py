@@ -89,10 +89,11 @@ class Curating(Parts):
     def guard(self) -> GuardSetting:
         """What is done with a write that brings violations of the world's shapes; "off" in a new world.
 
-        "warn" keeps it and says so in the change's `.notes`; "reject" raises ValidationError, and nothing is changed.
-        A write, or the whole of a transaction, is validated before it is kept, on the focus nodes that it can touch;
-        what was violated before counts for nothing. Results of other severities than sh:Violation are notes. The
-        setting is stored in the file; `transaction(guard=…)` comes before it.
+        "warn" keeps it and says so in the change's `.notes`; "queue" changes nothing and proposes it (an empty change,
+        whose note names the proposal); "reject" raises ValidationError, and nothing is changed. A write, or the whole
+        of a transaction, is validated before it is kept, on the focus nodes that it can touch; what was violated before
+        counts for nothing. Results of other severities than sh:Violation are notes. The setting is stored in the file;
+        `transaction(guard=…)` comes before it.
         """
         return self._guard.setting
 

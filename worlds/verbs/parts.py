@@ -78,11 +78,18 @@ class Parts:
         self._shape_checker = ShapeChecker(
             connection, self._dictionary, lambda: self._namespaces.prefixes, lambda query: self._queries.rows(query)
         )
-        self._guard = Guard(connection, self._dictionary, self._shape_checker, before=self._sparql.before)
+        self._guard = Guard(
+            connection,
+            self._dictionary,
+            self._shape_checker,
+            before=self._sparql.before,
+            rehearsed=self._history.rehearsed,
+        )
         self._writer = Writer(
             connection,
             Gate(connection, self._dictionary, followers, self._guard.check),
             rehearsed=self._history.rehearsed,
+            queue=lambda *queued: self._proposals.queue(*queued),
             retain=self._forgetting.retain,
             embed_new=self._embedder.embed_new,
         )
