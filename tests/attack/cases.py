@@ -295,7 +295,9 @@ PAST: list[Callable[[], dict[str, Any]]] = [
     lambda: _past("nq", gzip.compress(b"\n" * 10**8)),
     lambda: _past("patch", bz2.compress(b"\n" * 10**7) * 50),
     lambda: _past("rdfxml", b'<?xml version="1.0"?><!DOCTYPE r [' + b"<!ENTITY" * 20_000),
+    lambda: _past("markdown", b"---\n" + b"\n" * 40 + b"t\x17: *a\n---\n"),
     lambda: _past("markdown", b"---\na: " + b"[" * 90_000 + b"\n---\n"),
+    lambda: _past("html", b"<!DOCTYPE html><body>" + b"<pre> " * 40_000),
     lambda: _past("turtle", _LABEL),
     lambda: {"kind": "words", "text": "kite", "options": {}},
     lambda: {

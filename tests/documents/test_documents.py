@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import io
+import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -413,3 +415,21 @@ def test_a_document_survives_export_and_load(world: worlds.World, tmp_path: Path
             assert set(other.quads()) == set(world.quads())
             assert change.chunks == world.stats().chunks
             assert other.check().ok
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\n" + "\n" * 40 + "t\x17Q4-05-01\nsummary: |\n  two\n b: *a\n---\n# Head\n",
+        "---\n" + "# a\n" * 40 + "t\x17: *a\n---\n# Head\n",
+        "---\n" + " \t\n" * 4000 + "t\x17: *a\n---\n# Head\n",
+        "<!---->" * 40 + "text",
+        "<!-- a --> \n" * 4000 + "text",
+    ],
+    ids=["empty lines", "comments", "white space", "comments of HTML", "many comments of HTML"],
+)
+def test_what_is_nearly_a_head_is_read_at_once(text: str) -> None:
+    began = time.process_time()
+    with worlds.open(embedder=None) as world, contextlib.suppress(worlds.ParseError):
+        world.add_document("urn:d", text)
+    assert time.process_time() - began < 5

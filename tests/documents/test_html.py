@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -195,3 +196,14 @@ def test_deep_pages() -> None:
     assert Page("<div>" * 2000 + "deep").markdown() == "deep"
     assert Page("<ul><li>" * 500 + "deep").markdown().endswith("- deep")
     assert "deep" in Page("<blockquote>" * 500 + "deep" + "</blockquote>" * 500 + "<p>after").markdown()
+
+
+@pytest.mark.parametrize("tag", ["<ul><li>", "<pre> ", "<b>", "<div>", "<table><tr><td>", "<svg>"])
+def test_tags_that_are_never_closed_take_no_minutes(tag: str) -> None:
+    began = time.process_time()
+    with worlds.open(embedder=None) as world:
+        with pytest.raises(worlds.ParseError, match="more than 5,000 tags that are not closed"):
+            world.add_document("urn:d", f"<html><body>{tag * 40_000}", format="html")
+        world.add_document("urn:d", f"<html><body>{tag * 1000}text", format="html")
+        world.add_document("urn:e", "<html><body>" + "<table><tr><td>1<td>2<tr><td><img><br>3</table>" * 6000)
+    assert time.process_time() - began < 20

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from worlds.errors import WorldsError
+from worlds.errors import ParseError, WorldsError
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
@@ -100,7 +101,25 @@ def _parsed(html: str) -> LexborHTMLParser:
         from selectolax.lexbor import LexborHTMLParser
     except ImportError as error:
         raise WorldsError("reading HTML needs selectolax: pip install 'worlds-kg[html]'") from error
+    _refuse_open_tags(html)
     return LexborHTMLParser(html.encode("utf-8", "replace").decode())  # no lone surrogates
+
+
+def _refuse_open_tags(html: str) -> None:
+    """ParseError where so many tags are never closed that the parser, whose time is quadratic there, takes long."""
+    opened, closed = (Counter(map(str.lower, tags(html))) for tags in (_OPENING_TAGS, _CLOSING_TAGS))
+    unclosed = sum(count for name, count in (opened - closed).items() if not _CLOSED_BY_OTHERS(name))
+    if unclosed > _MOST_UNCLOSED:
+        raise ParseError(f"HTML with more than {_MOST_UNCLOSED:,} tags that are not closed")
+
+
+_OPENING_TAGS = re.compile(r"<([A-Za-z][^\s/>]*+)").findall
+_CLOSING_TAGS = re.compile(r"</([A-Za-z][^\s/>]*+)").findall
+_CLOSED_BY_OTHERS = re.compile(  # or by nothing
+    "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr|"
+    "body|colgroup|dd|dt|head|html|li|optgroup|option|p|rp|rt|tbody|td|tfoot|th|thead|tr"
+).fullmatch
+_MOST_UNCLOSED = 5000
 
 
 def _joined(text: str) -> str:

@@ -39,10 +39,10 @@ _SQL = statements("queries.sql")
 _TITLE_CHARS = 1000  # no heading is a title beyond it
 
 _is_html = re.compile(
-    r"\s*(?:<!--.*?-->\s*|<\?xml\b[^>]*>\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
+    r"\s*+(?:<!--(?>.*?-->)\s*+|<\?xml\b[^>]*+>\s*+)*+<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
 ).match
 _front_matter = re.compile(r"---[ \t]*\n(.{0,100000}?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE).match
-_begins_entry = re.compile(r"(?:\s*\n|\s*#.*\n)*[A-Za-z_][\w .-]*:(?:\s|\Z)").match
+_begins_entry = re.compile(r"(?:[^\S\n]*+(?:#.*+)?\n)*+[A-Za-z_][\w .-]*:(?:\s|\Z)").match
 _date = re.compile(
     r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d:\d\d)(:\d\d(?:\.\d+)?)?[ ]?(Z|[+-]\d\d:\d\d)?)?)?)?"
 ).fullmatch

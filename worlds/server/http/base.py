@@ -167,9 +167,9 @@ class Server:
         When the client goes away, the job is stopped. Errors of `world`, `require`, of the limits, and the job's own.
         """
         ref = self.world(request)
-        self.require(request, "read", ref.name)
-        async with self.limits.slot(), _there(ref):
-            call = self.pool.call(job, ref.path, timeout=self.settings.timeout, arguments=arguments)
+        guest = self.require(request, "read", ref.name).key is None
+        async with self.limits.slot(guest), _there(ref):
+            call = self.pool.call(job, ref.path, guest=guest, timeout=self.settings.timeout, arguments=arguments)
             return await self._while_connected(request, call)
 
     async def write(self, request: Request, job: str, *, scope: Scope = "write", **arguments: Any) -> Any:
@@ -180,7 +180,7 @@ class Server:
         """
         ref = self.world(request)
         principal = self.require(request, scope, ref.name)
-        async with self.limits.slot(), _there(ref):
+        async with self.limits.slot(principal.key is None), _there(ref):
             return await self.pool.call(
                 job,
                 ref.path,
@@ -200,11 +200,12 @@ class Server:
             return StreamedResponse(stream, leaving, media_type=stream.head["type"])  # leaves it at the end
         """
         ref = self.world(request)
-        self.require(request, "read", ref.name)
+        guest = self.require(request, "read", ref.name).key is None
+        timeout = self.settings.timeout
         async with (
-            self.limits.slot(),
+            self.limits.slot(guest),
             _there(ref),
-            self.pool.stream(job, ref.path, timeout=self.settings.timeout, arguments=arguments) as found,
+            self.pool.stream(job, ref.path, guest=guest, timeout=timeout, arguments=arguments) as found,
         ):
             yield found
 

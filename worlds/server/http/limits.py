@@ -30,6 +30,7 @@ class Limits:
 
     def __init__(self, settings: ServerSettings, metrics: Metrics) -> None:
         self._most = settings.max_queries
+        self._guests = 0  # of those that run
         self._rate = settings.rate / 60  # a second
         self._burst = max(1.0, settings.rate)
         self._running = 0
@@ -38,16 +39,21 @@ class Limits:
         self._clients: OrderedDict[str, tuple[float, float]] = OrderedDict()  # tokens, as of when
 
     @contextlib.asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """One of the places for jobs that wait or run; Busy when all are taken."""
-        if self._running >= self._most:
+    async def slot(self, guest: bool) -> AsyncIterator[None]:
+        """One of the places for jobs that wait or run; Busy when all are taken.
+
+        Guests, which have no key, leave one of eight to the others.
+        """
+        if self._running >= self._most or (guest and self._guests >= self._most - self._most // 8):
             self._metrics.turned_away.inc()
             raise Busy(f"{self._running} requests wait or run already, and the server takes no more")
         self._running += 1
+        self._guests += guest
         try:
             yield
         finally:
             self._running -= 1
+            self._guests -= guest
 
     def count(self, client: str) -> None:
         """Count a request of a client; TooMany where it has had its share."""

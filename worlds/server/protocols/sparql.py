@@ -37,6 +37,8 @@ NOTES = "Worlds-Notes"
 _MOST_NOTES, _LONGEST_NOTE = 10, 500  # what a header can bear
 _MOST_PARAMETERS = 10_000
 _MOST_FORM = 1 << 20  # bytes of a form: it is decoded whole, while nothing else runs
+_LONGER_FORM = "a form has 1 MiB at most; send a longer text as application/sparql-query or application/sparql-update"
+_MOST_WITHOUT_KEY = 4 << 20  # bytes of a query
 
 Parameters = list[tuple[str, str]]
 
@@ -134,24 +136,26 @@ async def operation_of(request: Request) -> Operation | None:
     if media_type == _FORM:
         if any(name in ("query", "update") for name, _ in parameters):
             raise Problem("a form has its query or update in the body, not in the address")
-        return _operation(parameters + _decoded(await _form(request), "the body"))
+        return _operation(parameters + _decoded(await _body(request, _MOST_FORM, _LONGER_FORM), "the body"))
     kind = _DIRECT.get(media_type)
     if kind is None:
         raise UnsupportedType(f"the Content-Type of a body is one of {', '.join((_FORM, *_DIRECT))}")
+    if kind == "update":
+        server_of(request).require(request, "write", server_of(request).world(request).name)
     if any(name in ("query", "update") for name, _ in parameters):
         raise Problem(f"the {kind} is the body, so the address has none")
-    return _operation([*parameters, (kind, _text(await request.body(), "the body"))])
+    guest = server_of(request).access.principal(request).key is None
+    longer = "a query without a key has 4 MiB at most"
+    body = await (_body(request, _MOST_WITHOUT_KEY, longer) if guest and kind == "query" else request.body())
+    return _operation([*parameters, (kind, _text(body, "the body"))])
 
 
-async def _form(request: Request) -> bytes:
+async def _body(request: Request, most: int, longer: str) -> bytes:
     body = bytearray()
     async for piece in request.stream():
         body += piece
-        if len(body) > _MOST_FORM:
-            raise TooLarge(
-                "a form has 1 MiB at most; send a longer text as application/sparql-query or application/sparql-update",
-                headers={"Connection": "close"},
-            )
+        if len(body) > most:
+            raise TooLarge(longer, headers={"Connection": "close"})
     return bytes(body)
 
 

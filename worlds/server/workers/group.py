@@ -13,6 +13,7 @@ from worlds.server.workers.worker import Duties, Request, packed
 
 STUCK = 1.0  # seconds after which a job no longer counts as one that will soon be done
 SPARE = 30.0  # seconds after which a process that is not needed ends
+KEPT_FREE = 30.0  # seconds after a job for a key in which guests leave one process to such jobs
 UNREAD = 2.0  # seconds that the client of a stream may take for a piece while others wait for a process
 _ATTEMPTS = 3  # to start a process
 _CLOSING = 2.0  # seconds that a spare process has to close its worlds
@@ -25,7 +26,11 @@ class JobError(Exception):
 
 
 class Group:
-    """The workers of one kind."""
+    """The workers of one kind.
+
+    Who has no key is a guest. Jobs of others come first, find a process that guests left free once there was one of
+    them, and where there is none, the guests' job that has run for longest is stopped.
+    """
 
     def __init__(self, duties: Duties, size: int, most: int) -> None:
         self._duties = duties
@@ -36,6 +41,8 @@ class Group:
         self._starting: set[asyncio.Task[None]] = set()
         self._ending: set[asyncio.Task[None]] = set()
         self._waiting: deque[asyncio.Future[WorkerProcess]] = deque()
+        self._guests: deque[asyncio.Future[WorkerProcess]] = deque()  # that wait
+        self._asked = dict.fromkeys((False, True), float("-inf"))  # when the last job came that was (not) a guest's
         self._stopped = False
         self.killed = 0
 
@@ -52,7 +59,13 @@ class Group:
     @property
     def waiting(self) -> int:
         """How many jobs wait for one."""
-        return sum(not future.done() for future in self._waiting)
+        return sum(not future.done() for future in (*self._waiting, *self._guests))
+
+    @property
+    def _kept_free(self) -> int:
+        """How many processes guests leave to the others."""
+        both = asyncio.get_running_loop().time() - min(self._asked.values()) < KEPT_FREE
+        return int(both and self._most > self._size)
 
     async def fill(self) -> None:
         """Start as many workers as there always are."""
@@ -64,7 +77,7 @@ class Group:
             if isinstance(worker, BaseException):
                 raise JobError("a worker process could not be started") from worker
 
-    async def begin(self, request: Request, deadline: float) -> WorkerProcess:
+    async def begin(self, request: Request, deadline: float, *, guest: bool = False) -> WorkerProcess:
         """A worker that has begun with the request; Busy if there is none until the deadline.
 
         Problem, before any worker is touched, for arguments that are nested too deeply to be handed over.
@@ -74,7 +87,7 @@ class Group:
         except RecursionError as error:
             raise Problem("the request is nested too deeply") from error
         while True:
-            worker = await self._acquire(request.world, deadline)
+            worker = await self._acquire(request.world, deadline, guest)
             try:
                 async with asyncio.timeout_at(deadline):
                     await worker.ask(request, message)
@@ -91,19 +104,20 @@ class Group:
             else:
                 return worker
 
-    async def _acquire(self, world: str, deadline: float) -> WorkerProcess:
+    async def _acquire(self, world: str, deadline: float, guest: bool) -> WorkerProcess:
         if self._stopped:
             raise Busy("the server is stopping")
         loop = asyncio.get_running_loop()
         self._drop_dead()
-        if self._idle:
+        self._asked[guest] = loop.time()
+        if len(self._idle) > (self._kept_free if guest else 0):
             worker = next((one for one in reversed(self._idle) if world in one.worlds), self._idle[-1])
             self._idle.remove(worker)
         else:
             if len(self._busy) + len(self._starting) < self._size:
                 self._start()
             future: asyncio.Future[WorkerProcess] = loop.create_future()
-            self._waiting.append(future)
+            (self._guests if guest else self._waiting).append(future)
             try:
                 async with asyncio.timeout_at(deadline):
                     worker = await future
@@ -115,6 +129,7 @@ class Group:
                     raise Busy("there is more to do than this server has processes for") from None
                 raise
         worker.since = loop.time()
+        worker.guest = guest
         self._busy.add(worker)
         return worker
 
@@ -140,15 +155,23 @@ class Group:
         if not worker.alive:
             self._end(worker, 0)
             return
-        while self._waiting:
-            future = self._waiting.popleft()
-            if not future.done():
-                worker.since = asyncio.get_running_loop().time()
-                self._busy.add(worker)  # at once, or `tend` would count one less
-                future.set_result(worker)
-                return
+        future = self._next_waiting()
         worker.since = asyncio.get_running_loop().time()
-        self._idle.append(worker)
+        if future is None:
+            self._idle.append(worker)
+        else:
+            self._busy.add(worker)  # at once, or `tend` would count one less
+            future.set_result(worker)
+
+    def _next_waiting(self) -> asyncio.Future[WorkerProcess] | None:
+        for queue in (self._waiting, self._guests):
+            if queue is self._guests and len(self._idle) < self._kept_free:
+                break
+            while queue:
+                future = queue.popleft()
+                if not future.done():
+                    return future
+        return None
 
     def tend(self) -> None:
         """Grow where jobs wait behind long ones, and let go of what is not needed.
@@ -161,15 +184,24 @@ class Group:
             self._busy.discard(worker)
             self.killed += 1
             self._end(worker, 0)
+        while len(self._idle) > self._kept_free and (future := self._next_waiting()):
+            worker = self._idle.pop()
+            worker.since = now
+            self._busy.add(worker)
+            future.set_result(worker)
         there = len(self._idle) + len(self._busy) + len(self._starting)
         if self.waiting:
             stuck = sum(now - worker.since > STUCK for worker in self._busy)
-            if there < self._most and there - stuck < self._size:
+            if there < self._most and there - stuck < self._size + self._kept_free:
                 self._start()
+            elif any(not future.done() for future in self._waiting) and not self._starting:
+                guests = [worker for worker in self._busy if worker.guest and now - worker.since > STUCK]
+                if guests:
+                    min(guests, key=lambda worker: worker.since).kill()
             slow = [worker for worker in self._busy if worker.unread is not None and now - worker.unread > UNREAD]
             if slow and there >= self._most and not self._starting:
                 min(slow, key=lambda worker: worker.unread or now).kill()
-        spare = max(0, there - self._size)
+        spare = max(0, there - self._size - self._kept_free)
         for worker in [worker for worker in self._idle if now - worker.since > SPARE][:spare]:
             self._idle.remove(worker)
             self._end(worker, _CLOSING)
@@ -199,8 +231,7 @@ class Group:
 
     def _fail(self) -> None:
         """No worker can be started: tell whoever waits."""
-        while self._waiting:
-            future = self._waiting.popleft()
+        while future := self._waiting.popleft() if self._waiting else self._guests.popleft() if self._guests else None:
             if not future.done():
                 future.set_exception(Busy("a worker process could not be started", retry_after=5))
 
@@ -244,7 +275,7 @@ class Group:
     async def stop(self, grace: float) -> None:
         """End all workers, those that have a job after so many seconds at the latest."""
         self._stopped = True
-        for future in self._waiting:
+        for future in (*self._waiting, *self._guests):
             if not future.done():
                 future.set_exception(Busy("the server is stopping"))
         for worker in self._idle:

@@ -118,22 +118,38 @@ class Pool:
         await asyncio.gather(*self._finishing, *self._prepared.values(), return_exceptions=True)
 
     async def call(
-        self, job: str, world: Path, *, write: bool = False, timeout: float, arguments: Mapping[str, Any]
+        self,
+        job: str,
+        world: Path,
+        *,
+        write: bool = False,
+        guest: bool = False,
+        timeout: float,
+        arguments: Mapping[str, Any],
     ) -> Any:
         """What a job gives. A write that has returned is kept, and every job that begins later sees it.
+
+        Jobs of guests, which have no key, do not keep others waiting, and may be stopped for them (Busy).
 
         Whatever `WorldsError` or `ValueError` the job raised; QueryTimeout when `timeout` seconds have passed; Busy if
         no process was free all that time, or the process was killed; a write may have been kept all the same. JobError.
         If the call is cancelled, a reading job is stopped a second later, and a write goes on.
         """
-        async with self._run(job, world, write, timeout, arguments) as run:
+        async with self._run(job, world, write, guest, timeout, arguments) as run:
             kind, body = await run.next()
             assert kind == RESULT, f"{job} streams"
             return unpacked(body)
 
     @contextlib.asynccontextmanager
     async def stream(
-        self, job: str, world: Path, *, write: bool = False, timeout: float, arguments: Mapping[str, Any]
+        self,
+        job: str,
+        world: Path,
+        *,
+        write: bool = False,
+        guest: bool = False,
+        timeout: float,
+        arguments: Mapping[str, Any],
     ) -> AsyncIterator[Stream]:
         """The stream that a job gives, as a context manager; a stream that is left before its end is stopped.
 
@@ -141,7 +157,7 @@ class Pool:
         nothing for as long, or needs ten times as long in all, is not waited for. Errors as `call`, also while it is
         read.
         """
-        async with self._run(job, world, write, timeout, arguments) as run:
+        async with self._run(job, world, write, guest, timeout, arguments) as run:
             kind, body = await run.next()
             assert kind == HEAD, f"{job} does not stream"
             head = unpacked(body)
@@ -207,7 +223,7 @@ class Pool:
 
     @contextlib.asynccontextmanager
     async def _run(
-        self, job: str, world: Path, write: bool, timeout: float, arguments: Mapping[str, Any]
+        self, job: str, world: Path, write: bool, guest: bool, timeout: float, arguments: Mapping[str, Any]
     ) -> AsyncIterator[_Run]:
         group = self._writers if write else self._readers
         key = _key(world)
@@ -220,7 +236,7 @@ class Pool:
             began = asyncio.get_running_loop().time()
             if write:
                 await stack.enter_async_context(self._locked(world, timeout))
-            run = _Run(job, await group.begin(request, began + timeout), timeout, began)
+            run = _Run(job, await group.begin(request, began + timeout, guest=guest), timeout, began)
             stack.push_async_callback(group.release, run.worker)
             try:
                 yield run

@@ -39,6 +39,7 @@ class WorkerProcess:
         self.ending = False
         self.killed = asyncio.Event()
         self.unread: float | None = None  # since when a piece of its stream waits to be sent
+        self.guest = False  # its job is that of a client without a key
         self.since = 0.0  # when it began its job, or became idle, by the loop's clock
 
     @classmethod
