@@ -148,7 +148,11 @@ def state_machine(seed: int, number: int) -> tuple[int, str | None]:
         f"run_state_machine_as_test(seed({seed * 1000 + number})(GateMachine), settings=quick)\n"
         "teardown_module()\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=600)
+    command = [sys.executable, "-c", program]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    except subprocess.TimeoutExpired as error:
+        return 1, f"no end: {error}"
     return 1, None if done.returncode == 0 else done.stderr[-3000:]
 
 
