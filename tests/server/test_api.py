@@ -327,6 +327,24 @@ def test_stats_schema_and_prefixes(client: httpx.Client) -> None:
     assert client.get("/prefixes").json()["ex"] == EX
 
 
+def test_validate(client: httpx.Client, writer: httpx.Client) -> None:
+    assert "no shapes" in problem(client.get("/validate"), 400)
+    sh = "http://www.w3.org/ns/shacl#"
+    shapes = [
+        f"<{EX}S> <{sh}targetClass> <{EX}Report> <urn:worlds:shapes> .",
+        f"<{EX}S> <{sh}property> _:p <urn:worlds:shapes> .",
+        f"_:p <{sh}path> <{EX}missing> <urn:worlds:shapes> .",
+        f'_:p <{sh}minCount> "1"^^<http://www.w3.org/2001/XMLSchema#integer> <urn:worlds:shapes> .',
+    ]
+    added = writer.post("/quads", json={"add": shapes}).json()["revision"]
+    found = client.get("/validate").json()
+    assert not found["conforms"]
+    assert {one["path"] for one in found["results"]} == {f"<{EX}missing>"}
+    one = found["results"][0]["focus"]
+    assert {row["focus"] for row in client.get("/validate", params={"subjects": one}).json()["results"]} == {one}
+    assert writer.post(f"/history/{added}/undo").is_success
+
+
 def test_both_addresses_of_the_only_world(client: httpx.Client) -> None:
     assert client.get("/worlds/kb/prefixes").json() == client.get("/prefixes").json()
     listed = client.get("/worlds").json()["worlds"]

@@ -308,6 +308,7 @@ HANDLERS: Mapping[str, Handler] = {
     "amend": _amend,
     "stats": _plain("stats"),
     "schema": _plain("schema"),
+    "validate": _plain("validate"),
     "prefixes": _plain("prefixes"),
     "bind": _bind,
     "page": _page,

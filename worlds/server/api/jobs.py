@@ -83,6 +83,13 @@ def resolve(
     return [found.to_dict() for found in world.resolve_all(names, types=types, graphs=graphs, limit=limit)]
 
 
+@job("validate")
+def validate(world: World, *, subjects: Any = None) -> bytes:
+    """`World.validate`, by the world's own shapes."""
+    report = world.validate(subjects=subjects)
+    return encoded({"conforms": report.conforms, "results": report.to_dicts()})
+
+
 @job("mentions")
 def mentions(world: World, *, text: str, types: Any = None) -> bytes:
     """`World.mentions`."""

@@ -465,6 +465,15 @@ def operations() -> tuple[Operation, ...]:
             ),
         ),
         Operation(
+            "validate",
+            "GET",
+            "/validate",
+            "Validate the data against the world's own SHACL shapes.",
+            "read",
+            _json("What violates them.", "Report"),
+            parameters=(Parameter("subjects", "texts", "Only these focus nodes, of those that the shapes target."),),
+        ),
+        Operation(
             "prefixes", "GET", "/prefixes", "List the prefixes.", "read", _json("Prefix and IRI of each.", "Prefixes")
         ),
         Operation(

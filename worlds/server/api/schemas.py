@@ -263,6 +263,26 @@ SCHEMAS: dict[str, Any] = {
         {"classes": _list({"type": "object"}), "predicates": _list({"type": "object"})},
         help="Classes, predicates, graphs and languages, the commonest first.",
     ),
+    "Report": _object(
+        {
+            "conforms": {"type": "boolean"},
+            "results": _list(
+                _object(
+                    {
+                        "severity": _TEXT,
+                        "focus": _TEXT,
+                        "path": _MAYBE_TEXT,
+                        "value": _MAYBE_TEXT,
+                        "component": _TEXT,
+                        "shape": _TEXT,
+                        "message": _TEXT,
+                        "quads": _list({"type": "array"}),
+                    }
+                )
+            ),
+        },
+        help="What a validation found; a result's quads end with the revision that added them.",
+    ),
     "Prefixes": {"type": "object", "additionalProperties": _TEXT},
     "WorldSummary": _object({"name": _TEXT, "bytes": _COUNT, "modified": _NUMBER, "address": _TEXT}),
     "Worlds": _object({"worlds": _list(_ref("WorldSummary"))}),
