@@ -1,4 +1,4 @@
-"""Curating a knowledge base: correct it, merge duplicates, see what changed, take it back, hand it on.
+"""Curating a knowledge base: correct it, merge duplicates, propose and decide, take it back, hand it on.
 
     python examples/curation.py [WORLD]
 
@@ -39,41 +39,51 @@ def main() -> None:
             w.load(KNOWLEDGE, author="import", message="the knowledge base")
             w.load(IMPORT, format="turtle", author="import", message="what a partner sent")
             w.backup(Path(folder, "copy.db"))
-            curate(w)
+            correct(w)
+            merge(w)
+            propose(w)
             look_back(w)
             hand_on(w, Path(folder, "copy.db"))
             report = w.check()
             console.print(f"\nQuads, chunks, full-text and vectors agree: [bold]{'yes' if report.ok else 'no'}[/]")
 
 
-def curate(w: worlds.World) -> None:
-    """Two corrections, each one revision with its author and its reason."""
+def correct(w: worlds.World) -> None:
+    """Two corrections, one revision with its author and its reason."""
     with w.transaction(author="ann", message="people call it Curiosity"):
         for language in ("en", "de"):
             w.remove([("ex:Curiosity", "rdfs:label", f'"Mars Science Laboratory"@{language}')])
             w.remove([("ex:Curiosity", "skos:altLabel", f'"Curiosity"@{language}')])
             w.add([("ex:Curiosity", "rdfs:label", f'"Curiosity"@{language}')])
             w.add([("ex:Curiosity", "skos:altLabel", f'"Mars Science Laboratory"@{language}')])
-    merge(w, "ex:Mars2020Rover", "ex:Perseverance")
 
+
+def merge(w: worlds.World) -> None:
+    """What the partner sent under another name is one with what is there."""
+    console.print("\n[bold]What a merge would do[/]")
+    show(w, w.merge("ex:Perseverance", "ex:Mars2020Rover", dry_run=True))
+    change = w.merge("ex:Perseverance", "ex:Mars2020Rover", author="ann", message="one rover, two names")
+    for note in change.notes:
+        console.print(f"  [yellow]{escape(note)}[/]")
+    console.print(f"  the old name leads on: ex:Mars2020Rover is {w.describe('ex:Mars2020Rover').label}")
+
+
+def propose(w: worlds.World) -> None:
+    """A program proposes, a person decides."""
+    alias = '"M2020"@en'
+    good = w.propose(
+        add=[("ex:Perseverance", "skos:altLabel", alias)], why="the team calls it so", confidence=0.9, author="bot"
+    )
+    bad = w.propose(remove=[("ex:MOXIE", "rdfs:label", '"MOXIE"@en')], why="an acronym", confidence=0.3, author="bot")
+    console.print("\n[bold]What is proposed[/]")
+    for proposal in w.proposals():
+        console.print(f"  {proposal.id}. {proposal.author}, {proposal.confidence}: {proposal.why}")
+    w.accept(good.id, reviewer="ann")
+    w.reject(bad.id, "it is what it is called", reviewer="ann")
     console.print("\n[bold]What happened so far[/]")
     for entry in w.history():
         who = f"{entry.author}: {entry.message}"
         console.print(f"  {entry.revision}. +{entry.added} -{entry.removed}  {escape(who)}")
-    console.print("\n[bold]What the merge did[/]")
-    show(w, w.diff(3, 4))
-
-
-def merge(w: worlds.World, duplicate: str, kept: str) -> None:
-    """Let `kept` take the place of `duplicate` in every quad; its label becomes another name."""
-    now = w.at(w.history(1)[0].revision)
-    with w.transaction(author="ann", message=f"{duplicate} is {kept}"):
-        for _, predicate, value, graph in list(now.quads(subject=duplicate)):
-            w.remove([(duplicate, predicate, value, graph)])
-            w.add([(kept, "skos:altLabel" if str(predicate).endswith("#label") else predicate, value, graph)])
-        for subject, predicate, _, graph in list(now.quads(object=duplicate)):
-            w.remove([(subject, predicate, duplicate, graph)])
-            w.add([(subject, predicate, kept, graph)])
 
 
 def show(w: worlds.World, diff: worlds.Diff) -> None:
@@ -100,7 +110,7 @@ def look_back(w: worlds.World) -> None:
     """Ask an earlier state, and take a correction back."""
     query = "SELECT ?label { ex:Curiosity rdfs:label ?label FILTER(LANG(?label) = 'en') }"
     console.print(f"\n[bold]The label of ex:Curiosity[/] [dim]{escape(query)}[/]")
-    for revision in (1, 4):
+    for revision in (1, 5):
         row = w.at(revision).query(query)[0]  # type: ignore[index]
         console.print(f"  after revision {revision}: {row.label}")
     change = w.undo(3, author="bob", message="the mission keeps its official name")

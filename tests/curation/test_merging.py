@@ -199,7 +199,8 @@ def fate(quad: ox.Quad, after: set[ox.Quad], olds: set[Any], kept: Any) -> ox.Qu
     if image in after:
         return image
     other = ox.Quad(image.subject, ox.NamedNode(ALIAS), image.object, image.graph_name)
-    return other if image.predicate.value == LABEL and other in after else None
+    is_name = image.predicate.value == LABEL and isinstance(image.object, ox.Literal)
+    return other if is_name and other in after else None
 
 
 @pytest.mark.parametrize("seed", range(25))

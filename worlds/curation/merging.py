@@ -232,7 +232,7 @@ class Merging:
         mine = removed[rewriting.touched(removed) | (removed[:, 0] == rewriting.kept)]
         images = rewriting.rewritten(mine)
         there = self._held_at(images, number)
-        renamed = self._renamed(mine, images, added, there)
+        renamed = self._renamed(mine, images, added, there, number)
         there |= renamed
         now = np.zeros(len(mine), dtype=bool)
         now[held_quads(self._connection, images)[:, 0]] = True
@@ -244,20 +244,24 @@ class Merging:
         now = held_quads(self._connection, quads)
         there[now[now[:, 1] <= number, 0]] = True
         once = {tuple(row) for row in self._history.gone(number, number)[:, :4].tolist()}
-        if once:
+        if once and len(quads):
             there |= [tuple(row) in once for row in quads.tolist()]
         return there
 
-    def _renamed(self, quads: Ids, images: Ids, added: Ids, there: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _renamed(self, quads: Ids, images: Ids, added: Ids, there: NDArray[np.bool_], number: int) -> NDArray[np.bool_]:
         """Which quads were labels that the merge made other names, whose `images` are made these."""
         labels, aliases = (self._known(self._chunks.policy.predicates(role)) for role in ("label", "alias"))
-        names = added[np.isin(added[:, 1], aliases)]
-        made = {(s, o, g): p for s, p, o, g in names.tolist()}
+        rows = np.flatnonzero(~there & np.isin(quads[:, 1], labels) & (images[:, 0] != images[:, 2]))
+        forms = np.repeat(images[rows], len(aliases), axis=0)
+        forms[:, 1] = np.tile(np.array(aliases, dtype=np.int64), len(rows))
+        made = {tuple(quad) for quad in added.tolist()}
         found = np.zeros(len(quads), dtype=bool)
-        for row in np.flatnonzero(~there & np.isin(quads[:, 1], labels)).tolist():
+        held = [form for form, is_there in zip(forms.tolist(), self._held_at(forms, number), strict=True) if is_there]
+        names = {(s, o, g): p for s, p, o, g in sorted(held, key=lambda form: tuple(form) in made)}
+        for row in rows.tolist():
             subject, _, value, graph = images[row].tolist()
-            if (subject, value, graph) in made:
-                images[row, 1] = made[subject, value, graph]
+            if (subject, value, graph) in names:
+                images[row, 1] = names[subject, value, graph]
                 found[row] = True
         return found
 
