@@ -178,6 +178,36 @@ WITH RECURSIVE found (class) AS (
 )
 SELECT class FROM found WHERE class IS NOT NULL LIMIT :limit;
 
+-- name: occurs
+-- Whether a name is used as what it is asked to be.
+SELECT CASE :what
+       WHEN 'types' THEN EXISTS (SELECT 1 FROM quads INDEXED BY quads_posg WHERE predicate = :rdf_type AND object = :id)
+       WHEN 'predicates' THEN EXISTS (SELECT 1 FROM quads INDEXED BY quads_posg WHERE predicate = :id)
+       WHEN 'graphs' THEN EXISTS (SELECT 1 FROM quads INDEXED BY quads_g WHERE graph = :id AND graph <> 0)
+       ELSE EXISTS (SELECT 1 FROM quads INDEXED BY quads_spog WHERE subject = :id)
+         OR EXISTS (SELECT 1 FROM quads INDEXED BY quads_o WHERE object = :id)
+       END;
+
+-- name: some_graphs
+-- As predicates_after, the first named graphs.
+WITH RECURSIVE found (graph) AS (
+    SELECT min(graph) FROM quads INDEXED BY quads_g WHERE graph > 0 AND graph <> 0
+    UNION ALL
+    SELECT (SELECT min(graph) FROM quads INDEXED BY quads_g WHERE graph > found.graph AND graph <> 0)
+    FROM found WHERE found.graph IS NOT NULL
+)
+SELECT graph FROM found WHERE graph IS NOT NULL LIMIT :limit;
+
+-- name: instances_of
+-- Gives (class, instances) for classes that have any.
+SELECT class.value, count(*)
+FROM json_each(:classes_json) AS class
+CROSS JOIN quads INDEXED BY quads_posg ON quads.predicate = :rdf_type AND quads.object = class.value
+GROUP BY class.value;
+
+-- name: any_chunk
+SELECT EXISTS (SELECT 1 FROM chunks);
+
 -- name: literals_of_hash
 -- The literals with a hash, so that most have the text that it was made of.
 SELECT id FROM terms INDEXED BY terms_hash WHERE hash = :hash AND kind = 3 LIMIT :limit;

@@ -68,8 +68,11 @@ class Query:
     def settled(self, *, union: bool) -> Query:
         """The query with its default graph decided: all graphs where it says so, or says nothing and `union` does.
 
-        `urn:x-arq:UnionGraph` among the default graphs, from outside or by FROM, stands for all graphs.
+        `urn:x-arq:UnionGraph` among the default graphs, from outside or by FROM, stands for all graphs, and so does
+        `GRAPH <urn:x-arq:UnionGraph>`, as long as nothing outside of it is matched with the default graph alone.
         """
+        if "UnionGraph" in self.text and (whole := self._union_graph_left_out(union=union)):
+            return whole
         if self.default_graphs is not None:
             if UNION_GRAPH in self.default_graphs:
                 return self.replaced(union=True, default_graphs=None)
@@ -78,6 +81,21 @@ class Query:
         if UNION_GRAPH.value in named:
             return self.replaced(union=True)
         return self.replaced(union=union and not named if self.union is None else self.union)
+
+    def _union_graph_left_out(self, *, union: bool) -> Query | None:
+        """The query without `GRAPH <urn:x-arq:UnionGraph>`, over all graphs; None where that is another query."""
+        edits: list[Edit] = []
+        outside = False
+        with contextlib.suppress(QueryError):  # which is told when it is asked
+            for path, element in self.shape.walk():
+                around = [through.first for _, through in path if through.kind == "graph"]
+                all_graphs = [self.iri(self.tokens[first + 1]) == UNION_GRAPH.value for first in around]
+                if element.kind == "graph" and all_graphs[-1]:
+                    edits.append((self.tokens[element.first].start, self.tokens[element.first + 1].end, ""))
+                outside = outside or (element.kind == "triples" and not around)
+        if not edits or self.default_graphs is not None or (outside and not (self.union or union)):
+            return None
+        return self.spliced(edits).replaced(union=True)
 
     def _default_graphs_in_text(self) -> list[str | None]:
         """What FROM names."""

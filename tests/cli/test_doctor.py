@@ -56,6 +56,15 @@ def test_it_tells_versions_and_that_the_database_works() -> None:
     assert (found["database"]["state"], "full-text" in found["database"]["message"]) == ("ok", True)
 
 
+def test_it_tells_how_to_get_a_cross_encoder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    found = findings()["reranker"]
+    if found["state"] == "ok":
+        return  # it is on this machine
+    assert "rerank=True asks" in found["message"] or "sentence-transformers" in found["message"]
+    assert "pip install" in found["remedy"] or "hf download" in found["remedy"]
+
+
 def test_it_tells_which_extras_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [
         "pyoxigraph>=0.5",

@@ -35,7 +35,10 @@ def test_a_graph_is_named(made: Path) -> None:
 
 def test_no_hits_is_a_note(made: Path, path: Path) -> None:
     result = run("search", made, "nothingofthekind", "--mode", "text")
-    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "note: no hits\n")
+    assert (result.exit_code, result.stdout) == (0, "")
+    why, what = result.stderr.splitlines()
+    assert why.startswith("note: Nothing matches these words")
+    assert what == "note: no hits"
     for blank in ("", "  ", "!?"):
         result = run("search", made, blank, "--mode", "text")
         assert (result.exit_code, result.stdout) == (0, "")

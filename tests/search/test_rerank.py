@@ -24,6 +24,12 @@ def failing(error: BaseException) -> Any:
     return Failing()
 
 
+def test_it_says_how_to_get_a_model_that_is_not_here(known: Known, tmp_path: Path) -> None:
+    (note,) = known.world.search("kite", rerank=str(tmp_path / "none")).notes
+    assert "not reranked: there is no cross-encoder" in note or "sentence-transformers is not installed" in note
+    assert "hf download" in note or "pip install" in note
+
+
 @pytest.mark.parametrize(
     ("model", "said"),
     [

@@ -52,6 +52,19 @@ def test_queries_see_what_the_world_says_unless_they_say_otherwise(world: World)
     assert world.explain("SELECT * { :s :in ?where }", union=False).results == 1
 
 
+def test_graph_takes_the_name_of_the_union(world: World) -> None:
+    world.update("INSERT DATA { GRAPH :g { :t :next :s } }")
+    rows = world.query(f"SELECT ?where {{ GRAPH <{UNION}> {{ :t :next ?s . ?s :in ?where }} }}")
+    assert isinstance(rows, worlds.Solutions)
+    assert sorted(str(row[0]) for row in rows) == ALL, "patterns join across graphs"
+    assert world.query("PREFIX arq: <urn:x-arq:> ASK { GRAPH arq:UnionGraph { :s :in 'h' } GRAPH :g { :s :in 'g' } }")
+    mixed = f"SELECT ?where {{ :s :in 'd' GRAPH <{UNION}> {{ :s :in ?where }} }}"
+    assert not list(world.query(mixed)), "the default graph alone, and all graphs, cannot be asked together"  # type: ignore[arg-type]  # a SELECT
+    assert len(list(world.query(mixed, union=True))) == 3  # type: ignore[arg-type]  # a SELECT
+    change = world.update(f"INSERT {{ :t :at ?where }} WHERE {{ GRAPH <{UNION}> {{ :t :next ?s . ?s :in ?where }} }}")
+    assert change.added == 3
+
+
 @pytest.mark.parametrize("setting", ["strict", "union"])
 def test_the_name_of_the_union_stands_for_all_graphs(world: World, setting: Any) -> None:
     world.default_graph = setting

@@ -61,8 +61,8 @@ def notes(world: Any, query: str, **options: Any) -> tuple[str, ...]:
          [":maas does not occur in this world: did you mean :mass?"]),
         ("SELECT (COUNT(*) AS ?n) { ?s :maas ?o }",
          [":maas does not occur in this world: did you mean :mass?", "Line 1: { ?s :maas ?o . } matches nothing."]),
-        ("SELECT * { GRAPH <urn:x-arq:UnionGraph> { ?s a :Moon } }",
-         ["GRAPH does not know <urn:x-arq:UnionGraph>: ask with union=true, or write FROM."]),
+        ("SELECT * { ?s a :Rover GRAPH <urn:x-arq:UnionGraph> { ?s a :Moon } }",
+         ["GRAPH does not know <urn:x-arq:UnionGraph> beside other patterns: ask with union=true, or write FROM."]),
         ("SELECT * { ?s :mass/:maas ?o }", [":maas does not occur in this world: did you mean :mass?"]),
     ],
 )  # fmt: skip

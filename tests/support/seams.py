@@ -56,8 +56,8 @@ def take_short_texts_for_long(monkeypatch: pytest.MonkeyPatch, size: int) -> Non
 
 def wait_for_hints(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """Let what explains an empty answer take as long as it does on a busy machine."""
-    monkeypatch.setattr("worlds.mcp.querying.QUICK", seconds)
     monkeypatch.setattr("worlds.sparql.notes.SECONDS", seconds)
+    monkeypatch.setattr("worlds.search.notes.SECONDS", seconds)
 
 
 def page_folder(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:

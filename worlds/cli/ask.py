@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,7 @@ from worlds.errors import OpenError
 
 if TYPE_CHECKING:
     from worlds.graph.query.results import Solutions, Triples
+    from worlds.sparql.explaining import QueryExplanation
     from worlds.world import World
 
 Bindings = Annotated[
@@ -91,7 +93,7 @@ def sparql(
             else:
                 answer = world.query(text, progress=bar, **options)
         if not explain:
-            for remark in world.explain(text, counts=False, **options).notes if answer is False else _notes(answer):
+            for remark in _notes(answer, lambda: world.explain(text, answer=False, **options)):
                 note(remark)
             _print_answer(answer, form, world)
         elif form.name == "json":
@@ -100,8 +102,10 @@ def sparql(
             output().print(str(told), markup=False, highlight=False, soft_wrap=True)
 
 
-def _notes(answer: Solutions | Triples | bool) -> tuple[str, ...]:
-    return () if isinstance(answer, bool) else answer.notes
+def _notes(answer: Solutions | Triples | bool, explain: Callable[[], QueryExplanation]) -> tuple[str, ...]:
+    if isinstance(answer, bool):
+        return () if answer else explain().notes
+    return answer.notes
 
 
 def _print_answer(answer: Solutions | Triples | bool, form: ResultFormat, world: World) -> None:

@@ -93,6 +93,7 @@ def _installation(embedder: str) -> Iterator[Finding]:
     yield from _extras()
     yield _page()
     yield from _model(embedder)
+    yield _reranker()
     yield from _settings()
 
 
@@ -187,6 +188,21 @@ def _model(embedder: str) -> Iterator[Finding]:
     if not os.access(writable, os.W_OK):
         remedy = "let WORLDS_CACHE name a folder that can be written to"
         yield Finding("cache", "note", f"{cache} cannot be written to", remedy)
+
+
+def _reranker() -> Finding:
+    """Whether rerank=True has its cross-encoder."""
+    from worlds.embedders.models import find_local, installed
+    from worlds.search.rerank import DEFAULT_RERANKER, how_to_get
+
+    _, folder = find_local(DEFAULT_RERANKER)
+    if not installed("sentence_transformers"):
+        remedy = "if you want to rerank: pip install 'worlds-kg[semantic]'"
+        return Finding("reranker", "note", "a cross-encoder needs sentence-transformers", remedy)
+    if folder is None:
+        message = f"{DEFAULT_RERANKER}, which rerank=True asks, is not on this machine"
+        return Finding("reranker", "note", message, f"if you want it: {how_to_get(DEFAULT_RERANKER)}")
+    return Finding("reranker", "ok", f"{DEFAULT_RERANKER} in {folder}")
 
 
 def _nearest(path: Path) -> Path:

@@ -219,7 +219,7 @@ class Contexts:
         check_limit(budget, "budget")
         if isinstance(hops, bool) or hops not in (0, 1, 2):
             raise ValueError(f"hops is 0, 1 or 2, not {hops!r}")
-        hits = self._searches.run(question, types=types, limit=_FOUND + _PASSAGES)
+        hits = self._searches.run(question, types=types, limit=_FOUND + _PASSAGES, noted=types is not None)
         with self._connection.snapshot():
             mentions = self._named(question, types)
             seeds = self._seeds(mentions, hits)

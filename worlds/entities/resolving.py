@@ -146,7 +146,12 @@ class Resolver:
         if not unknown:
             return
         predicates = self._chunks.policy.predicates("label", "alias")
-        wanted = {"subjects": list(unknown), "predicates": predicates, "graphs": graphs, "limit": len(unknown)}
+        wanted: dict[str, Any] = {
+            "subjects": list(unknown),
+            "predicates": predicates,
+            "graphs": graphs,
+            "limit": len(unknown),
+        }
         try:
             near = self._searches.run(name, mode="vector", group_by="subject", explain=True, **wanted)
         except EmbedderError:  # as an endpoint can, though it answered a moment ago

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from mcp.server import MCPServer
@@ -40,8 +40,6 @@ _LONGEST_NAME = 1000  # characters
 _LONGEST_CONTEXT = 100_000  # characters
 _CURSOR = re.compile(r"([0-9]{1,9})\.(.+)", re.DOTALL)  # how many results were numbered, and the cursor of the world
 _NAMED = ("types", "predicates", "subjects", "graphs")  # filters that take names
-_DECAYING = {"predicate": "predicates", "evergreen_types": "types", "evergreen_predicates": "predicates",
-             "evergreen_flags": "predicates"}  # fmt: skip
 
 
 def register(server: MCPServer[Any], service: Service) -> None:
@@ -109,20 +107,6 @@ def register(server: MCPServer[Any], service: Service) -> None:
             }
         )
 
-        def told(hits: SearchResults) -> list[str]:
-            lately = bool(hits)
-            unknown = _unknown_names(service, filters, subclasses=subclasses, lately=lately)
-            beside = [
-                *(
-                    f"exclude: {note}"
-                    for note in _unknown_names(service, without, subclasses=subclasses, lately=lately)
-                ),
-                *_unknown_in_ranking(service, boost, decay, lately=lately),
-            ]
-            if not hits:
-                return [*(unknown or _why_nothing(service, hits, languages)), *beside]
-            return [*unknown, *beside, *(_no_word(hits) if mode == "hybrid" else [])]
-
         def work() -> CallToolResult:
             with service.explained(where):
                 return _found(
@@ -132,7 +116,6 @@ def register(server: MCPServer[Any], service: Service) -> None:
                     cursor,
                     service.budget(token_budget),
                     full_text=full_text,
-                    told=told,
                 )
 
         return await service.run(work)
@@ -247,7 +230,7 @@ def _found(
     budget: Budget,
     *,
     full_text: bool,
-    told: Callable[[SearchResults], list[str]],
+    told: Callable[[SearchResults], list[str]] | None = None,
 ) -> CallToolResult:
     """The results as numbered citations, as many as the budget allows; the numbers go on from page to page."""
     before, after = _sent(cursor)
@@ -255,7 +238,7 @@ def _found(
         hits = find(limit, after)
     terms = service.terms()
     numbered = [_citation(number, hit, terms, full_text=full_text) for number, hit in enumerate(hits, before + 1)]
-    notes = [*told(hits), *hits.notes]
+    notes = [*(told(hits) if told else ()), *hits.notes]
     budget.take("\n".join(notes), notes)
     shown = budget.fill(numbered, lambda one: (_cited(one), plain(one)))
     cut = len(numbered) - len(shown)
@@ -314,19 +297,6 @@ def _similarity(hit: Hit) -> float | None:
     return None if leg is None else round(leg.value, 4)
 
 
-def _no_word(hits: SearchResults) -> list[str]:
-    """What to say of results that no word led to."""
-    if any("text" in (hit.explain or {}) for hit in hits):
-        return []
-    best = max((found for hit in hits if (found := _similarity(hit)) is not None), default=None)
-    if best is None:
-        return []
-    return [
-        "None of these texts has a word of the query: they are only the nearest by meaning, and may have nothing to do "
-        f"with it. The highest cosine is {best:.2f}; `min_similarity` sets the least."
-    ]
-
-
 def _unknown_names(
     service: Service, filters: dict[str, Any], *, subclasses: bool = False, lately: bool = False
 ) -> list[str]:
@@ -336,37 +306,6 @@ def _unknown_names(
         told += service.hints.unknown(name, listed(filters.get(name)) or [], subclasses=subclasses, lately=lately)
     if where := filters.get("where"):
         told += service.hints.strangers(where, lately=lately)
-    return told
-
-
-def _unknown_in_ranking(
-    service: Service,
-    boost: str | dict[str, Any] | list[str | dict[str, Any]] | None,
-    decay: dict[str, Any] | None,
-    *,
-    lately: bool,
-) -> Iterator[str]:
-    """As `_unknown_names`, of the names in `boost` and `decay`."""
-    for one in boost if isinstance(boost, list) else [boost]:
-        if not isinstance(one, dict):
-            continue
-        names = {"predicates": one.get("predicate"), "where": one.get("where")}
-        yield from (f"boost: {note}" for note in _unknown_names(service, names, lately=lately))
-    for key, what in _DECAYING.items():
-        names = {what: (decay or {}).get(key)}
-        yield from (f"decay: {note}" for note in _unknown_names(service, names, lately=lately))
-
-
-def _why_nothing(service: Service, hits: SearchResults, languages: str | list[str] | None) -> list[str]:
-    """Why a search that names nothing unknown has found nothing."""
-    if hits.explain.eligible != 0:
-        return [
-            "Nothing matches these words: use others, fewer, or prefix*; `schema` shows the classes and predicates."
-        ]
-    told = ["No text passes the filters: leave one out."]
-    if languages:
-        found = ", ".join(language or "''" for language in service.world.schema(limit=1).languages)
-        told.append(f"The languages of this world's texts: {found or 'none'}.")
     return told
 
 

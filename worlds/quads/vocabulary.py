@@ -23,15 +23,15 @@ _RDF_TYPE = ox.NamedNode(RDF + "type")
 
 
 class Budget:
-    """Seconds for something that may be left unfinished."""
+    """Seconds of this thread's work for something that may be left unfinished."""
 
     def __init__(self, seconds: float) -> None:
-        self._end = time.monotonic() + seconds
+        self._end = time.thread_time() + seconds
 
     @property
     def spent(self) -> bool:
         """Whether they have passed."""
-        return time.monotonic() > self._end
+        return time.thread_time() > self._end
 
 
 class Vocabulary:
@@ -42,22 +42,29 @@ class Vocabulary:
         self._dictionary = dictionary
         self._state: object = None
         self._unread: list[
-            tuple[Statement, dict[str, int]]
-        ] = []  # statements that have more names, and their parameters
-        self._spellings: dict[str, str] = {}  # local name, case-folded → IRI
+            tuple[str, Statement, dict[str, int]]
+        ] = []  # kinds, statements that have more names of them, and their parameters
+        self._spellings: dict[str, dict[str, str]] = {}  # of which kind: local name, case-folded → IRI
         self._pairs: dict[str, frozenset[str]] = {}  # spelling → its pairs of letters
 
-    def nearest(self, name: str, budget: Budget) -> list[str]:
-        """The IRIs that are spelt most like an IRI, a prefixed name or a bare word, the likeliest first."""
+    def nearest(self, name: str, budget: Budget, *, among: str | None = None) -> list[str]:
+        """The IRIs that are spelt most like an IRI, a prefixed name or a bare word, the likeliest first.
+
+        `among` is "predicates" or "classes", None for both.
+        """
         self._read(budget)
+        kinds = self._spellings.values() if among is None else [self._spellings[among]]
+        spellings: dict[str, str] = {}
+        for found in kinds:
+            spellings = found | spellings
         sought = _local(name).casefold()
         pairs = _pairs(sought)
-        shared = {spelling: len(pairs & theirs) for spelling, theirs in self._pairs.items()}
+        shared = {spelling: len(pairs & self._pairs[spelling]) for spelling in spellings}
         likely = sorted((spelling for spelling in shared if shared[spelling]), key=shared.__getitem__, reverse=True)
         matches = get_close_matches(sought, likely[:_COMPARED], n=2 * _NEAREST, cutoff=_ALIKE)
-        within = [one for one in self._spellings if len(sought) > 3 and (sought in one or one in sought)]
+        within = [one for one in spellings if len(sought) > 3 and (sought in one or one in sought)]
         close = [*matches, *sorted(within, key=len)]
-        return list(dict.fromkeys(self._spellings[spelling] for spelling in close if len(spelling) > 2))[:_NEAREST]
+        return list(dict.fromkeys(spellings[spelling] for spelling in close if len(spelling) > 2))[:_NEAREST]
 
     def _read(self, budget: Budget) -> None:
         """Go on reading the names, as far as the budget allows."""
@@ -65,21 +72,19 @@ class Vocabulary:
         if state != self._state:
             (rdf_type,) = self._dictionary.find([_RDF_TYPE])
             self._unread = [
-                (_SQL["predicates_after"], {"after": 0}),
-                (_SQL["classes_after"], {"after": 0, "rdf_type": rdf_type or 0}),
+                ("predicates", _SQL["predicates_after"], {"after": 0}),
+                ("classes", _SQL["classes_after"], {"after": 0, "rdf_type": rdf_type or 0}),
             ]
-            self._spellings, self._pairs, self._state = {}, {}, state
-        while self._unread and len(self._spellings) < _MOST and not budget.spent:
-            statement, values = self._unread[0]
+            self._spellings, self._pairs, self._state = {"predicates": {}, "classes": {}}, {}, state
+        while self._unread and len(self._pairs) < _MOST and not budget.spent:
+            kind, statement, values = self._unread[0]
             rows = self._connection.rows(statement, statement.bind(limit=_AT_ONCE, **values))
             numbers = [number for (number,) in rows]
             terms = self._dictionary.terms(numbers)
             for term in (terms[number] for number in numbers):
-                if (
-                    isinstance(term, ox.NamedNode)
-                    and (spelling := _local(term.value).casefold()) not in self._spellings
-                ):
-                    self._spellings[spelling] = term.value
+                if isinstance(term, ox.NamedNode):
+                    spelling = _local(term.value).casefold()
+                    self._spellings[kind].setdefault(spelling, term.value)
                     self._pairs[spelling] = _pairs(spelling)
             if len(numbers) < _AT_ONCE:
                 self._unread.pop(0)

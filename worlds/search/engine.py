@@ -12,6 +12,7 @@ from worlds.search.facets import FacetCounter, Facets
 from worlds.search.fields import Fields
 from worlds.search.filters import Filters
 from worlds.search.hits import Clock, Explanation, SearchResults
+from worlds.search.notes import SearchNotes
 from worlds.search.options import MOST_CANDIDATES
 from worlds.search.plans import Plans
 from worlds.search.ranking import Ranked, Ranking
@@ -62,13 +63,15 @@ class SearchEngine:
 
         return Part(self._connection, self._dictionary, self._filters, self._codes)
 
-    def run(self, request: SearchRequest, *, explain: bool) -> SearchResults:
-        """Answer a search from one snapshot of the file."""
+    def run(self, request: SearchRequest, *, explain: bool, notes: SearchNotes | None = None) -> SearchResults:
+        """Answer a search from one snapshot of the file; `notes` looks for what there is to say of it."""
         clock = Clock()
         stages, given = request.stages, request.cursor
         with self._connection.snapshot():
             state = self.state()
             prepared, found, cited = self._found(request, state, clock)
+            with clock.step("notes"):
+                noted = () if notes is None else notes.of(request, found, prepared.eligible)
             ranking = self._ranking.prepare(
                 request.text,
                 stages,
@@ -91,7 +94,7 @@ class SearchEngine:
         with clock.step("hits"):
             hits = self._hits.hits(chosen, found, ranked, cited, shown, request, prepared.match, explain=explain)
         clock.stop()
-        told = _explained(request, prepared, found, ranked, clock)
+        told = _explained(request, prepared, found, ranked, clock, noted)
 
         def following() -> str:
             keys = [found.key(candidate) for candidate in chosen]
@@ -135,9 +138,10 @@ class SearchEngine:
 class Searches:
     """Searches of one world by the options of `World.search`."""
 
-    def __init__(self, engine: SearchEngine, requests: Requests) -> None:
+    def __init__(self, engine: SearchEngine, requests: Requests, notes: SearchNotes) -> None:
         self._engine = engine
         self.requests = requests
+        self._notes = notes
 
     @cached_property
     def part(self) -> Part:
@@ -149,9 +153,10 @@ class Searches:
         """What tells the model that embedded this world from others; None where nothing is embedded."""
         return self.requests.model
 
-    def run(self, text: str, *, explain: bool = False, **options: Any) -> SearchResults:
-        """The answer."""
-        return self._engine.run(self.requests.make(text, **options), explain=explain)
+    def run(self, text: str, *, explain: bool = False, noted: bool = False, **options: Any) -> SearchResults:
+        """The answer; `noted` with what there is to say of it."""
+        notes = self._notes if noted else None
+        return self._engine.run(self.requests.make(text, **options), explain=explain, notes=notes)
 
     def statement(self, text: str, *, explain: bool = False, **options: Any) -> tuple[str, tuple[object, ...]]:
         """The SQL statement and its parameters, which are the same for an answer that explains itself."""
@@ -159,7 +164,12 @@ class Searches:
 
 
 def _explained(
-    request: SearchRequest, prepared: Prepared, found: Candidates, ranked: Ranked, clock: Clock
+    request: SearchRequest,
+    prepared: Prepared,
+    found: Candidates,
+    ranked: Ranked,
+    clock: Clock,
+    noted: tuple[str, ...],
 ) -> Explanation:
     plan = prepared.plan
     return Explanation(
@@ -174,7 +184,7 @@ def _explained(
         depth=prepared.depth,
         candidates=len(found),
         stages=tuple(one.name for one in ranked.done),
-        notes=(*request.notes, *ranked.notes),
+        notes=(*noted, *request.notes, *ranked.notes),
         milliseconds=clock.milliseconds,
         sql=prepared.statement.sql,
         parameters=prepared.parameters,

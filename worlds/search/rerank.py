@@ -14,6 +14,8 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from worlds.errors import EmbedderError
+
 DEFAULT_RERANKER: Final = "cross-encoder/ms-marco-MiniLM-L-6-v2"
 _BATCH = 16  # texts that a model is asked about at a time; between batches the time is looked at
 _CHARS = 4000  # of the question and of each text: more than such models read
@@ -55,7 +57,10 @@ class CrossEncoderReranker:
 
         if not installed("sentence_transformers"):
             raise RerankError("sentence-transformers is not installed; pip install 'worlds-kg[semantic]'")
-        self.name, folder = locate(model)
+        try:
+            self.name, folder = locate(model)
+        except EmbedderError as error:
+            raise RerankError(f"there is no cross-encoder {str(model)!r} here: {how_to_get(str(model))}") from error
         with warnings.catch_warnings(), quiet_loggers():
             warnings.simplefilter("ignore")  # torch's and transformers' own, of no use to our caller
             from sentence_transformers import CrossEncoder
@@ -69,6 +74,14 @@ class CrossEncoderReranker:
         with self._lock:
             answers: NDArray[np.float32] = self._model.predict(pairs, batch_size=_BATCH, show_progress_bar=False)
         return answers
+
+
+def how_to_get(name: str) -> str:
+    """How a cross-encoder comes onto a machine."""
+    return (
+        f"where the model hub can be reached, `hf download {name}` brings it; else copy its folder here, and name the "
+        "folder by rerank=PATH"
+    )
 
 
 def find_reranker(model: object) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -96,6 +96,10 @@ class Notes:
         with self._connection.lock, contextlib.suppress(WorldsError):
             return tuple(_Reading(self, query).strangers()) if len(query.text) <= _LONGEST else ()
         return ()
+
+    def of_pattern(self, pattern: str, prefixes: Mapping[str, str]) -> tuple[str, ...]:
+        """The same of a group pattern."""
+        return self.strangers(Query(f"SELECT * WHERE {{\n{pattern}\n}}", prefixes))
 
 
 class _Reading:
@@ -288,7 +292,8 @@ class _Reading:
             if not named:
                 return f"All {of_all:,} quads are in the default graph, which GRAPH does not read: leave GRAPH out."
             if any(query.iri(token) == UNION_GRAPH.value for token in query.tokens):
-                return f"GRAPH does not know <{UNION_GRAPH.value}>: ask with union=true, or write FROM."
+                name = f"<{UNION_GRAPH.value}>"
+                return f"GRAPH does not know {name} beside other patterns: ask with union=true, or write FROM."
         if not self._is_strict or not named:
             return None
         strict = [

@@ -64,16 +64,21 @@ class Queries:
             found, plain = self._index.use(lambda store: self._found(store, query.started()), progress)
             return answer(plain, found, self._index.forms, partial(self._notes.of, query, found))
 
-    def explain(self, query: Query, progress: Progress | None = None, *, counts: bool = True) -> QueryExplanation:
-        """Answer a query, and tell how; with `counts`, how many solutions each pattern has."""
+    def explain(
+        self, query: Query, progress: Progress | None = None, *, counts: bool = True, answer: bool | None = None
+    ) -> QueryExplanation:
+        """Answer a query, and tell how; with `counts`, how many solutions each pattern has.
+
+        The `answer` of an ASK that was asked before is not worked out again.
+        """
         with self._connection.lock, self._connection.snapshot():
             times = [time.perf_counter()]
             store = self._index.store(progress)
             times.append(time.perf_counter())
             query = query.started()
-            plain = self._plain(store, query)
+            plain = query if answer is not None else self._plain(store, query)
             times.append(time.perf_counter())
-            found = self._run(store, plain)
+            found = self._run(store, plain) if answer is None else answer
             times.append(time.perf_counter())
             milliseconds = [round((end - start) * 1000, 3) for start, end in pairwise(times)]
             return QueryExplanation(

@@ -39,6 +39,7 @@ from worlds.rules.checking import ShapeChecker
 from worlds.rules.guard import Guard
 from worlds.search.engine import SearchEngine, Searches
 from worlds.search.filters import Filters
+from worlds.search.notes import SearchNotes
 from worlds.search.request import Requests
 from worlds.sparql.index import Place, SparqlIndex
 from worlds.sparql.notes import Notes
@@ -114,7 +115,10 @@ class Parts:
         filters = Filters(connection, self._dictionary, self._chunks, self._subject_patterns.subjects)
         engine = SearchEngine(connection, self._dictionary, filters, self._codes)
         requests = Requests(self._embeddings, self._namespaces.term, self._embedder.required)
-        self._searches = Searches(engine, requests)
+        vocabulary = Vocabulary(connection, self._dictionary)
+        self._notes = Notes(connection, self._dictionary, self._sparql, vocabulary)
+        noting = SearchNotes(connection, self._dictionary, vocabulary, self._namespaces, self._notes.of_pattern)
+        self._searches = Searches(engine, requests, noting)
         self._resolver = Resolver(connection, self._dictionary, self._chunks, self._searches)
         self._similar = SimilarEntities(connection, self._dictionary, self._searches)
         self._describer = Describer(connection, self._dictionary, self._chunks)
@@ -150,7 +154,6 @@ class Parts:
             self._embedder.required,
             self._namespaces.term,
         )
-        self._notes = Notes(connection, self._dictionary, self._sparql, Vocabulary(connection, self._dictionary))
         self._queries = Queries(
             connection,
             self._dictionary,

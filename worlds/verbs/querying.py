@@ -101,17 +101,18 @@ class Querying(Parts):
         timeout: float | None = None,
         allow_network: bool | Collection[str] = False,
         counts: bool = True,
+        answer: bool | None = None,
         progress: Progress | None = None,
     ) -> QueryExplanation:
         """Answer a SPARQL query and tell how: what each step took, what its searches became, what each pattern matches.
 
         pyoxigraph shows no plan, so this is as far as can be seen from outside. `counts=False` leaves out what each
         pattern matches, which can take a second for each. Its `notes` say why nothing was found, for an ASK that is
-        false, too. Options and errors as for `query`.
+        false, too: with its `answer`, if that is known, nothing is evaluated again. Options and errors as for `query`.
         """
         asked = self._query(query, bindings=bindings, union=union, timeout=timeout, allow_network=allow_network)
         report = None if progress is None else partial(progress, "index")
-        return self._queries.explain(asked, report, counts=counts)
+        return self._queries.explain(asked, report, counts=counts and answer is None, answer=answer)
 
     @rehearsable(Change)
     def update(

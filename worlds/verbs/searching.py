@@ -83,7 +83,7 @@ class Searching(Parts):
         if a filter cannot be one, QueryError for a wrong FTS5 expression, ValueError for any other wrong option.
         """
         options = {name: value for name, value in locals().items() if name not in ("self", "text")}
-        return self._searches.run(text, **options)
+        return self._searches.run(text, noted=True, **options)
 
     def search_sql(self, text: str, **options: Any) -> tuple[str, tuple[object, ...]]:
         """The SQL statement of a search and its parameters `?1 … ?N`; the options are those of `search`.

@@ -79,7 +79,12 @@ def query(
         media_type, name = choose(accept, GRAPHS)
         with _cannot_hold(media_type):
             pieces = _triples(found, name)
-    notes = () if isinstance(found, bool) else found.notes
+    if isinstance(found, bool):
+        notes: tuple[str, ...] = ()
+        if not found and default_graphs is None and named_graphs is None:
+            notes = _with_base(query, base, lambda text: world.explain(text, union=union, answer=False).notes)
+    else:
+        notes = found.notes
     return {"type": with_charset(media_type), "notes": list(notes)}, pieces
 
 
@@ -111,7 +116,12 @@ def update(
             ),
         )
     except OpenError as error:  # the world is open, so this is what LOAD could not open
-        raise QueryError("LOAD fetches nothing here: send the document to the graph store") from error
+        if " cannot be fetched: " in str(error):
+            raise QueryError(f"LOAD: {error}") from error
+        raise QueryError(
+            "LOAD: the server fetches from the hosts alone that --allow-network (server.allow_network) names, and "
+            "reads no files: send the document to the graph store, or have its host allowed"
+        ) from error
     return {"revision": change.revision, "added": change.added, "removed": change.removed}
 
 

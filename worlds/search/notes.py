@@ -1,0 +1,167 @@
+"""What there is to say of a search: names in its filters that the world does not know, and why it found nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import pyoxigraph as ox
+
+from worlds.graph.terms import RDF, shorten
+from worlds.quads.dictionary import DEFAULT_GRAPH, Dictionary, json_ids
+from worlds.quads.namespaces import Namespaces
+from worlds.quads.vocabulary import Budget, Vocabulary
+from worlds.search.candidates import Candidates
+from worlds.search.filters import Conditions, Eligible
+from worlds.search.request import SearchRequest
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+
+_SQL = statements("queries.sql")
+_FILTERS = statements("filters.sql")
+SECONDS = 0.04  # for all notes of one search
+_MOST_NAMES = 20  # of one filter that are looked at
+_MOST_GRAPHS = 1000  # whose names one is compared with
+_SHOWN = 3
+_PROFILE = "urn:worlds:profile"
+_BLANK = "the query is blank"
+_THINGS = {"types": "class with instances", "predicates": "predicate", "graphs": "graph", "subjects": "entity"}
+_RDF_TYPE = ox.NamedNode(RDF + "type")
+_SUBCLASS_OF = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#subClassOf")
+
+
+class SearchNotes:
+    """Tells of searches in one world; `strangers` tells of the names in a pattern with these prefixes."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        dictionary: Dictionary,
+        vocabulary: Vocabulary,
+        namespaces: Namespaces,
+        strangers: Callable[[str, Mapping[str, str]], Iterable[str]],
+    ) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._vocabulary = vocabulary
+        self._namespaces = namespaces
+        self._strangers = strangers
+
+    def of(self, request: SearchRequest, found: Candidates, eligible: Eligible | None) -> tuple[str, ...]:
+        """What there is to say of a search and what it found; nothing, where nothing is odd."""
+        budget = Budget(SECONDS)
+        filter_, stages = request.filter, request.stages
+        unknown = list(self._unknown(filter_.include, budget, subclasses=filter_.subclasses))
+        beside = [f"exclude: {note}" for note in self._unknown(filter_.exclude, budget, subclasses=filter_.subclasses)]
+        for boost in stages.boosts:
+            named = Conditions(predicates=boost.predicate and (boost.predicate,), where=boost.where)
+            beside += [f"boost: {note}" for note in self._unknown(named, budget)]
+        if stages.decay is not None:
+            decay = stages.decay
+            named = Conditions(
+                predicates=(decay.predicate, *decay.evergreen_predicates, *decay.evergreen_flags),
+                types=decay.evergreen_types,
+            )
+            beside += [f"decay: {note}" for note in self._unknown(named, budget)]
+        if not len(found):
+            return (*(unknown or self._why_nothing(request, eligible)), *beside)
+        return (*unknown, *beside, *_no_word(request, found))
+
+    def _unknown(self, conditions: Conditions, budget: Budget, *, subclasses: bool = False) -> Iterator[str]:
+        for what in ("types", "predicates", "subjects", "graphs"):
+            names: Sequence[Any] = getattr(conditions, what) or ()
+            for name in names[:_MOST_NAMES]:
+                if name == DEFAULT_GRAPH or not isinstance(name, ox.NamedNode) or self._occurs(what, name):
+                    continue
+                if what == "types" and (below := self._below(name)):
+                    if not subclasses:
+                        yield below
+                    continue
+                hint = f" Did you mean {_either(nearest)}?" if (nearest := self._nearest(what, name, budget)) else ""
+                yield f"{self._short(name)} is no {_THINGS[what]} of this world.{hint}"
+        if conditions.where is not None:
+            yield from self._strangers(conditions.where, self._namespaces.prefixes)
+
+    def _occurs(self, what: str, name: ox.NamedNode) -> bool:
+        rdf_type, number = self._dictionary.find([_RDF_TYPE, name])
+        if what == "predicates" and name.value == _PROFILE:
+            return True
+        statement = _SQL["occurs"]
+        return bool(
+            number and self._connection.value(statement, statement.bind(what=what, id=number, rdf_type=rdf_type))
+        )
+
+    def _nearest(self, what: str, name: ox.NamedNode, budget: Budget) -> list[str]:
+        if what == "subjects":
+            return []
+        if what == "graphs":
+            statement = _SQL["some_graphs"]
+            numbers = [number for (number,) in self._connection.rows(statement, statement.bind(limit=_MOST_GRAPHS))]
+            terms = self._dictionary.terms(numbers)
+            graphs = [str(terms[number].value) for number in numbers]
+            nearest = get_close_matches(name.value, graphs, n=_SHOWN)
+        else:
+            nearest = self._vocabulary.nearest(name.value, budget, among="classes" if what == "types" else what)
+        return [shorten(iri, self._namespaces.prefixes) for iri in nearest]
+
+    def _below(self, name: ox.NamedNode) -> str | None:
+        """What to say of a class without instances whose subclasses have some; None where they have none either."""
+        rdf_type, subclass_of, number = self._dictionary.find([_RDF_TYPE, _SUBCLASS_OF, name])
+        if number is None or subclass_of is None:
+            return None
+        statement = _FILTERS["subclasses"]
+        values = statement.bind(classes_json=json_ids([number]), subclass_of=subclass_of, graphs_json=None)
+        below = [one for (one,) in self._connection.rows(statement, values) if one != number]
+        counted = _SQL["instances_of"]
+        rows = self._connection.rows(counted, counted.bind(classes_json=json_ids(below), rdf_type=rdf_type))
+        used = [one for one, _ in sorted(rows, key=lambda row: -row[1])]
+        if not used:
+            return None
+        terms = self._dictionary.terms(used[:_SHOWN])
+        shown = ", ".join(self._short(terms[one]) for one in used[:_SHOWN])
+        return (
+            f"{self._short(name)} has no instances of its own, but its subclasses have ({shown}"
+            f"{', …' if len(used) > _SHOWN else ''}): `search` takes subclasses=true, SPARQL is "
+            f"?x a/rdfs:subClassOf* {self._short(name)}."
+        )
+
+    def _why_nothing(self, request: SearchRequest, eligible: Eligible | None) -> list[str]:
+        """Why a search that names nothing unknown has found nothing."""
+        if not self._connection.value(_SQL["any_chunk"]):
+            return ["The world has no text to search: nothing is loaded, or nothing of it is text."]
+        if not request.text.strip() and request.mode != "vector":
+            return [] if _BLANK in request.notes else [_BLANK]
+        if eligible is None or len(eligible.chunks):
+            if request.cursor is not None:
+                return []
+            return [
+                "Nothing matches these words: use others, fewer, or prefix*; `schema` shows the classes and predicates."
+            ]
+        told = ["No text passes the filters: leave one out."]
+        if request.filter.include.languages:
+            languages = sorted(language or "''" for (language,) in self._connection.rows(_FILTERS["languages"]))
+            told.append(f"The languages of this world's texts: {', '.join(languages)}.")
+        return told
+
+    def _short(self, name: Any) -> str:
+        return shorten(name.value, self._namespaces.prefixes) if isinstance(name, ox.NamedNode) else str(name)
+
+
+def _no_word(request: SearchRequest, found: Candidates) -> list[str]:
+    """What to say of results that no word led to."""
+    if request.mode != "hybrid" or request.vector is None or any(row.bm25 is not None for row in found.rows):
+        return []
+    best = max((row.similarity for row in found.rows if row.similarity is not None), default=None)
+    if best is None or not re.search(r"\w", request.text) or re.search(r"(^|\s)-\w", request.text):  # none is wanted
+        return []
+    return [
+        "None of these texts has a word of the query: they are only the nearest by meaning, and may have nothing to do "
+        f"with it. The highest cosine is {best:.2f}; `min_similarity` sets the least."
+    ]
+
+
+def _either(names: Sequence[str]) -> str:
+    """The names as a choice: `a, b or c`."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
