@@ -383,6 +383,19 @@ def test_what_is_no_claim_is_refused(world: World) -> None:
         world.verify(("ex:a", "ex:p", "ex:b"), at=99)
 
 
+def test_the_redirects_of_merges_are_followed(world: World) -> None:
+    load(world, 'ex:p a owl:FunctionalProperty . ex:a ex:p ex:b . ex:old ex:q ex:c . ex:a rdfs:label "A" .')
+    before = world.verify(("ex:old", "ex:p", "ex:b"))
+    world.merge("ex:a", "ex:old")
+    found = world.verify(("ex:old", "ex:p", "ex:b"))
+    assert (found.outcome, found.supporting[0].score) == ("supported", 0.5)
+    assert found.supporting[0].quads[1].subject == rdflib.URIRef(EX + "old")
+    assert world.verify(("ex:old", "ex:p", "ex:c")).outcome == "contradicted"
+    assert world.verify(("ex:old", "owl:sameAs", "ex:a")).outcome == "supported"
+    assert before.outcome == "unknown"
+    assert world.verify(before) == before
+
+
 def test_a_transaction_sees_its_own_writes(world: World) -> None:
     with world.transaction():
         world.add([("ex:a", "ex:p", "ex:b")])

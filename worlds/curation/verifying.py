@@ -8,16 +8,17 @@ from typing import Any
 import pyoxigraph as ox
 
 from worlds.curation.contradicting import Contradicting
-from worlds.curation.declarations import Declarations
+from worlds.curation.declarations import OWL, Declarations
 from worlds.curation.evidence import Evidence, Ground, Oddity, Outcome, Passage, Verification
 from worlds.curation.oddities import Oddities
 from worlds.curation.reading import ClaimReader, Reading
 from worlds.curation.shaped import Shaped
 from worlds.curation.state import Row, Rows, State
-from worlds.curation.supporting import Claim, Supporting
+from worlds.curation.supporting import Claim, Supporting, score
 from worlds.curation.trails import read as read_trail
 from worlds.graph.terms import RDF, format_term, to_oxigraph, to_rdflib
 from worlds.quads.dictionary import Dictionary
+from worlds.quads.redirects import REDIRECTS
 from worlds.revisions.history import History, Moment
 from worlds.search.engine import Searches
 from worlds.sql import statements
@@ -26,6 +27,7 @@ from worlds.sql.connection import Connection
 _HISTORY = statements("history.sql")
 _VISITED = 1000  # quads that are named of those that were read and not cited
 _GROUNDS = 20  # pieces of evidence on either side of a triple
+_IDENTITY = (OWL + "sameAs", OWL + "differentFrom", "http://purl.org/dc/terms/isReplacedBy")
 _PATHS = 5
 _BRANCHES = 200  # quads of an entity, and entities of a step, that paths go over
 _PASSAGES = 5
@@ -150,8 +152,10 @@ class _Case:
 
     def decide(self, place: int, claim: Claim) -> None:
         """Look for evidence of one triple."""
-        good = _strongest(self._supporting.find(claim))
-        bad = _strongest([*self._contradicting.find(claim), *self._shaped.find(claim)])
+        claim, redirects = self._led(claim)
+        good = _strongest(_resting(self._supporting.find(claim), redirects))
+        against = [*self._contradicting.find(claim), *self._shaped.find(claim)]
+        bad = _strongest(_resting(against, redirects))
         self.supporting += [self._evidence(place, ground) for ground in good]
         self.contradicting += [self._evidence(place, ground) for ground in bad]
         self.undecided |= self._contradicting.unsure
@@ -166,6 +170,25 @@ class _Case:
         for kind, message, rows in self._oddities.find(claim):
             self.cited.update(rows)
             self.odd.append(Oddity(kind, message, self._state.cited(rows)))
+
+    def _led(self, claim: Claim) -> tuple[Claim, Rows]:
+        """The claim about what the redirects of merges lead to, and these redirects; circles lead nowhere."""
+        if claim.terms[1].value in _IDENTITY:
+            return claim, ()
+        graph = self._state.id(REDIRECTS)
+        ids, redirects = list(claim.ids), list[Row]()
+        for place in (0, 2):
+            at, passed = ids[place], dict[int, Row]()
+            while at not in passed:
+                row = next((row for row in self._state.quads(at) if row[3] == graph), None)
+                if row is None:
+                    ids[place] = at
+                    redirects += passed.values()
+                    break
+                passed[at] = row
+                at = row[2]
+        s, p, o = ids
+        return Claim((self._state.term(s), claim.terms[1], self._state.term(o)), s, p, o), tuple(redirects)
 
     def retracted(self, claim: Claim, gone: Sequence[tuple[int, ...]]) -> None:
         """Tell that a triple was said once and is not any more."""
@@ -229,6 +252,13 @@ class _Case:
                 if other not in reached and not isinstance(terms[row[2]], ox.Literal):
                     further.setdefault(other, []).extend((*path, row) for path in reached[node][:_PATHS])
         reached |= {node: paths[:_PATHS] for node, paths in further.items()}
+
+
+def _resting(grounds: Iterable[Ground], redirects: Rows) -> Iterator[Ground]:
+    """The evidence, which rests on redirects, too."""
+    for ground in grounds:
+        rows = (*ground.rows, *redirects)
+        yield ground._replace(rows=rows, score=score(rows)) if redirects else ground
 
 
 def _strongest(grounds: Iterable[Ground]) -> list[Ground]:
