@@ -32,14 +32,17 @@ def kept() -> worlds.World:
     return world
 
 
-def test_find_the_duplicates_of_a_partners_import() -> None:
+def test_find_and_merge_the_duplicates_of_a_partners_import() -> None:
     with kept() as w:
         w.load(IMPORT, format="turtle", graph="ex:partner")
         found = w.duplicates(between=("default", "ex:partner"))
         assert [set(pair.subjects) for pair in found] == [{EX.grace, EX.x1}]
         print(found[0].score, found[0].evidence, found[0].against)
-        w.distinct("ex:grace", "ex:x1", author="ann", message="asked them")
+        (proposal,) = w.propose_all(found, author="finder")
+        w.accept(proposal.id, reviewer="ann")
         assert not w.duplicates(between=("default", "ex:partner"))
+        assert w.describe("ex:x1").label == "Grace Hopper"  # the old name leads on
+        assert {check.name: check.examples for check in w.report()}["missing label"] == ()
 
 
 def test_find_contradictions_with_who_wrote_them() -> None:
@@ -65,8 +68,8 @@ def test_propose_links_for_unlinked_mentions() -> None:
         w.add([(f"ex:p{n}", "ex:author", person) for n, person in enumerate(["ex:grace"] * 3)])
         w.add([("ex:p9", "ex:author", '"Grace Hopper"')], author="bob")
         (link,) = w.suggest_links()
-        w.remove(link.remove, author="ann", message=link.message)
-        w.add(link.add, author="ann", message=link.message)
+        (proposal,) = w.propose_all([link], author="linker")
+        w.accept(proposal.id, reviewer="ann")
         assert w.count("ex:p9", "ex:author", "ex:grace") == 1
 
 

@@ -200,6 +200,7 @@ VERBS = {
     "stats": [],
     "transaction": ["*author", "*message", "*guard"],
     "undo": ["revision", "*force", "*author", "*message", "*dry_run"],
+    "propose_all": ["findings", "*author"],
     "distinct": ["a", "b", "*graph", "*author", "*message", "*dry_run"],
     "duplicates": ["*types", "*graphs", "*between", "*probability", "*limit"],
     "report": [],

@@ -19,6 +19,7 @@ from worlds.curation.findings import Raw
 from worlds.curation.table import NO_IDS, Mask, Table, distinct
 from worlds.graph.terms import RDF
 from worlds.quads.dictionary import IRI, LITERAL, Ids
+from worlds.quads.redirects import REDIRECTS
 
 _VOCABULARIES = (RDF, RDFS, OWL, "http://www.w3.org/2001/XMLSchema#", "http://www.w3.org/ns/shacl#")
 _LANGUAGE = 0.2  # share of the labelled entities that a language names, from which on the others lack it
@@ -307,6 +308,7 @@ class Checks:
 
 
 _ENTITY = "FILTER(isIRI(?entity)" + "".join(f' && !STRSTARTS(STR(?entity), "{iri}")' for iri in _VOCABULARIES) + ")"
+_ENTITY += f" FILTER NOT EXISTS {{ GRAPH <{REDIRECTS.value}> {{ ?entity ?redirect ?kept }} }}"
 
 
 def _namespace(iri: str) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from worlds.quads.dataset import SHAPES_GRAPH
 from worlds.quads.dictionary import Dictionary, Ids, batches
+from worlds.quads.redirects import REDIRECTS
 from worlds.sql import statements
 from worlds.sql.connection import Connection, as_text
 
@@ -26,7 +27,8 @@ NO_IDS: Ids = np.empty(0, dtype=np.int64)
 class Table:
     """Quads as five columns of int64 [n]: the ids of their terms, and the revisions that added them.
 
-    Rows are ordered by predicate, subject, object, graph. The graph of the shapes is left out.
+    Rows are ordered by predicate, subject, object, graph. The graphs of the shapes and of
+    merges' redirects are left out.
     """
 
     def __init__(self, connection: Connection, dictionary: Dictionary, rows: Ids | None = None) -> None:
@@ -42,7 +44,7 @@ class Table:
         self._ids: dict[str, int] = {}
 
     def _whole(self) -> Ids:
-        shapes = self._dictionary.find([SHAPES_GRAPH])[0]
+        shapes, redirects = self._dictionary.find([SHAPES_GRAPH, REDIRECTS])
         blocks, after = [np.empty((0, 5), dtype=np.int64)], 0
         while True:
             statement = _SQL["all_quads"]
@@ -51,7 +53,7 @@ class Table:
             )
             if last is None:
                 return np.concatenate(blocks)
-            blocks.append(block)
+            blocks.append(block if redirects is None else block[block[:, 3] != redirects])
             after = last
 
     def __len__(self) -> int:

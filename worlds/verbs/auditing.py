@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import pyoxigraph as ox
 
-from worlds.curation.duplicates import Duplicates
+from worlds.curation.duplicates import Duplicate, Duplicates
 from worlds.curation.findings import Finding, Findings
 from worlds.curation.links import listed
+from worlds.curation.proposals import Proposal
 from worlds.curation.report import WorldReport
 from worlds.errors import ArgumentError
 from worlds.quads.reader import quad_ids
@@ -97,3 +101,26 @@ class Auditing(Parts):
         give it as a document. All quads are read, in any graph but that of the shapes.
         """
         return self._reporter.report(self._namespaces.prefixes)
+
+    def propose_all(self: Any, findings: Iterable[Finding], *, author: str | None = None) -> list[Proposal]:
+        """Propose what would put findings right: a merge for duplicates, else the quads to `add` and to `remove`.
+
+        Each becomes a proposal of its own, with its message as the reason and its score as the confidence. Findings of
+        which it is not clear what would put them right are passed over.
+        """
+        proposals: list[Proposal] = []
+        for one in findings:
+            merged = one.subjects if isinstance(one, Duplicate) else ()
+            if merged or one.add or one.remove:
+                proposals.append(
+                    self.propose(
+                        add=one.add,
+                        remove=one.remove,
+                        merge=merged,
+                        why=one.message,
+                        confidence=one.score,
+                        author=author,
+                        kind=one.kind,
+                    )
+                )
+        return proposals
