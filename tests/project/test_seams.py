@@ -23,8 +23,8 @@ def uses(tree: ast.AST) -> Iterator[str]:
     own |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and is_private(node.attr):
-            notebook = node.attr.startswith("_repr_")  # what IPython calls, and so public
-            if not notebook and not (ast.unparse(node.value) in ("self", "cls") and node.attr in own):
+            public = node.attr.startswith("_repr_") or ast.unparse(node) == "os._exit"  # IPython's, and Python's own
+            if not public and not (ast.unparse(node.value) in ("self", "cls") and node.attr in own):
                 yield ast.unparse(node)
         elif isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] in ("worlds", "tests"):
             if any(map(is_private, [*str(node.module).split("."), *(alias.name for alias in node.names)])):

@@ -466,7 +466,7 @@ class GateMachine(RuleBasedStateMachine):
         words = any_word([*WORDS, "1", "2020"])
         results = self.world.search(words, syntax="fts5", mode="text", limit=1000)
         expected = {chunk.literal for chunk in self.oracle().bm25(words)} if found else set()
-        assert {to_oxigraph(hit.literal) for hit in results} == expected
+        assert {to_oxigraph(object) for hit in results for _, _, object, _ in hit.quads} == expected
 
     @invariant()
     def has_vectors(self) -> None:
