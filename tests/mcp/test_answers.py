@@ -235,6 +235,24 @@ def test_what_the_budget_cuts_is_told(space: worlds.World) -> None:
 # --- the other tools --------------------------------------------------------------------------------------------------
 
 
+def test_validate() -> None:
+    async def scenario(agent: Agent) -> None:
+        found = await agent.data("validate")
+        assert (found["conforms"], found["count"]) == (False, 1)
+        assert (found["results"][0]["focus"], found["results"][0]["message"]) == ("ex:a", "more than one value")
+        assert (await agent.data("validate", subjects=["ex:b"]))["notes"] == ["The data conform."]
+
+    with worlds.open(embedder=None) as world:
+        world.bind("ex", "http://ex/")
+        world.add([("ex:a", "ex:p", 1), ("ex:a", "ex:p", 2), ("ex:b", "ex:p", 1)])
+        world.shapes.load(
+            b"""@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix ex: <http://ex/> .
+            ex:S sh:targetSubjectsOf ex:p ; sh:property [ sh:path ex:p ; sh:maxCount 1 ] .""",
+            format="turtle",
+        )
+        ask(inside(world), scenario)
+
+
 def test_schema(space: worlds.World, reading: Connect) -> None:
     async def scenario(agent: Agent) -> None:
         found = await agent.data("schema", limit=500, token_budget=40_000)

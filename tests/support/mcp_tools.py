@@ -11,6 +11,7 @@ READING = {
     "schema": ["limit", "matching", "graphs", "token_budget"],
     "describe": ["iri", "limit", "token_budget"],
     "history": ["limit", "revision", "token_budget"],
+    "validate": ["subjects", "token_budget"],
     "search": [
         "query", "limit", "mode", "types", "subclasses", "predicates", "subjects", "graphs", "languages", "where",
         "exclude", "fusion", "k", "weights", "min_similarity", "rerank", "boost", "decay", "diversity", "group_by",

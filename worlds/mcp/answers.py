@@ -201,6 +201,25 @@ class Changes(BaseModel):
     notes: list[str]
 
 
+class ViolationShown(BaseModel):
+    """One result of a validation."""
+
+    severity: str
+    focus: str
+    path: str | None
+    value: str | None
+    message: str
+
+
+class Violations(BaseModel):
+    """What violates the world's shapes."""
+
+    conforms: bool
+    count: int
+    results: list[ViolationShown]
+    notes: list[str]
+
+
 class Written(BaseModel):
     """What a write did."""
 

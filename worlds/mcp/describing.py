@@ -1,4 +1,4 @@
-"""The tools that describe the world: schema, describe, history."""
+"""The tools that describe the world: schema, describe, history, validate."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from worlds.mcp.answers import (
     Overview,
     PredicateShown,
     PropertyShown,
+    Violations,
+    ViolationShown,
     plain,
 )
 from worlds.mcp.arguments import Graphs, Iri, Tokens
@@ -84,7 +86,26 @@ def register(server: MCPServer[Any], service: Service) -> None:
 
         return await service.run(work)
 
-    for tool, title in ((schema, "Schema"), (describe, "Describe an entity"), (history, "History")):
+    async def validate(
+        subjects: Annotated[
+            list[str] | None, Field(description="Only these entities, of those that the shapes target.")
+        ] = None,
+        token_budget: Tokens = None,
+    ) -> Annotated[CallToolResult, Violations]:
+        """Check the data against the world's own SHACL shapes: what violates them, where, and why."""
+
+        def work() -> CallToolResult:
+            with service.explained():
+                return _violations(service, subjects, token_budget)
+
+        return await service.run(work)
+
+    for tool, title in (
+        (schema, "Schema"),
+        (describe, "Describe an entity"),
+        (history, "History"),
+        (validate, "Validate"),
+    ):
         server.add_tool(tool, title=title, annotations=READS)
 
 
@@ -314,6 +335,24 @@ def _revisions(service: Service, limit: int, tokens: int | None) -> CallToolResu
         notes.append("Older ones were left out to stay within the token budget.")
     text = "\n".join([*map(_entry_line, shown), *notes])
     return answer(text, Changes(revisions=shown, added=[], removed=[], notes=notes))
+
+
+def _violations(service: Service, subjects: list[str] | None, tokens: int | None) -> CallToolResult:
+    report = service.world.validate(subjects=subjects)
+    found = [
+        ViolationShown(severity=row[0], focus=row[1], path=row[2] or None, value=row[3] or None, message=row[4])
+        for row in report.rows()
+    ]
+
+    def line(one: ViolationShown) -> str:
+        return f"{one.severity}: {one.focus}{f' {one.path}' if one.path else ''}: {one.message}"
+
+    shown = service.budget(tokens).fill(found, lambda one: (line(one), plain(one)))
+    notes = [] if found else ["The data conform."]
+    if len(shown) < len(found):
+        notes.append(f"{len(found) - len(shown):,} of {len(found):,} results are not shown: raise `token_budget`.")
+    text = "\n".join([*map(line, shown), *notes])
+    return answer(text, Violations(conforms=report.conforms, count=len(found), results=shown, notes=notes))
 
 
 def _revision(service: Service, revision: int, limit: int, tokens: int | None) -> CallToolResult:
