@@ -48,7 +48,7 @@ def pages() -> dict[str, str]:
         .read_text("utf-8")
         .replace("](docs/", "](")
         .replace("](CHANGELOG", "](changelog"),
-        "changelog.md": (ROOT / "CHANGELOG.md").read_text("utf-8"),
+        "changelog.md": (ROOT / "CHANGELOG.md").read_text("utf-8").replace("](docs/", "]("),
     }
     for example in sorted((ROOT / "examples").glob("*.py")):
         code = example.read_text("utf-8")
