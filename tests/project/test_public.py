@@ -116,7 +116,7 @@ VERBS = {
     "paths": ["start", "end", "*hops", "*limit"],
     "diff": ["a", "b"],
     "embed": ["*rebuild", "*embedder", "*progress"],
-    "explain": ["query", "*bindings", "*union", "*timeout", "*allow_network", "*counts", "*progress"],
+    "explain": ["query", "*bindings", "*union", "*timeout", "*allow_network", "*counts", "*answer", "*progress"],
     "export": ["target", "*format", "*graph"],
     "history": [
         "limit",
