@@ -110,7 +110,13 @@ def test_an_empty_variable_gives_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_section_without_its_name() -> None:
     section = load_settings({"mcp.port": 7}).section("mcp")
-    assert section == {"allow_writes": False, "host": "127.0.0.1", "port": 7, "token_budget": 4000}
+    assert section == {
+        "allow_writes": False,
+        "allow_proposals": False,
+        "host": "127.0.0.1",
+        "port": 7,
+        "token_budget": 4000,
+    }
 
 
 # --- values -----------------------------------------------------------------------------------------------------------

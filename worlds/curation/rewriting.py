@@ -69,7 +69,7 @@ class Rewriting:
 
     def _map(self, quads: Ids) -> None:
         """Learn what becomes of each id that is replaced."""
-        used = np.intersect1d(self._triples, quads)
+        used = np.intersect1d(self._triples, quads) if len(self._triples) else self._triples
         mapping = dict.fromkeys(self.others.tolist(), self.kept)
         if len(used):
             terms = self._dictionary.terms([*used.tolist(), *self.merged.tolist()])
