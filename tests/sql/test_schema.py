@@ -427,6 +427,13 @@ def strings(node: ast.expr, around: tuple[ast.AST, ...]) -> list[str] | None:
                     place = names.index(node.id)
                     items = [item.elts[place] for item in items if isinstance(item, ast.Tuple)]
                 return together([strings(item, around) for item in items])
+        function = next((place for place in reversed(around) if isinstance(place, ast.FunctionDef)), None)
+        given = [
+            place.value
+            for place in (ast.walk(function) if function else ())
+            if isinstance(place, ast.Assign) and ast.unparse(place.targets[0]) == node.id
+        ]
+        return together([strings(value, ()) for value in given]) if given else None
     return None
 
 

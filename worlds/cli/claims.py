@@ -16,7 +16,6 @@ from worlds.cli.errors import NO
 from worlds.cli.options import Command, Json, WorldPath, examples, opened
 from worlds.cli.terminal import clean, output, waiting, write_json
 from worlds.errors import OpenError
-from worlds.graph.terms import format_term, to_oxigraph
 
 if TYPE_CHECKING:
     from worlds.curation.evidence import Verification
@@ -32,6 +31,8 @@ def mentions(
     json: Json = False,
 ) -> None:
     """Find the entities that a text names, and where."""
+    from worlds.graph.terms import format_term, to_oxigraph
+
     if text == "-":
         if sys.stdin is None:
             raise OpenError("there is no standard input")
