@@ -21,7 +21,10 @@ from tests.support.commands import commands
 from worlds.errors import QueryError
 
 COMMANDS = commands()
-WITHOUT_JSON = {("completion",), ("patch",), ("serve",), ("mcp",)}  # a script, an RDF Patch, and what goes on and on
+# A script, an RDF Patch, what goes on and on, and what moves whole files.
+WITHOUT_JSON = {
+    (name,) for name in ("completion", "patch", "serve", "mcp", "primary", "follow", "push", "pull", "token")
+}
 SHORT = {"--limit": "-n", "--graph": "-g", "--message": "-m", "--help": "-h"}
 EVERYTHING = "SELECT * { ?s ?p ?o }"
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")

@@ -114,7 +114,7 @@ def test_a_world_of_a_newer_schema(path: Path) -> None:
 
 def test_wrong_paths(tmp_path: Path) -> None:
     for name, said in (
-        ("http://example.org/world", "is not the path of a file"),
+        ("ftp://example.org/world", "is not the path of a file"),
         ("", "'' is not the path of a file"),
         ("a\0b", "is not the path of a file"),
         ("\udcff.db", "is not Unicode"),

@@ -74,7 +74,8 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 async def call_every_reading_tool(agent: Agent) -> None:
-    assert CALLS.keys() == READING.keys()
+    assert {*CALLS, "validate"} == READING.keys()
+    assert "this world has no shapes" in await agent.error("validate")
     tools = (await agent.client.list_tools()).tools
     assert [tool.name for tool in tools] == list(READING)
     for tool, (arguments, expected) in CALLS.items():
