@@ -22,7 +22,7 @@ import worlds
 from tests.support import seams, tables
 from tests.support.embedder import HashingEmbedder
 from worlds import OpenError, SchemaError
-from worlds.search.part import FUSED, NEAREST
+from worlds.search.member import FUSED, NEAREST
 from worlds.sql import (
     SCHEMA_VERSION,
     SQL_FOLDER,

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 from worlds.embedders import Embedder, resolve_embedder
+from worlds.search.federation import GroupSearches
 from worlds.search.hits import SearchResults
-from worlds.search.together import GroupSearches
 from worlds.world import World, searches_of
 from worlds.world import open as open_world
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from worlds.quads.delta import Delta, Follower
 from worlds.quads.dictionary import Dictionary, Ids, batches
-from worlds.quads.following import Delta, Follower
 from worlds.quads.rows import NO_QUADS, find_quads
 from worlds.sql import statements
 from worlds.sql.connection import Connection

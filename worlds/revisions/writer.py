@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from worlds.errors import WorldsError
+from worlds.quads.delta import Delta
 from worlds.quads.dictionary import Ids
-from worlds.quads.following import Delta
 from worlds.quads.rows import NO_QUADS
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change, Gate, Revision

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from worlds.quads.dictionary import Ids
-from worlds.rules.checks import union
+from worlds.rules.components import union
 from worlds.rules.data import Terms, Triples
 from worlds.rules.paths import NO_IDS, Path
 from worlds.rules.shapes import RDF_TYPE, SUBCLASS_OF, Shape

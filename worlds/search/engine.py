@@ -25,7 +25,7 @@ from worlds.sql.connection import Connection
 from worlds.vectors.codes import Codes
 
 if TYPE_CHECKING:
-    from worlds.search.part import Part
+    from worlds.search.member import MemberLists
 
 _SQL = statements("queries.sql")
 _DEEPER = 4  # times as long lists, where they hold too few passages or subjects
@@ -57,11 +57,11 @@ class SearchEngine:
             prepared = self._statements.prepare(request, self.state(), depth_of(request), Clock())
         return prepared.statement.sql, prepared.parameters
 
-    def part(self) -> Part:
+    def part(self) -> MemberLists:
         """What the world does in searches of several worlds."""
-        from worlds.search.part import Part  # others have no use for it
+        from worlds.search.member import MemberLists  # others have no use for it
 
-        return Part(self._connection, self._dictionary, self._filters, self._codes)
+        return MemberLists(self._connection, self._dictionary, self._filters, self._codes)
 
     def run(self, request: SearchRequest, *, explain: bool, notes: SearchNotes | None = None) -> SearchResults:
         """Answer a search from one snapshot of the file; `notes` looks for what there is to say of it."""
@@ -144,7 +144,7 @@ class Searches:
         self._notes = notes
 
     @cached_property
-    def part(self) -> Part:
+    def part(self) -> MemberLists:
         """What the world does in searches of several worlds."""
         return self._engine.part()
 

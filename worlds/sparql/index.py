@@ -22,11 +22,11 @@ from worlds.errors import QueryError
 from worlds.graph.lexical import STABLE, LexicalForms
 from worlds.graph.query.query import Query
 from worlds.quads.dataset import SHAPES_GRAPH, names_shapes
+from worlds.quads.delta import Delta, Follower
 from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, LITERAL, TRIPLE, Dictionary, Ids
-from worlds.quads.following import Delta, Follower
 from worlds.quads.rows import NO_QUADS, decoded, find_quads, read_quads
 from worlds.sparql.cache import Cache, Copy, Stamp, reporting
-from worlds.sparql.room import room
+from worlds.sparql.memory import room
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 

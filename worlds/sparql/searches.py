@@ -26,7 +26,7 @@ from worlds.sql.connection import Connection
 from worlds.texts.segmentation import unsegment
 from worlds.vectors.embedding import Embeddings
 
-_SQL = statements("service.sql")
+_SQL = statements("functions.sql")
 _REMEMBERED = 16  # queries whose surroundings are kept
 _MOST_ROWS = 200_000  # solutions of one that are kept
 _MOST_TEXTS = 10_000  # whose vectors one query keeps

@@ -13,8 +13,8 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.quads.dataset import SHAPES_GRAPH
+from worlds.quads.delta import Delta, Follower
 from worlds.quads.dictionary import Dictionary, Ids, batches, json_ids
-from worlds.quads.following import Delta, Follower
 from worlds.quads.rows import read_quads
 from worlds.sql import schema, statements
 from worlds.sql.connection import Connection, as_text

@@ -7,8 +7,8 @@ from collections.abc import Collection
 
 import numpy as np
 
+from worlds.quads.delta import Delta, Follower
 from worlds.quads.dictionary import batches, json_ids
-from worlds.quads.following import Delta, Follower
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.vectors.codes import sign_codes

@@ -23,8 +23,8 @@ from worlds.entities.resolving import Resolver
 from worlds.entities.similar import SimilarEntities
 from worlds.errors import ConflictError
 from worlds.graph.query.limits import Running
+from worlds.quads.delta import Followers
 from worlds.quads.dictionary import Dictionary
-from worlds.quads.following import Followers
 from worlds.quads.namespaces import Namespaces
 from worlds.quads.patterns import Patterns
 from worlds.quads.redirects import Redirects

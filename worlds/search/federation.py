@@ -23,8 +23,8 @@ from worlds.search.engine import Searches, depth_of
 from worlds.search.facets import Facets, ordered
 from worlds.search.fusion import Found, Scores, fuse
 from worlds.search.hits import Clock, Explanation, Hit, SearchResults
+from worlds.search.member import MemberSearch, Statistics
 from worlds.search.options import DEFAULTS, MOST_CANDIDATES
-from worlds.search.part import PartSearch, Statistics
 from worlds.search.ranking import Ranked, Stage, grouping, run
 from worlds.search.request import Identity, SearchRequest
 from worlds.search.stages import Cursor, rest, sent_cursor
@@ -135,7 +135,7 @@ class GroupSearches:
 
     def _found(
         self, first: SearchRequest, requests: Sequence[SearchRequest], clock: Clock
-    ) -> tuple[list[PartSearch], _Together, _Lists]:
+    ) -> tuple[list[MemberSearch], _Together, _Lists]:
         with clock.step("filter"):
             searches = [part.begin(request) for part, request in zip(self._parts, requests, strict=True)]
         depth, most = depth_of(first), first.stages.per_subject
@@ -149,7 +149,7 @@ class GroupSearches:
                 return searches, together, lists
             depth = min(depth * _DEEPER, MOST_CANDIDATES)
 
-    def _lists(self, searches: Sequence[PartSearch], depth: int) -> _Lists:
+    def _lists(self, searches: Sequence[MemberSearch], depth: int) -> _Lists:
         request = searches[0].request
         everywhere = reduce(add, [search.statistics for search in searches])
         nearest = [search.nearest(depth) for search in searches]
@@ -184,7 +184,7 @@ class GroupSearches:
                 coverage = _coverage(searches[texts[0][0]], texts[0][1], everywhere)
         return _Lists(fuse(found, request, coverage), depth, max(len(vectors), len(texts)) < depth, everywhere)
 
-    def _together(self, searches: Sequence[PartSearch], lists: _Lists, request: SearchRequest) -> _Together:
+    def _together(self, searches: Sequence[MemberSearch], lists: _Lists, request: SearchRequest) -> _Together:
         by_subject = request.stages.per_subject is not None
         both = any(search.request.vector is not None for search in searches) and searches[0].match is not None
         factor = pending_factor(request) if both else 1.0
@@ -228,7 +228,7 @@ class GroupSearches:
         )
         return _Together(one, homes, by_world)
 
-    def _named(self, searches: Sequence[PartSearch], together: _Together) -> Any:
+    def _named(self, searches: Sequence[MemberSearch], together: _Together) -> Any:
         names = [search.names(found) for search, found in zip(searches, together.by_world, strict=True)]
         return np.array([any(names[at][candidate] for at, candidate in homes) for homes in together.homes], dtype=bool)
 
@@ -236,7 +236,7 @@ class GroupSearches:
 
     def _hits(
         self,
-        searches: Sequence[PartSearch],
+        searches: Sequence[MemberSearch],
         together: _Together,
         ranked: Ranked,
         chosen: Sequence[int],
@@ -283,7 +283,7 @@ class GroupSearches:
         self,
         first: SearchRequest,
         requests: Sequence[SearchRequest],
-        searches: Sequence[PartSearch],
+        searches: Sequence[MemberSearch],
         lists: _Lists,
         ranked: Ranked,
         count: int,
@@ -315,7 +315,7 @@ class GroupSearches:
         )
 
 
-def _coverage(search: PartSearch, chunk: int, everywhere: Statistics) -> float:
+def _coverage(search: MemberSearch, chunk: int, everywhere: Statistics) -> float:
     """The square root of the share that the best text has of the question's inverse document frequencies."""
     weights = [everywhere.telling(term) for term in search.terms]
     total = sum(weights)

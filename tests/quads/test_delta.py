@@ -9,8 +9,8 @@ import pyoxigraph as ox
 import pytest
 
 from worlds.file.opening import open_file
+from worlds.quads.delta import Delta, Follower, Followers
 from worlds.quads.dictionary import Dictionary
-from worlds.quads.following import Delta, Follower, Followers
 from worlds.quads.reader import quad_ids
 from worlds.revisions.gate import Gate
 from worlds.sql.connection import Connection

@@ -1,4 +1,4 @@
-"""One world's part in a search of several: the raw values of its lists, and what its hits are made of."""
+"""One world in a search of several: the raw values of its lists, and what its hits are made of."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Statistics:
         return math.log(max((self.rows - count + 0.5) / (count + 0.5), 1.0))
 
 
-class Part:
+class MemberLists:
     """What one world does in a search of several, read from one snapshot of its file."""
 
     def __init__(self, connection: Connection, dictionary: Dictionary, filters: Filters, codes: Codes) -> None:
@@ -81,15 +81,15 @@ class Part:
         self._hits = HitMaker(connection, dictionary, filters)
         self._facets = FacetCounter(connection, dictionary, filters)
 
-    def begin(self, request: SearchRequest) -> PartSearch:
+    def begin(self, request: SearchRequest) -> MemberSearch:
         """A search's part, in a snapshot that the caller holds."""
-        return PartSearch(self, request)
+        return MemberSearch(self, request)
 
 
-class PartSearch:
+class MemberSearch:
     """One search of one world, which is asked for its lists, then for candidates, then for hits."""
 
-    def __init__(self, part: Part, request: SearchRequest) -> None:
+    def __init__(self, part: MemberLists, request: SearchRequest) -> None:
         self._part = part
         self._connection = part.connection
         self.request = request

@@ -1,4 +1,4 @@
-"""What follows the quads: texts, vectors, the SPARQL index, each brought in step inside the write that changes them."""
+"""The delta of a write, and its followers: texts, vectors and the SPARQL index are brought in step inside the write."""
 
 from __future__ import annotations
 
