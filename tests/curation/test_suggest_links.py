@@ -9,7 +9,7 @@ from rdflib import Literal
 
 import worlds
 from worlds import World
-from worlds.curation.suggesting import Link
+from worlds.curation.linking.suggesting import Link
 
 EX = "http://example.org/"
 PREFIXES = f"""

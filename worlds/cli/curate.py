@@ -16,7 +16,7 @@ from worlds.cli.terminal import clean, note, output, waiting, write_json, write_
 from worlds.cli.write import report as report_write
 
 if TYPE_CHECKING:
-    from worlds.curation.findings import Finding, Findings
+    from worlds.curation.findings.findings import Finding, Findings
 
 _SHOWN = 20  # findings of a kind, for people
 

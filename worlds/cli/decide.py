@@ -14,7 +14,7 @@ from worlds.cli.terminal import clean, counted, note, output, write_json
 from worlds.cli.write import note_pending, report
 
 if TYPE_CHECKING:
-    from worlds.curation.proposals import Proposal
+    from worlds.curation.changing.proposals import Proposal
     from worlds.revisions.gate import Change
     from worlds.world import World
 

@@ -1,1 +1,1 @@
-"""Curation: duplicates merged and split, changes proposed and decided."""
+"""Curation: what is wrong is found, changes are proposed and decided on, claims are verified."""

@@ -16,8 +16,8 @@ from worlds.mcp.searching import READS
 from worlds.mcp.toolbox import Service, answer, listed
 
 if TYPE_CHECKING:
-    from worlds.curation.evidence import Evidence, Verification
-    from worlds.curation.links import EntityMention
+    from worlds.curation.claims.evidence import Evidence, Verification
+    from worlds.curation.linking.links import EntityMention
 
 _LONGEST = 100_000  # characters of a text
 _CUT = 300  # characters of a quad or a sentence

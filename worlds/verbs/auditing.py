@@ -7,11 +7,11 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from worlds.curation.duplicates import Duplicate, Duplicates
-from worlds.curation.findings import Finding, Findings
-from worlds.curation.links import listed
-from worlds.curation.proposals import Proposal
-from worlds.curation.report import WorldReport
+from worlds.curation.changing.proposals import Proposal
+from worlds.curation.duplicates.finder import Duplicate, Duplicates
+from worlds.curation.findings.findings import Finding, Findings
+from worlds.curation.findings.report import WorldReport
+from worlds.curation.linking.links import listed
 from worlds.errors import ArgumentError
 from worlds.quads.reader import quad_ids
 from worlds.revisions.diff import Diff

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from worlds.curation.evidence import Verification
-from worlds.curation.findings import Finding, Findings
-from worlds.curation.links import EntityMention
-from worlds.curation.shapes import Shapes
+from worlds.curation.changing.shapes import Shapes
+from worlds.curation.claims.evidence import Verification
+from worlds.curation.findings.findings import Finding, Findings
+from worlds.curation.linking.links import EntityMention
 from worlds.revisions.history import Moment
 from worlds.rules.guard import GuardSetting
 from worlds.rules.report import Report

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from worlds.curation.conflicts import Rule
-from worlds.curation.merging import Merge, Redirect, Split
-from worlds.curation.proposals import Proposal, Status
+from worlds.curation.changing.conflicts import Rule
+from worlds.curation.changing.merging import Merge, Redirect, Split
+from worlds.curation.changing.proposals import Proposal, Status
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.rehearsing import rehearsable

@@ -5,16 +5,16 @@ from __future__ import annotations
 import contextlib
 from typing import Literal
 
-from worlds.curation.contradictions import Contradictions
-from worlds.curation.duplicates import DuplicateFinder
-from worlds.curation.links import Linker
-from worlds.curation.merging import Merging
-from worlds.curation.proposals import Proposals
-from worlds.curation.reading import ClaimReader
-from worlds.curation.report import Reporter
-from worlds.curation.shapes import Shapes
-from worlds.curation.suggesting import Suggesting
-from worlds.curation.verifying import Verifier
+from worlds.curation.changing.merging import Merging
+from worlds.curation.changing.proposals import Proposals
+from worlds.curation.changing.shapes import Shapes
+from worlds.curation.claims.reading import ClaimReader
+from worlds.curation.claims.verifying import Verifier
+from worlds.curation.duplicates.finder import DuplicateFinder
+from worlds.curation.findings.contradictions import Contradictions
+from worlds.curation.findings.report import Reporter
+from worlds.curation.linking.links import Linker
+from worlds.curation.linking.suggesting import Suggesting
 from worlds.embedders import Embedder
 from worlds.entities.context import Contexts
 from worlds.entities.describing import Describer

@@ -9,11 +9,11 @@ from itertools import combinations
 
 import pyoxigraph as ox
 
-from worlds.curation.declarations import Declarations
-from worlds.curation.literals import compare, well_formed
-from worlds.curation.state import Row, State
-from worlds.curation.supporting import Claim
-from worlds.curation.values import DATES, NUMBERS
+from worlds.curation.claims.declarations import Declarations
+from worlds.curation.claims.literals import compare, well_formed
+from worlds.curation.claims.state import Row, State
+from worlds.curation.claims.supporting import Claim
+from worlds.curation.columns.values import DATES, NUMBERS
 from worlds.graph.terms import format_term
 
 _SAMPLE = 2000  # quads of a predicate that tell what is usual

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.curation.findings import Finding, Findings
-from worlds.curation.links import Choice, Linker, is_text, listed
+from worlds.curation.findings.findings import Finding, Findings
+from worlds.curation.linking.links import Choice, Linker, is_text, listed
 from worlds.entities.gazetteer import Span, Word, words
 from worlds.entities.limits import check_limit
 from worlds.entities.neighbours import Neighbours

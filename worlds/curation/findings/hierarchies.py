@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from worlds.curation.axioms import OWL, RDFS, SKOS, Axioms, reached
-from worlds.curation.cycles import cycles
-from worlds.curation.findings import Raw, listed
-from worlds.curation.table import NO_IDS, Table, distinct, groups, several
+from worlds.curation.columns.axioms import OWL, RDFS, SKOS, Axioms, reached
+from worlds.curation.columns.cycles import cycles
+from worlds.curation.columns.table import NO_IDS, Table, distinct, groups, several
+from worlds.curation.findings.findings import Raw, listed
 from worlds.quads.dictionary import LITERAL, Ids
 
 _PART_OF = {  # predicate → whether it points downwards

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from worlds.curation.checks import Checks, Met
-from worlds.curation.findings import SEVERITIES
-from worlds.curation.table import Table
+from worlds.curation.columns.table import Table
+from worlds.curation.findings.checks import Checks, Met
+from worlds.curation.findings.findings import SEVERITIES
 from worlds.graph.tabular import Tabular
 from worlds.graph.terms import format_term
 from worlds.quads.dictionary import Dictionary

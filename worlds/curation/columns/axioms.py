@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from worlds.curation.table import NO_IDS, Table, distinct
+from worlds.curation.columns.table import NO_IDS, Table, distinct
 from worlds.graph.terms import RDF
 from worlds.quads.dictionary import Ids
 

@@ -13,10 +13,10 @@ from functools import cached_property
 
 import numpy as np
 
-from worlds.curation.axioms import OWL, RDFS, SKOS, TYPE, Axioms
-from worlds.curation.declared import Declared
-from worlds.curation.findings import Raw
-from worlds.curation.table import NO_IDS, Mask, Table, distinct
+from worlds.curation.columns.axioms import OWL, RDFS, SKOS, TYPE, Axioms
+from worlds.curation.columns.table import NO_IDS, Mask, Table, distinct
+from worlds.curation.findings.declared import Declared
+from worlds.curation.findings.findings import Raw
 from worlds.graph.terms import RDF
 from worlds.quads.dictionary import IRI, LITERAL, Ids
 from worlds.quads.redirects import REDIRECTS

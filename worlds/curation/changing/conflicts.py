@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.curation.rewriting import Rewriting
+from worlds.curation.changing.rewriting import Rewriting
 from worlds.errors import ConflictError
 from worlds.graph.terms import RDF, XSD, Term, format_term, to_oxigraph, to_rdflib
 from worlds.quads.dictionary import Dictionary, Ids, json_ids

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from worlds.curation.axioms import OWL, RDFS, TYPE, Axioms
-from worlds.curation.likeness import Likeness, Names, ratio
-from worlds.curation.table import Table, distinct, groups
+from worlds.curation.columns.axioms import OWL, RDFS, TYPE, Axioms
+from worlds.curation.columns.table import Table, distinct, groups
+from worlds.curation.duplicates.likeness import Likeness, Names, ratio
 from worlds.entities.nameindex import NameIndex, folded
 from worlds.quads.dictionary import LITERAL, Ids
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from worlds.curation.state import Rows
+from worlds.curation.claims.state import Rows
 from worlds.entities.neighbours import CitedQuad
 from worlds.graph.tabular import Tabular
 from worlds.graph.terms import format_term, to_oxigraph
@@ -163,6 +163,6 @@ class Verification(Tabular):
 
     def rdf(self) -> str:
         """The trail as a document: PROV-O in Turtle, which any world can load, and `World.verify` replays as bytes."""
-        from worlds.curation.trails import written
+        from worlds.curation.claims.trails import written
 
         return written(self)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from worlds.curation.declared import Declared
-from worlds.curation.findings import Finding, Findings, shown
-from worlds.curation.suggested import Suggested
-from worlds.curation.table import Table
+from worlds.curation.columns.table import Table
+from worlds.curation.findings.declared import Declared
+from worlds.curation.findings.findings import Finding, Findings, shown
+from worlds.curation.findings.suggested import Suggested
 from worlds.errors import ShapesError
 from worlds.quads.dataset import SHAPES_GRAPH
 from worlds.quads.dictionary import Dictionary

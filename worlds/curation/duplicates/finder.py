@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.curation.axioms import OWL, Axioms
-from worlds.curation.findings import Finding, Findings
-from worlds.curation.pairs import Pair, Pairs, probability
-from worlds.curation.table import NO_IDS, Table, distinct
+from worlds.curation.columns.axioms import OWL, Axioms
+from worlds.curation.columns.table import NO_IDS, Table, distinct
+from worlds.curation.duplicates.pairs import Pair, Pairs, probability
+from worlds.curation.findings.findings import Finding, Findings
 from worlds.errors import ArgumentError
 from worlds.graph.terms import format_term, to_rdflib
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, IRI, Dictionary, Ids

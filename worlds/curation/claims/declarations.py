@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pyoxigraph as ox
 
-from worlds.curation.state import UNKNOWN, Row, Rows, State
+from worlds.curation.claims.state import UNKNOWN, Row, Rows, State
 from worlds.graph.terms import RDF
 
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, overload
 
-from worlds.curation.table import Table
+from worlds.curation.columns.table import Table
 from worlds.graph.tabular import Tabular
 from worlds.graph.terms import format_term, to_rdflib
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID

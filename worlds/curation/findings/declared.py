@@ -11,11 +11,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from worlds.curation.axioms import OWL, RDFS, Axioms
-from worlds.curation.findings import Raw, listed
-from worlds.curation.hierarchies import Hierarchies
-from worlds.curation.signatures import Signatures
-from worlds.curation.table import Table, distinct, groups, several
+from worlds.curation.columns.axioms import OWL, RDFS, Axioms
+from worlds.curation.columns.table import Table, distinct, groups, several
+from worlds.curation.findings.findings import Raw, listed
+from worlds.curation.findings.hierarchies import Hierarchies
+from worlds.curation.findings.signatures import Signatures
 from worlds.graph.lexical import canonical, is_by_value
 from worlds.quads.dictionary import LITERAL, Ids
 

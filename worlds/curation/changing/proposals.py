@@ -14,8 +14,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import pyoxigraph as ox
 
-from worlds.curation.ground import Ground
-from worlds.curation.merging import Merging
+from worlds.curation.changing.ground import Ground
+from worlds.curation.changing.merging import Merging
 from worlds.errors import ArgumentError, ConflictError, ShapesError
 from worlds.graph.patches import read_patch, write_patch
 from worlds.graph.terms import to_oxigraph, to_rdflib

@@ -8,10 +8,10 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from worlds.curation.declarations import OWL, TYPE, Declarations, Way
-from worlds.curation.evidence import Ground
-from worlds.curation.literals import compare
-from worlds.curation.state import Row, Rows, State
+from worlds.curation.claims.declarations import OWL, TYPE, Declarations, Way
+from worlds.curation.claims.evidence import Ground
+from worlds.curation.claims.literals import compare
+from worlds.curation.claims.state import Row, Rows, State
 from worlds.graph.terms import format_term
 
 _MOST = 2000  # entities that a transitive property is followed to

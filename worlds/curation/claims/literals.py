@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import pyoxigraph as ox
 
-from worlds.curation.values import DATES, NUMBERS, WELL_FORMED
+from worlds.curation.columns.values import DATES, NUMBERS, WELL_FORMED
 from worlds.graph.lexical import canonical, is_by_value
 from worlds.graph.terms import RDF, XSD, to_python
 

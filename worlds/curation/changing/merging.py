@@ -10,8 +10,8 @@ import numpy as np
 import pyoxigraph as ox
 from numpy.typing import NDArray
 
-from worlds.curation.conflicts import Conflict, Conflicts, Rule
-from worlds.curation.rewriting import Rewriting
+from worlds.curation.changing.conflicts import Conflict, Conflicts, Rule
+from worlds.curation.changing.rewriting import Rewriting
 from worlds.errors import ArgumentError, ConflictError
 from worlds.graph.terms import format_term
 from worlds.quads.dictionary import Dictionary, Ids, Interner, json_ids

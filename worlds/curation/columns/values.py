@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from worlds.curation.table import Table, distinct
+from worlds.curation.columns.table import Table, distinct
 from worlds.graph.terms import RDF, XSD
 from worlds.quads.dictionary import Ids
 

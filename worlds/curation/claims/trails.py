@@ -8,7 +8,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from worlds.curation.evidence import Evidence, Verification
+from worlds.curation.claims.evidence import Evidence, Verification
 from worlds.entities.neighbours import CitedQuad
 from worlds.errors import ArgumentError
 from worlds.graph.terms import RDF, XSD, to_oxigraph, to_rdflib

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.curation.conflicts import Conflicts
+from worlds.curation.changing.conflicts import Conflicts
 from worlds.graph.terms import format_term
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids
 from worlds.quads.redirects import Redirects

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pyoxigraph as ox
 
-from worlds.curation.declarations import OWL, RDFS, TYPE, Declarations
-from worlds.curation.evidence import Ground
-from worlds.curation.state import Rows, State
-from worlds.curation.supporting import Claim, score
+from worlds.curation.claims.declarations import OWL, RDFS, TYPE, Declarations
+from worlds.curation.claims.evidence import Ground
+from worlds.curation.claims.state import Rows, State
+from worlds.curation.claims.supporting import Claim, score
 from worlds.graph.terms import format_term
 
 _SH = "http://www.w3.org/ns/shacl#"

@@ -7,15 +7,15 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from worlds.curation.contradicting import Contradicting
-from worlds.curation.declarations import OWL, Declarations
-from worlds.curation.evidence import Evidence, Ground, Oddity, Outcome, Passage, Verification
-from worlds.curation.oddities import Oddities
-from worlds.curation.reading import ClaimReader, Reading
-from worlds.curation.shaped import Shaped
-from worlds.curation.state import Row, Rows, State
-from worlds.curation.supporting import Claim, Supporting, score
-from worlds.curation.trails import read as read_trail
+from worlds.curation.claims.contradicting import Contradicting
+from worlds.curation.claims.declarations import OWL, Declarations
+from worlds.curation.claims.evidence import Evidence, Ground, Oddity, Outcome, Passage, Verification
+from worlds.curation.claims.oddities import Oddities
+from worlds.curation.claims.reading import ClaimReader, Reading
+from worlds.curation.claims.shaped import Shaped
+from worlds.curation.claims.state import Row, Rows, State
+from worlds.curation.claims.supporting import Claim, Supporting, score
+from worlds.curation.claims.trails import read as read_trail
 from worlds.graph.terms import RDF, format_term, to_oxigraph, to_rdflib
 from worlds.quads.dictionary import Dictionary
 from worlds.quads.redirects import REDIRECTS

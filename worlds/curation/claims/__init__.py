@@ -1,0 +1,1 @@
+"""Whether a claim holds, and why."""

@@ -1,0 +1,1 @@
+"""Which entities may be one."""

@@ -1,0 +1,1 @@
+"""Which entities texts name, and the links that are missing."""
