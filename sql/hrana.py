@@ -97,10 +97,10 @@ class Hrana:
 
     # -- transactions ---------------------------------------------------------------------------------------------
 
-    def lock(self) -> Transaction:
-        """A transaction that holds the primary's write lock from here on."""
+    def lock(self, *asked: Step) -> Transaction:
+        """A transaction that holds the primary's write lock from here on. `answer` is what was asked last then."""
         transaction = Transaction(self)
-        transaction.run([("BEGIN IMMEDIATE", ())])
+        transaction.run([("BEGIN IMMEDIATE", ()), *asked])
         return transaction
 
     def write(self, steps: Sequence[Step]) -> None:
@@ -109,15 +109,8 @@ class Hrana:
         StaleError if a step was a guard that failed, ConflictError if another writer kept the lock, and nothing was
         changed; UncertainError if the answer was lost.
         """
-        pieces = _pieces(steps)
-        if len(pieces) == 1:
-            transaction = Transaction(self)
-            transaction.run([("BEGIN IMMEDIATE", ()), *pieces[0], ("COMMIT", ())], last=True)
-            return
-        with self.lock() as transaction:
-            for piece in pieces:
-                transaction.run(piece)
-            transaction.commit()
+        with Transaction(self) as transaction:
+            transaction.finish([("BEGIN IMMEDIATE", ()), *steps])
 
 
 class Transaction:
@@ -127,6 +120,7 @@ class Transaction:
         self._server = server
         self._baton: str | None = None
         self._over = True
+        self.answer: list[tuple[Any, ...]] = []  # the rows of the last step that was run
 
     def __enter__(self) -> Transaction:
         return self
@@ -145,23 +139,12 @@ class Transaction:
             except WorldsError:  # the stream's end is the transaction's
                 return
 
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """The rows of a statement, as the transaction sees them."""
-        answer = self._server.send([_execute(sql, ())], self._baton)
-        self._baton = answer["baton"]
-        result = answer["results"][0]
-        if result["type"] == "error":
-            raise self._server._error(result["error"])
-        return [tuple(map(_read, row)) for row in result["response"]["result"]["rows"]]
-
-    def send(self, steps: Sequence[Step]) -> None:
-        """Run many steps, in pieces."""
-        for piece in _pieces(steps):
+    def finish(self, steps: Sequence[Step]) -> None:
+        """Run steps, many in pieces, and keep all."""
+        *pieces, last = _pieces(steps)
+        for piece in pieces:
             self.run(piece)
-
-    def commit(self) -> None:
-        """Keep all."""
-        self.run([("COMMIT", ())], last=True)
+        self.run([*last, ("COMMIT", ())], last=True)
 
     def run(self, steps: Sequence[Step], *, last: bool = False) -> None:
         """Run steps, each if the one before it did; rolls back, and raises, if one does not."""
@@ -194,6 +177,7 @@ class Transaction:
             if failure is not None:
                 self._over = True
                 raise self._server._error(failure)
+        self.answer = [tuple(map(_read, row)) for row in result["response"]["result"]["step_results"][-2]["rows"]]
 
 
 def namespace(name: str) -> str:

@@ -13,6 +13,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from worlds.errors import ConflictError, OpenError, ReadOnlyError, UncertainError, WorldsError
 from worlds.sql import Statement, statements
@@ -24,14 +25,24 @@ _SQL = statements("remote.sql")
 _COMMENT = re.compile(r"\A(?:\s+|--[^\n]*\n)*")
 _WRITES = re.compile(r"(?:INSERT|UPDATE|DELETE|REPLACE|CREATE|DROP|ALTER)\b", re.IGNORECASE)
 _WITH_WRITES = re.compile(r"\bWITH\b.*?\b(?:INSERT|UPDATE|DELETE|REPLACE)\s+(?:INTO|OR|FROM|\w+\s+SET)\b", re.I | re.S)
-_LONGEST_WAIT = 0.05  # seconds between two looks whether the follower has brought a write
+_CONTENDED = 1.0  # seconds for which other writers are expected to write again
 _LONGEST_SYNC = 600.0  # seconds that bringing a large write may take
 _ASKED = 30.0  # seconds to find out whether a write whose answer was lost is there
 
 
-class RecordingConnection(Connection):
-    """A connection to a replica's file. `nudge` has the follower look for something new at once.
+class LastWrite(NamedTuple):
+    """Which state a world is in."""
 
+    number: int
+    mark: str | None
+    epoch: str | None  # drawn anew when a world is pushed
+
+
+class RecordingConnection(Connection):
+    """A connection to a replica's file.
+
+    `nudge` has the follower bring what is new, and waits for it a moment; it is told the replica's last write where the
+    primary is known to have it in its past, so that the follower need not ask.
     `lagging` says how old the replica may be: it raises where it is older. `changed` is called when another file has
     taken the replica's place.
     """
@@ -41,7 +52,7 @@ class RecordingConnection(Connection):
         path: str,
         primary: Hrana,
         *,
-        nudge: Callable[[], None],
+        nudge: Callable[[LastWrite | None], None],
         lagging: Callable[[], None],
         timeout: float,
         read_only: bool = False,
@@ -55,6 +66,7 @@ class RecordingConnection(Connection):
         self.changed: list[Callable[[], None]] = []
         self.conflicts = 0  # writes that another writer was faster than
         self.conflicted = False  # whether the last write that failed did for this reason
+        self._contended = -_CONTENDED  # when another writer was last seen to be faster
         super().__init__(path, timeout=timeout, read_only=read_only)
 
     def keep_log(self) -> None:
@@ -139,7 +151,7 @@ class RecordingConnection(Connection):
         try:
             self._look()
             self._steps = []
-            before = self.writes()
+            before = self.last_write()
             yield
             steps, self._steps = self._steps, None
             self.run("ROLLBACK")
@@ -157,25 +169,29 @@ class RecordingConnection(Connection):
             self._steps = None
             self._depth -= 1
 
-    def writes(self) -> int:
-        """How many writes the world has had, as this replica has it."""
-        return int(self.value(_SQL["writes"]))
+    def last_write(self) -> LastWrite:
+        """Which state the replica is in."""
+        return LastWrite(*self.rows(_SQL["last_write"])[0])
 
-    def _send(self, steps: list[Step], before: int) -> None:
+    @property
+    def contended(self) -> bool:
+        """Whether other writers are writing, so that it pays to hold the lock around a write."""
+        return time.monotonic() - self._contended < _CONTENDED
+
+    def _send(self, steps: list[Step], before: LastWrite) -> None:
         """Have the primary do the steps, if it is where the replica is, and wait until they are here."""
         mark = secrets.token_hex(8)
         guarded: list[Step] = [
-            (_SQL["guard"].sql, (before,)),
+            (_SQL["guard"].sql, before),
             *steps,
-            (_SQL["insert_write"].sql, (before + 1, mark)),
-            (_SQL["forget_writes"].sql, (before + 1,)),
+            (_SQL["insert_write"].sql, (before.number + 1, mark)),
+            (_SQL["forget_writes"].sql, (before.number + 1,)),
         ]
         try:
             try:
                 if self._locked is not None:
                     locked, self._locked = self._locked, None
-                    locked.send(guarded)
-                    locked.commit()
+                    locked.finish(guarded)
                 else:
                     self._primary.write(guarded)
             except UncertainError as error:
@@ -185,19 +201,19 @@ class RecordingConnection(Connection):
         except StaleError as error:
             self.conflicts += 1
             self.conflicted = True
-            self._nudge()
+            self._contended = time.monotonic()
             raise ConflictError(
                 f"{self._primary.named} was changed by another writer while this write was made, and nothing was kept"
             ) from error
-        self.await_write(before + 1, mark)
+        self._bring_back(LastWrite(before.number + 1, mark, before.epoch), before)
 
     def _kept(self, mark: str, error: UncertainError) -> bool:
         """Whether a write is on the primary, asked while nobody can be writing; UncertainError if nobody answers."""
         until = time.monotonic() + max(self.timeout, _ASKED)
         while True:
             try:
-                with self._primary.lock() as transaction:
-                    return bool(transaction.rows(f"SELECT 1 FROM writes WHERE mark = '{mark}'"))
+                with self._primary.lock((_SQL["kept"].sql, (mark,))) as transaction:
+                    return bool(transaction.answer)
             except WorldsError as failure:
                 if time.monotonic() > until:
                     raise UncertainError(
@@ -206,31 +222,42 @@ class RecordingConnection(Connection):
                     ) from error
                 time.sleep(0.2)
 
-    def await_write(self, number: int, mark: str | None = None) -> None:
-        """Wait until the follower has brought a write: `timeout` seconds, and longer while it is at work.
+    def _bring(self, there: Callable[[], bool], agreed: LastWrite | None, what: str) -> None:
+        """Wait until the follower has brought what is to be there: `timeout` seconds, and longer while it is at work.
 
-        OpenError if it does not.
-
-        A write that was kept, and then undone by a restored primary, is a ConflictError.
+        `agreed` is the replica's last write if the primary is known to have it. OpenError if it does not come.
         """
         until = time.monotonic() + max(self.timeout, 1.0)
-        wait = 0.0005
-        while True:
-            self._nudge()
-            self._follow()  # the transaction is over here
-            if self.writes() >= number:
-                found = self.value(_SQL["mark"], (number,))
-                if mark is None or found == mark or found is None:
-                    return
-                raise ConflictError(f"{self._primary.named} was restored to an older state, and lost this write")
+        while not there():
             late = time.monotonic() - until
             if late > _LONGEST_SYNC or (late > 0 and self.stalled()):
-                raise OpenError(
-                    f"the write is on {self._primary.named}, but has not come back to {self.path}: "
-                    f"`worlds replica` says what its follower does"
-                )
-            time.sleep(wait)
-            wait = min(wait * 2, _LONGEST_WAIT)
+                raise OpenError(f"{what}: `worlds replica` says what the follower of {self.path} does")
+            self._nudge(agreed)
+            agreed = None
+            self._follow()  # the transaction is over here
+
+    def _bring_back(self, written: LastWrite, before: LastWrite) -> None:
+        """Wait for a write that the primary kept; ConflictError if it was lost again by a primary that was restored."""
+
+        def there() -> bool:
+            own = self.last_write()
+            mark = self.value(_SQL["mark"], (written.number,)) if own.number >= written.number else written.mark
+            if own.epoch != written.epoch or own.number < before.number or mark not in (written.mark, None):
+                raise ConflictError(f"{self._primary.named} was restored to an older state, and lost this write")
+            return own.number >= written.number
+
+        self._bring(there, before, f"the write is on {self._primary.named}, but does not come back")
+
+    def _catch_up(self, before: LastWrite, asked: Row) -> None:
+        """Wait for what the primary had when it was asked whether it has the replica's last write."""
+        number, epoch, mark = asked
+        agreed = epoch == before.epoch and mark == before.mark and number >= before.number
+
+        def there() -> bool:
+            own = self.last_write()
+            return own.epoch == epoch and own.number >= number and (agreed or own != before)
+
+        self._bring(there, before if agreed else None, f"what {self._primary.named} has does not come")
 
     def stalled(self) -> bool:
         """Whether nothing is known to bring the replica what the primary has."""
@@ -238,22 +265,27 @@ class RecordingConnection(Connection):
 
     def refresh(self) -> None:
         """Wait until the replica has all that the primary has now."""
-        ((number,),) = self._primary.rows(_SQL["writes"].sql)
         with self.lock:
+            before = self.last_write()
+            (asked,) = self._primary.rows(_SQL["agree"].sql, (before.number,))
             if not self._depth:
-                self.await_write(int(number or 0))
+                self._catch_up(before, asked)
 
     @contextlib.contextmanager
     def locking(self) -> Iterator[None]:
         """Hold the primary's write lock around writes of the block, so that no other writer is first."""
-        with self.lock, self._primary.lock() as transaction:
-            ((number,),) = transaction.rows(_SQL["writes"].sql)
-            self.await_write(int(number))
-            self._locked = transaction
-            try:
-                yield
-            finally:
-                self._locked = None
+        with self.lock:
+            before = self.last_write()
+            with self._primary.lock((_SQL["agree"].sql, (before.number,))) as transaction:
+                (asked,) = transaction.answer
+                if asked[0] != before.number:
+                    self._contended = time.monotonic()
+                self._catch_up(before, asked)
+                self._locked = transaction
+                try:
+                    yield
+                finally:
+                    self._locked = None
 
     # -- the file -------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +16,7 @@ from tests.support.primaries import EX, Served, Swallowing, ended, kite, sqld_or
 from worlds import ConflictError, OpenError
 from worlds.remote.follower import follow
 from worlds.remote.primary import Primary
+from worlds.sql.hrana import Hrana
 from worlds.world import connection_of
 
 
@@ -67,6 +70,23 @@ def test_a_primary_that_is_restored_from_a_copy(tmp_path: Path) -> None:
         w.add([kite(20)])
         served.stack.close()
     ended(tmp_path)
+
+
+def test_a_write_is_not_added_to_another_past_of_the_same_length(served: Served) -> None:
+    w = served.open()
+    w.add([kite(1)])
+    status = served.status()
+    os.kill(status.process, signal.SIGSTOP)
+    other = Hrana(served.primary.address, served.name, served.token())
+    other.write([("UPDATE writes SET mark = 'another'", ())])
+    with pytest.raises(ConflictError, match="nothing was kept"), w.transaction():
+        w.add([kite(2)])
+    os.kill(status.process, signal.SIGCONT)
+    assert w.add([kite(3)]).added == 1
+    assert w.replica is not None
+    assert w.replica.fetched == 2
+    assert other.rows("SELECT count(*) FROM quads") == [(3,)]
+    other.close()
 
 
 def test_a_second_follower_is_refused(served: Served) -> None:

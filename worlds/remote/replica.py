@@ -17,7 +17,7 @@ from worlds.remote.follower import start
 from worlds.remote.status import Folder, Nudge, Replica, alive
 from worlds.sql import SCHEMA_VERSION
 from worlds.sql.hrana import Hrana
-from worlds.sql.recording import RecordingConnection
+from worlds.sql.recording import LastWrite, RecordingConnection
 
 _FIRST = 600.0  # seconds for the first fetch, while the follower has no error
 
@@ -84,8 +84,8 @@ class ReplicaConnection(RecordingConnection):
         status = self.folder.read()
         return status is None or status.error is not None or not alive(status.process)
 
-    def _nudged(self) -> None:
-        self._nudge_follower()
+    def _nudged(self, agreed: LastWrite | None = None) -> None:
+        self._nudge_follower(agreed)
         if time.monotonic() - self._looked > 1.0:
             self._see_to_follower()
 
@@ -132,7 +132,6 @@ class ReplicaConnection(RecordingConnection):
                     f"{self.path} is {age:.1f} seconds behind {self.address}, more than {self._max_staleness:g}{why}"
                 )
             self._nudged()
-            time.sleep(0.02)
 
 
 def open_replica(

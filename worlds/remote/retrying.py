@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-import random
-import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -12,13 +11,13 @@ from worlds.errors import ConflictError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_FREE = 3  # tries before the primary is locked first
 _TRIES = 12
 
 
 def retried(verb: F) -> F:
-    """The verb of a world on a server, done anew after a conflict: first as it is, then with the primary's lock.
+    """The verb of a world on a server, done anew after a conflict: with the primary's lock then.
 
+    While others are writing, it is locked at once: what is recorded in vain costs both sides more than to wait in line.
     Not inside a transaction, whose other parts cannot be done anew, and not with an input that is read once.
     """
 
@@ -31,15 +30,11 @@ def retried(verb: F) -> F:
         for attempt in range(_TRIES):
             connection.conflicted = False
             try:
-                if attempt < _FREE:
-                    return verb(world, *arguments, **options)
-                with connection.locking():
+                with connection.locking() if attempt or connection.contended else contextlib.nullcontext():
                     return verb(world, *arguments, **options)
             except ConflictError:
                 if not connection.conflicted or attempt + 1 == _TRIES:
                     raise
-            time.sleep(random.uniform(0, 0.005 * 2 ** min(attempt, 6)))
-            connection.refresh()
         raise AssertionError
 
     return again  # type: ignore[return-value]  # the same signature

@@ -6,12 +6,16 @@ import contextlib
 import fcntl
 import json
 import os
+import select
 import socket
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from worlds.file.opening import REPLICAS
+
+LONGEST_NUDGE = 1024  # bytes
+_LONGEST_WAIT = 0.5  # seconds for a follower's answer; it may have died, or be at work
 
 
 @dataclass(frozen=True)
@@ -130,24 +134,33 @@ def alive(process: int) -> bool:
 
 
 class Nudge:
-    """Tells a follower to look at once."""
+    """Tells a follower to look at once, and waits until it has, a moment at most.
+
+    With the replica's last write, if the primary is known to have it, the follower brings what is new without asking.
+    """
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._port = 0
         self._looked = 0.0
+        self._told = 0
 
-    def __call__(self) -> None:
+    def __call__(self, agreed: tuple[object, ...] | None = None) -> None:
         """Tell it."""
         now = time.monotonic()
         if now - self._looked > 0.5:  # it may be another one by now
             self._looked = now
             status = self._folder.read()
             self._port = 0 if status is None else status.port
-        if self._port:
-            with contextlib.suppress(OSError):
-                self._socket.sendto(b"!", ("127.0.0.1", self._port))
+        self._told += 1
+        until = now + _LONGEST_WAIT
+        with contextlib.suppress(OSError):
+            if self._port:
+                self._socket.sendto(json.dumps([self._told, agreed]).encode(), ("127.0.0.1", self._port))
+            while select.select([self._socket], [], [], max(until - time.monotonic(), 0.0))[0]:
+                if json.loads(self._socket.recv(LONGEST_NUDGE)) == self._told:
+                    return
 
     def close(self) -> None:
         """Close the socket."""

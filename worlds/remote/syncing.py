@@ -25,7 +25,7 @@ os.environ["RUST_LOG"] = "off"  # the driver prints otherwise; before it is impo
 
 from worlds.errors import OpenError, WorldsError
 from worlds.remote.address import read_address
-from worlds.remote.status import Folder, Status
+from worlds.remote.status import LONGEST_NUDGE, Folder, Status
 from worlds.sql import statements
 from worlds.sql.connection import replicating
 from worlds.sql.hrana import Hrana
@@ -36,6 +36,7 @@ _SYNC = 600  # seconds that a sync of what is new may take; a primary that is fr
 _FETCH = 3600  # seconds that a fetch of the whole may take
 _UNUSED = 60.0  # seconds without a user after which a follower that was started for one ends
 _COMPACTION = 300.0  # seconds for which a sync is tried again: while the server compacts its log, it fails
+_BELIEVED = 1.0  # seconds for which writers may say that the primary has the replica's past, and it is not asked
 _LONGEST_PAUSE = 2.0  # seconds between two attempts to reach the primary
 
 
@@ -59,7 +60,10 @@ class Replicator:
         self._status.port = self._wake.getsockname()[1]
         self._driver: Any = None
         self._written: dict[str, Any] = {}
-        self._mark: str | None = None
+        self._mark: str | None = None  # of the replica's last write
+        self._nudged: dict[Any, object] = {}  # who waits for a look, and the number of what was asked
+        self._agreed = False  # whether a writer has found that the primary has the replica's last write
+        self._asked_at = 0.0
 
     def run(self, parent: int, *, while_used: bool) -> None:
         """Follow until the parent is gone, or nobody uses the replica any longer."""
@@ -79,10 +83,29 @@ class Replicator:
                 used = looked if _in_use(self._folder) else used
                 if looked - used > _UNUSED:
                     return
-            if select.select([self._wake], [], [], pause)[0]:
-                with contextlib.suppress(OSError):
-                    while self._wake.recv(16):
-                        pass
+            self._answer()
+            self._await_nudge(pause)
+
+    def _await_nudge(self, pause: float) -> None:
+        """Wait for the next look: `pause` seconds, or until somebody asks for it."""
+        self._agreed = False
+        if not select.select([self._wake], [], [], pause)[0]:
+            return
+        last = [self._status.writes, self._mark, self._status.epoch]
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                told, sender = self._wake.recvfrom(LONGEST_NUDGE)
+                with contextlib.suppress(ValueError, TypeError):
+                    number, agreed = json.loads(told)
+                    self._nudged[sender] = number
+                    self._agreed |= agreed == last
+
+    def _answer(self) -> None:
+        """Tell those who nudged that it was looked."""
+        for sender, number in self._nudged.items():
+            with contextlib.suppress(OSError):
+                self._wake.sendto(json.dumps(number).encode(), sender)
+        self._nudged.clear()
 
     def _tell(self) -> None:
         told = vars(self._status).copy()
@@ -120,16 +143,20 @@ class Replicator:
 
     def _look(self) -> None:
         """Read from the replica where it is."""
-        ((self._status.writes, self._mark),) = self._rows("last_write") or [(0, None)]
+        ((self._status.writes, self._mark, self._status.epoch),) = self._rows("last_write")
         self._status.revision = self._driver.execute("SELECT coalesce(max(revision), 0) FROM revisions").fetchall()[0][
             0
         ]
-        self._status.epoch = next((row[0] for row in self._rows("epoch")), None)
 
     def _follow(self) -> None:
         """Ask, and sync or fetch as need be."""
         status = self._status
-        number, mark, epoch = self._asked(status.writes)
+        if self._agreed and self._driver is not None and time.monotonic() - self._asked_at < _BELIEVED:
+            self._sync(self._driver, _SYNC)
+            self._look()
+            return
+        number, epoch, mark = self._asked(status.writes)
+        self._asked_at = time.monotonic()
         if (
             self._driver is None
             or epoch != status.epoch
@@ -145,15 +172,16 @@ class Replicator:
         self._folder.agree()
 
     def _asked(self, number: int) -> tuple[int, str | None, str | None]:
+        """The primary's last write, its epoch, and the mark that it has for a number."""
         try:
-            ((last, mark, epoch),) = self._server.rows(_SQL["agree"].sql, (number,))
+            ((last, epoch, mark),) = self._server.rows(_SQL["agree"].sql, (number,))
         except WorldsError as error:
             if "no such table" in str(error):
                 raise OpenError(
                     f"{self._server.named} is there, but is not a world: `worlds push FILE` makes one of it"
                 ) from error
             raise
-        return int(last), mark, epoch
+        return int(last), epoch, mark
 
     def _fetch(self) -> None:
         """Fetch the whole into a new file, and make it the replica."""
