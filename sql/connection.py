@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote
 from weakref import WeakSet, WeakValueDictionary
@@ -221,7 +222,7 @@ class Connection:
         if not stamp and not self.read_only:
             with self.transaction():
                 stamp = self.stamp()
-        self.identity = Identity(self.file, stamp)
+        self.identity = Identity(self.file, stamp, header)
 
     def stamp(self) -> int:
         """The file's stamp, which it gets unless it has one. In a transaction."""
@@ -490,9 +491,10 @@ class Connection:
                         os.truncate(self.file + "-wal", 0)
                 elif not self.read_only:
                     # The log goes into the file, so that a closed world is one file; unless others use it, who will.
-                    with contextlib.suppress(WorldsError):
-                        self.run("PRAGMA busy_timeout = 0")
-                        self.run("PRAGMA wal_checkpoint(TRUNCATE)")
+                    with contextlib.suppress(WorldsError, OSError):  # there may be no log
+                        if Path(self.file + "-wal").stat().st_size:
+                            self.run("PRAGMA busy_timeout = 0")
+                            self.run("PRAGMA wal_checkpoint(TRUNCATE)")
                 self.closed = True
                 self._driver.close()
                 self.identity = None

@@ -86,9 +86,9 @@ def header_of(path: str) -> FileHeader:
 class Identity:
     """The file that a connection has open; `check` notices when another is in its place."""
 
-    def __init__(self, path: str, stamp: int) -> None:
+    def __init__(self, path: str, stamp: int, header: FileHeader | None = None) -> None:
         self._path = Path(path)
-        self._header = header_of(path)
+        self._header = header or header_of(path)
         self._stamps = {stamp, self._header.stamp()}  # two while the first is in the log only
         self.stamp = stamp
         self.replaced = False
@@ -124,11 +124,11 @@ def check_log(path: str) -> None:
     """OpenError if the log beside the file at `path` belongs to another one that was there before."""
     for attempt in range(_TRIES):
         try:
-            stamp = header_of(path).stamp()
             logged = _logged_stamps(Path(path + "-wal"))
+            stamp = header_of(path).stamp() if logged else None
         except OSError:
             return
-        if not stamp or not logged or logged & {0, stamp}:  # 0 is from before the file had one
+        if not stamp or logged & {0, stamp}:  # 0 is from before the file had one
             return
         if attempt + 1 == _TRIES:
             raise OpenError(
@@ -140,8 +140,6 @@ def check_log(path: str) -> None:
 
 def _logged_stamps(log: Path) -> set[int]:
     """The stamps that a log has; none where it is of an earlier version, or has nothing to replay."""
-    if not log.exists():
-        return set()
     with log.open("rb") as file:
         header = file.read(_LOG_HEADER)
         if len(header) < _LOG_HEADER:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import os
+import stat
 from pathlib import Path
 
 from worlds.errors import OpenError, ReadOnlyError, SchemaError, WorldsError
@@ -96,13 +98,13 @@ def connect(
 
 def _examine(path: str, folder: Path, *, make: bool) -> bool:
     """Whether there is a file at `path`, in `folder`; OpenError for what cannot be one, or cannot be made."""
-    place = Path(path)
-    if place.is_dir():
-        raise OpenError(f"{path} is a folder; a world is one file, such as {place / 'world.db'}")
-    if place.exists():
-        if not place.is_file():
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        found = Path(path).stat()
+        if stat.S_ISDIR(found.st_mode):
+            raise OpenError(f"{path} is a folder; a world is one file, such as {Path(path, 'world.db')}")
+        if not stat.S_ISREG(found.st_mode):
             raise OpenError(f"{path} is not a regular file; a world is one")
-        if place.stat().st_size == 1:  # SQLite takes it for an empty file, and would overwrite it
+        if found.st_size == 1:  # SQLite takes it for an empty file, and would overwrite it
             raise OpenError(f"{path}: not a world: the file is not a database")
         return True
     if not make:
@@ -159,15 +161,12 @@ def _agree(connection: Connection, path: str, *, create: bool) -> None:
 
 def version_of(connection: Connection, path: str) -> int:
     """The schema version of the file, 0 for an empty one; OpenError for one that is not a world."""
-    names = {name for (name,) in connection.rows("SELECT name FROM sqlite_master")}
-    if not names:
-        return 0
     about: dict[str, object] = {}
-    if "meta" in names:
-        try:
-            about = dict(connection.rows("SELECT name, value FROM meta WHERE name IN ('format', 'schema_version')"))
-        except WorldsError:  # a table of that name with other columns
-            about = {}
+    try:
+        about = dict(connection.rows("SELECT name, value FROM meta WHERE name IN ('format', 'schema_version')"))
+    except WorldsError:  # there is no such table, or one of that name with other columns
+        if connection.row("SELECT name FROM sqlite_master LIMIT 1") is None:
+            return 0
     version = about.get("schema_version")
     if about.get("format") != FORMAT or not isinstance(version, int) or version < 1:
         raise OpenError(f"{path} is a database, but not a world")

@@ -100,6 +100,11 @@ class Namespaces:
         return [_quad(item, prefixes) for item in given]
 
 
+def listed(values: object) -> list[object]:
+    """One value, or several, as a list."""
+    return list(values) if isinstance(values, (list, tuple, set, frozenset)) else [values]
+
+
 def _declaration(prefix: object, iri: object) -> tuple[str, str]:
     """A prefix and its IRI as SPARQL takes them; ValueError for what it doesn't."""
     if not isinstance(prefix, str) or not is_prefix(prefix):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -16,8 +16,10 @@ from worlds.quads.rows import NO_QUADS
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change, Gate, Revision
 from worlds.rules.guard import Queued, sentence
-from worlds.rules.report import Report
 from worlds.sql.connection import Connection
+
+if TYPE_CHECKING:
+    from worlds.rules.report import Report
 
 _log = logging.getLogger("worlds")
 
@@ -36,7 +38,7 @@ EmbedNew = Callable[[int, Progress | None], tuple[int, tuple[str, ...]]]
 """Embeds the chunks above an id; gives the number of texts, and what there is to say if some stay pending."""
 
 
-Queue = Callable[[Diff, Report, str | None, str | None], int]
+Queue = Callable[[Diff, "Report", str | None, str | None], int]
 """Keeps a write, by what it makes different, its report, author and message, as a proposal; gives its number."""
 
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from worlds.errors import ValidationError
 from worlds.quads.dictionary import Dictionary, Ids
-from worlds.rules.checking import ShapeChecker
-from worlds.rules.data import Terms, Triples
-from worlds.rules.report import Report, Result
-from worlds.rules.validation import Validator, Violation
 from worlds.sql import statements
 from worlds.sql.connection import Connection
+
+if TYPE_CHECKING:
+    from worlds.rules.checking import ShapeChecker
+    from worlds.rules.report import Report, Result
+    from worlds.rules.validation import Violation
 
 GuardSetting: TypeAlias = Literal["off", "warn", "queue", "reject"]
 
@@ -49,7 +50,7 @@ class Guard:
         self,
         connection: Connection,
         dictionary: Dictionary,
-        checker: ShapeChecker,
+        checker: Callable[[], ShapeChecker],
         *,
         before: Before,
         rehearsed: Callable[[Ids, Ids], Any],
@@ -71,7 +72,7 @@ class Guard:
         expect_guard(setting)
         with self._connection.transaction():
             if setting != "off":
-                self._checker.own()  # complains of shapes that cannot be checked
+                self._checker().own()  # complains of shapes that cannot be checked
             self._connection.run(_QUERIES["set_meta"], ("guard", setting))
 
     def check(self, revision: int, first_quad: int, setting: GuardSetting | None) -> tuple[str, ...]:
@@ -105,26 +106,31 @@ class Guard:
 
     def _new(self, revision: int, first_quad: int) -> Report:
         """What is violated now, and was not before the revision."""
-        graph, excluded = self._checker.own()
-        prefixes = self._checker.prefixes()
+        from worlds.rules.data import Terms, Triples  # a world without a guard pays nothing for them
+        from worlds.rules.report import Report
+        from worlds.rules.validation import Validator
+
+        checker = self._checker()
+        graph, excluded = checker.own()
+        prefixes = checker.prefixes()
         if not graph.shapes:
             return Report((), (), prefixes)
         written, removed = self._written(revision, first_quad, excluded)
         fresh = written[:, 4] == 1
         changed = np.concatenate([written[fresh, :3], removed[:, :3]])
         terms = Terms(self._connection, self._dictionary)
-        terms.ids(list(self._checker.touched.terms))  # all at once
+        terms.ids(list(checker.touched.terms))  # all at once
         both = Triples(self._connection, terms, shapes=excluded, more=removed[:, :3])
-        foci = self._checker.touched.foci(changed, terms, both)
+        foci = checker.touched.foci(changed, terms, both)
         now = Triples(self._connection, terms, shapes=excluded) if len(removed) else both
-        found = Validator(graph, terms, now, self._checker.ask).touched(foci)
+        found = Validator(graph, terms, now, checker.ask).touched(foci)
         if found:
             kept = np.concatenate([removed[:, :3], written[~fresh, :3]])
             then = Triples(self._connection, terms, shapes=excluded, before=first_quad, more=kept)
             with self._before(written[fresh, :4], removed) if graph.asks else nullcontext():
-                known = Counter(Validator(graph, terms, then, self._checker.ask).touched(foci))
+                known = Counter(Validator(graph, terms, then, checker.ask).touched(foci))
             found = list(_without(found, known))
-        return self._checker.report(found, terms, excluded, new=True)
+        return checker.report(found, terms, excluded, new=True)
 
 
 def _without(found: Sequence[Violation], known: Counter[Violation]) -> list[Violation]:

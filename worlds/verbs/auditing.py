@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
-from worlds.curation.changing.proposals import Proposal
-from worlds.curation.duplicates.finder import Duplicate, Duplicates
-from worlds.curation.findings.findings import Finding, Findings
-from worlds.curation.findings.report import WorldReport
-from worlds.curation.linking.links import listed
 from worlds.errors import ArgumentError
+from worlds.quads.namespaces import listed
 from worlds.quads.reader import quad_ids
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.rehearsing import rehearsable
 from worlds.verbs.parts import Parts
+
+if TYPE_CHECKING:
+    from worlds.curation.changing.proposals import Proposal
+    from worlds.curation.duplicates.finder import Duplicates
+    from worlds.curation.findings.findings import Finding, Findings
+    from worlds.curation.findings.report import WorldReport
 
 _DIFFERENT = ox.NamedNode("http://www.w3.org/2002/07/owl#differentFrom")
 
@@ -108,6 +110,8 @@ class Auditing(Parts):
         Each becomes a proposal of its own, with its message as the reason and its score as the confidence. Findings of
         which it is not clear what would put them right are passed over.
         """
+        from worlds.curation.duplicates.finder import Duplicate
+
         proposals: list[Proposal] = []
         for one in findings:
             merged = one.subjects if isinstance(one, Duplicate) else ()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
-from worlds.curation.changing.shapes import Shapes
-from worlds.curation.claims.evidence import Verification
-from worlds.curation.findings.findings import Finding, Findings
-from worlds.curation.linking.links import EntityMention
 from worlds.revisions.history import Moment
 from worlds.rules.guard import GuardSetting
-from worlds.rules.report import Report
 from worlds.verbs.parts import Parts
+
+if TYPE_CHECKING:
+    from worlds.curation.changing.shapes import Shapes
+    from worlds.curation.claims.evidence import Verification
+    from worlds.curation.findings.findings import Finding, Findings
+    from worlds.curation.linking.links import EntityMention
+    from worlds.rules.report import Report
 
 
 class Curating(Parts):

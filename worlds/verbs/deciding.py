@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from worlds.curation.changing.conflicts import Rule
 from worlds.curation.changing.merging import Merge, Redirect, Split
-from worlds.curation.changing.proposals import Proposal, Status
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.rehearsing import rehearsable
 from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
+    from worlds.curation.changing.conflicts import Rule
+    from worlds.curation.changing.proposals import Proposal, Status
     from worlds.verbs.writing import QuadLike
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from worlds.entities.context import Context
-from worlds.entities.describing import Description
-from worlds.entities.names import Resolution
-from worlds.entities.neighbours import Neighbourhood, Path
-from worlds.entities.schema import Schema, overview
-from worlds.search.hits import SearchResults
+from worlds.quads.namespaces import listed
 from worlds.verbs.parts import Parts
+
+if TYPE_CHECKING:
+    from worlds.entities.context import Context
+    from worlds.entities.describing import Description
+    from worlds.entities.names import Resolution
+    from worlds.entities.neighbours import Neighbourhood, Path
+    from worlds.entities.schema import Schema
+    from worlds.search.hits import SearchResults
 
 
 class Knowing(Parts):
@@ -115,8 +118,9 @@ class Knowing(Parts):
         Of classes, predicates and graphs the `limit` commonest are given, and their number. `graphs` looks at those
         alone ("default" is the default graph). Half a second for a million quads.
         """
-        given = None if graphs is None else graphs if isinstance(graphs, (list, tuple, set, frozenset)) else [graphs]
-        names = None if given is None else [self._namespaces.graph(graph) for graph in given]
+        from worlds.entities.schema import overview
+
+        names = None if graphs is None else [self._namespaces.graph(graph) for graph in listed(graphs)]
         return overview(
             self._connection, self._dictionary, self._chunks, self._namespaces.prefixes, limit=limit, graphs=names
         )

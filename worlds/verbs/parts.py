@@ -1,26 +1,15 @@
-"""What a world is made of: each part made once, and given to those that need it."""
+"""What a world is made of: each part made once, and given to those that need it.
+
+What opening, writing and searching use is made when the world is opened; the rest, with its modules, when a verb asks.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from typing import Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
-from worlds.curation.changing.merging import Merging
-from worlds.curation.changing.proposals import Proposals
-from worlds.curation.changing.shapes import Shapes
-from worlds.curation.claims.reading import ClaimReader
-from worlds.curation.claims.verifying import Verifier
-from worlds.curation.duplicates.finder import DuplicateFinder
-from worlds.curation.findings.contradictions import Contradictions
-from worlds.curation.findings.report import Reporter
-from worlds.curation.linking.links import Linker
-from worlds.curation.linking.suggesting import Suggesting
 from worlds.embedders import Embedder
-from worlds.entities.context import Contexts
-from worlds.entities.describing import Describer
-from worlds.entities.neighbours import Neighbours
-from worlds.entities.resolving import Resolver
-from worlds.entities.similar import SimilarEntities
 from worlds.errors import ConflictError
 from worlds.graph.query.limits import Running
 from worlds.quads.delta import Followers
@@ -35,21 +24,37 @@ from worlds.revisions.loading import Loader
 from worlds.revisions.provenance import Provenances
 from worlds.revisions.retention import Forgetting
 from worlds.revisions.writer import Writer
-from worlds.rules.checking import ShapeChecker
 from worlds.rules.guard import Guard
 from worlds.search.engine import SearchEngine, Searches
 from worlds.search.filters import Filters
 from worlds.search.notes import SearchNotes
 from worlds.search.request import Requests
 from worlds.sparql.index import Place, SparqlIndex
-from worlds.sparql.notes import Notes
 from worlds.sparql.patterns import SubjectPatterns
-from worlds.sparql.queries import Queries
 from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
 from worlds.vectors.codes import Codes
 from worlds.vectors.embedding import Embeddings
 from worlds.vectors.world_embedder import WorldEmbedder
+
+if TYPE_CHECKING:
+    from worlds.curation.changing.merging import Merging
+    from worlds.curation.changing.proposals import Proposals
+    from worlds.curation.changing.shapes import Shapes
+    from worlds.curation.claims.verifying import Verifier
+    from worlds.curation.duplicates.finder import DuplicateFinder
+    from worlds.curation.findings.contradictions import Contradictions
+    from worlds.curation.findings.report import Reporter
+    from worlds.curation.linking.links import Linker
+    from worlds.curation.linking.suggesting import Suggesting
+    from worlds.entities.context import Contexts
+    from worlds.entities.describing import Describer
+    from worlds.entities.neighbours import Neighbours
+    from worlds.entities.resolving import Resolver
+    from worlds.entities.similar import SimilarEntities
+    from worlds.rules.checking import ShapeChecker
+    from worlds.sparql.notes import Notes
+    from worlds.sparql.queries import Queries
 
 
 class Parts:
@@ -67,22 +72,17 @@ class Parts:
         self._connection = connection
         self._dictionary = Dictionary(connection)
         self._namespaces = Namespaces(connection)
-        self._patterns = Patterns(connection, self._dictionary)
         self._history = History(connection, self._dictionary)
-        self._provenances = Provenances(connection, self._dictionary, self._patterns, self._history)
         self._forgetting = Forgetting(connection, self._history)
         self._chunks = ChunkStore(connection, self._dictionary)
         self._embeddings = Embeddings(connection, self._chunks)
         self._embedder = WorldEmbedder(connection, self._embeddings, embedder)
         self._sparql = SparqlIndex(connection, self._dictionary, sparql_index)
         followers = Followers(self._chunks, self._embeddings.retired, self._sparql)
-        self._shape_checker = ShapeChecker(
-            connection, self._dictionary, lambda: self._namespaces.prefixes, lambda query: self._queries.rows(query)
-        )
         self._guard = Guard(
             connection,
             self._dictionary,
-            self._shape_checker,
+            lambda: self._shape_checker,
             before=self._sparql.before,
             rehearsed=self._history.rehearsed,
         )
@@ -94,58 +94,115 @@ class Parts:
             retain=self._forgetting.retain,
             embed_new=self._embedder.embed_new,
         )
-        self._loader = Loader(connection, self._dictionary, self._namespaces, self._writer)
-        self._shapes = Shapes(
-            connection, self._dictionary, self._namespaces, self._writer, self._loader, self._shape_checker
-        )
-        self._redirects = Redirects(connection, self._dictionary)
-        self._merging = Merging(connection, self._dictionary, self._chunks, self._history, self._writer)
-        self._proposals = Proposals(
-            connection,
-            self._dictionary,
-            self._history,
-            self._writer,
-            self._merging,
-            setting=lambda: self._guard.setting,
-            check=self._guard.check,
-        )
         self._codes = Codes(connection)
         self._running = Running()
         self._subject_patterns = SubjectPatterns(self._sparql, self._running, self._namespaces)
-        filters = Filters(connection, self._dictionary, self._chunks, self._subject_patterns.subjects)
-        engine = SearchEngine(connection, self._dictionary, filters, self._codes)
-        requests = Requests(self._embeddings, self._namespaces.term, self._embedder.required)
-        vocabulary = Vocabulary(connection, self._dictionary)
-        self._notes = Notes(connection, self._dictionary, self._sparql, vocabulary)
-        noting = SearchNotes(connection, self._dictionary, vocabulary, self._namespaces, self._notes.of_pattern)
-        self._searches = Searches(engine, requests, noting)
-        self._resolver = Resolver(connection, self._dictionary, self._chunks, self._searches)
-        self._similar = SimilarEntities(connection, self._dictionary, self._searches)
-        self._describer = Describer(connection, self._dictionary, self._chunks)
-        self._contradictions = Contradictions(connection, self._dictionary, self._history, self._shape_checker)
-        self._duplicates = DuplicateFinder(connection, self._dictionary, self._chunks, self._history)
-        self._reporter = Reporter(connection, self._dictionary, self._chunks)
-        self._neighbours = Neighbours(connection, self._dictionary, self._chunks)
-        self._linker = Linker(connection, self._dictionary, self._chunks, self._neighbours, self._namespaces.term)
-        self._suggesting = Suggesting(
-            connection,
+        if demanded and embedder is not None:
+            self._embeddings.require(embedder)
+        if vector_index != "auto":
+            self._embeddings.index.want(bool(vector_index))
+        elif not connection.read_only:
+            with contextlib.suppress(ConflictError):  # somebody is writing, or compacting, and will build it
+                self._embeddings.index.mend()
+
+    # -- quads ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _patterns(self) -> Patterns:
+        return Patterns(self._connection, self._dictionary)
+
+    @cached_property
+    def _redirects(self) -> Redirects:
+        return Redirects(self._connection, self._dictionary)
+
+    @cached_property
+    def _provenances(self) -> Provenances:
+        return Provenances(self._connection, self._dictionary, self._patterns, self._history)
+
+    @cached_property
+    def _loader(self) -> Loader:
+        return Loader(self._connection, self._dictionary, self._namespaces, self._writer)
+
+    # -- searches and queries -------------------------------------------------------------------------------------
+
+    @cached_property
+    def _engine(self) -> SearchEngine:
+        filters = Filters(self._connection, self._dictionary, self._chunks, self._subject_patterns.subjects)
+        return SearchEngine(self._connection, self._dictionary, filters, self._codes)
+
+    @cached_property
+    def _requests(self) -> Requests:
+        return Requests(self._embeddings, self._namespaces.term, self._embedder.required)
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        return Vocabulary(self._connection, self._dictionary)
+
+    @cached_property
+    def _searches(self) -> Searches:
+        noting = SearchNotes(
+            self._connection,
             self._dictionary,
-            self._chunks,
-            self._history,
-            self._neighbours,
-            self._linker,
-            self._namespaces.term,
-            self._namespaces.graph,
+            self._vocabulary,
+            self._namespaces,
+            lambda pattern, prefixes: self._notes.of_pattern(pattern, prefixes),
         )
-        self._verifier = Verifier(
-            connection,
+        return Searches(self._engine, self._requests, noting)
+
+    @cached_property
+    def _notes(self) -> Notes:
+        from worlds.sparql.notes import Notes
+
+        return Notes(self._connection, self._dictionary, self._sparql, self._vocabulary)
+
+    @cached_property
+    def _queries(self) -> Queries:
+        from worlds.sparql.queries import Queries
+
+        return Queries(
+            self._connection,
             self._dictionary,
-            self._history,
-            self._searches,
-            ClaimReader(connection, self._dictionary, self._chunks, self._resolver, self._namespaces.pattern),
+            self._sparql,
+            self._engine,
+            self._embeddings,
+            self._running,
+            self._notes,
+            request=self._requests.make,
+            embedder=self._embedder.required,
         )
-        self._contexts = Contexts(
-            connection,
+
+    # -- entities -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _resolver(self) -> Resolver:
+        from worlds.entities.resolving import Resolver
+
+        return Resolver(self._connection, self._dictionary, self._chunks, self._searches)
+
+    @cached_property
+    def _similar(self) -> SimilarEntities:
+        from worlds.entities.similar import SimilarEntities
+
+        return SimilarEntities(self._connection, self._dictionary, self._searches)
+
+    @cached_property
+    def _describer(self) -> Describer:
+        from worlds.entities.describing import Describer
+
+        return Describer(self._connection, self._dictionary, self._chunks)
+
+    @cached_property
+    def _neighbours(self) -> Neighbours:
+        from worlds.entities.neighbours import Neighbours
+
+        return Neighbours(self._connection, self._dictionary, self._chunks)
+
+    @cached_property
+    def _contexts(self) -> Contexts:
+        from worlds.entities.context import Contexts
+
+        return Contexts(
+            self._connection,
             self._dictionary,
             self._chunks,
             self._searches,
@@ -154,21 +211,91 @@ class Parts:
             self._embedder.required,
             self._namespaces.term,
         )
-        self._queries = Queries(
-            connection,
+
+    # -- curation -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _shape_checker(self) -> ShapeChecker:
+        from worlds.rules.checking import ShapeChecker
+
+        return ShapeChecker(
+            self._connection,
             self._dictionary,
-            self._sparql,
-            engine,
-            self._embeddings,
-            self._running,
-            self._notes,
-            request=requests.make,
-            embedder=self._embedder.required,
+            lambda: self._namespaces.prefixes,
+            lambda query: self._queries.rows(query),
         )
-        if demanded and embedder is not None:
-            self._embeddings.require(embedder)
-        if vector_index != "auto":
-            self._embeddings.index.want(bool(vector_index))
-        elif not connection.read_only:
-            with contextlib.suppress(ConflictError):  # somebody is writing, or compacting, and will build it
-                self._embeddings.index.mend()
+
+    @cached_property
+    def _shapes(self) -> Shapes:
+        from worlds.curation.changing.shapes import Shapes
+
+        return Shapes(
+            self._connection, self._dictionary, self._namespaces, self._writer, self._loader, self._shape_checker
+        )
+
+    @cached_property
+    def _merging(self) -> Merging:
+        from worlds.curation.changing.merging import Merging
+
+        return Merging(self._connection, self._dictionary, self._chunks, self._history, self._writer)
+
+    @cached_property
+    def _proposals(self) -> Proposals:
+        from worlds.curation.changing.proposals import Proposals
+
+        return Proposals(
+            self._connection,
+            self._dictionary,
+            self._history,
+            self._writer,
+            self._merging,
+            setting=lambda: self._guard.setting,
+            check=self._guard.check,
+        )
+
+    @cached_property
+    def _contradictions(self) -> Contradictions:
+        from worlds.curation.findings.contradictions import Contradictions
+
+        return Contradictions(self._connection, self._dictionary, self._history, self._shape_checker)
+
+    @cached_property
+    def _duplicates(self) -> DuplicateFinder:
+        from worlds.curation.duplicates.finder import DuplicateFinder
+
+        return DuplicateFinder(self._connection, self._dictionary, self._chunks, self._history)
+
+    @cached_property
+    def _reporter(self) -> Reporter:
+        from worlds.curation.findings.report import Reporter
+
+        return Reporter(self._connection, self._dictionary, self._chunks)
+
+    @cached_property
+    def _linker(self) -> Linker:
+        from worlds.curation.linking.links import Linker
+
+        return Linker(self._connection, self._dictionary, self._chunks, self._neighbours, self._namespaces.term)
+
+    @cached_property
+    def _suggesting(self) -> Suggesting:
+        from worlds.curation.linking.suggesting import Suggesting
+
+        return Suggesting(
+            self._connection,
+            self._dictionary,
+            self._chunks,
+            self._history,
+            self._neighbours,
+            self._linker,
+            self._namespaces.term,
+            self._namespaces.graph,
+        )
+
+    @cached_property
+    def _verifier(self) -> Verifier:
+        from worlds.curation.claims.reading import ClaimReader
+        from worlds.curation.claims.verifying import Verifier
+
+        claims = ClaimReader(self._connection, self._dictionary, self._chunks, self._resolver, self._namespaces.pattern)
+        return Verifier(self._connection, self._dictionary, self._history, self._searches, claims)

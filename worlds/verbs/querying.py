@@ -5,23 +5,23 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
 from worlds.graph.query.limits import deadline_of
 from worlds.graph.query.query import UNION_GRAPH, Query
-from worlds.graph.query.results import Solutions, Triples
 from worlds.graph.search.vocabulary import NAMESPACE
-from worlds.graph.update.driver import run_update
 from worlds.quads.dataset import default_graph
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.rehearsing import rehearsable
 from worlds.revisions.writer import Progress
-from worlds.sparql.explaining import QueryExplanation
-from worlds.sparql.updates import WorldTarget
 from worlds.verbs.parts import Parts
+
+if TYPE_CHECKING:
+    from worlds.graph.query.results import Solutions, Triples
+    from worlds.sparql.explaining import QueryExplanation
 
 
 class Querying(Parts):
@@ -144,6 +144,9 @@ class Querying(Parts):
         counts as one quad added. Where nothing changes, the `notes` of the change name what the world does not know.
         QueryError (with line and column) if the request does not parse or cannot be carried out.
         """
+        from worlds.graph.update.driver import run_update  # others have no use for it
+        from worlds.sparql.updates import WorldTarget
+
         asked = self._query(
             "",
             bindings=bindings,

@@ -6,10 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from worlds.file import check
 from worlds.file.backup import backup
-from worlds.file.compaction import compact
-from worlds.file.stats import Stats, stats
 from worlds.graph.targets import file_name
 from worlds.quads.export import export
 from worlds.quads.patterns import to_dataset
@@ -17,6 +14,9 @@ from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
     import rdflib
+
+    from worlds.file.check import Report
+    from worlds.file.stats import Stats
 
 
 class Reading(Parts):
@@ -77,11 +77,15 @@ class Reading(Parts):
 
     def stats(self) -> Stats:
         """What the world holds: counts, sizes, the embedder, what is pending."""
+        from worlds.file.stats import stats
+
         return stats(self._connection, self._embeddings)
 
-    def check(self) -> check.Report:
+    def check(self) -> Report:
         """Verify that quads, chunks, full-text and vectors agree; the report says what doesn't. Changes nothing."""
-        return check.check(self._connection, self._dictionary, self._chunks, self._embeddings)
+        from worlds.file.check import check
+
+        return check(self._connection, self._dictionary, self._chunks, self._embeddings)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Write a complete copy of the world to a new file, as of now; other processes may go on.
@@ -95,6 +99,8 @@ class Reading(Parts):
 
         The native vector index is built anew, which takes about a millisecond a vector.
         """
+        from worlds.file.compaction import compact
+
         compact(self._connection, self._embeddings)
         self._dictionary.forget()
         self._sparql.drop()

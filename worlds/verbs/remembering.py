@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.history import Entry, Moment
-from worlds.revisions.past import Past
 from worlds.revisions.patches import Patches
 from worlds.revisions.provenance import Provenance
 from worlds.revisions.rehearsing import rehearsable
 from worlds.revisions.retention import Retention
 from worlds.revisions.undoing import inverse
 from worlds.verbs.parts import Parts
+
+if TYPE_CHECKING:
+    from worlds.revisions.past import Past
 
 
 class Remembering(Parts):
@@ -64,6 +66,8 @@ class Remembering(Parts):
 
     def at(self, revision: Moment) -> Past:
         """The world as it was after a revision, or at a time, to query and export. It raises what `diff` does."""
+        from worlds.revisions.past import Past
+
         with self._connection.snapshot():
             return Past(self._connection, self._dictionary, self._namespaces, self._history, revision)
 

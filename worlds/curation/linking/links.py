@@ -13,6 +13,7 @@ from worlds.entities.names import Candidate, Named, normal, ranked
 from worlds.entities.neighbours import CitedQuad, Neighbours
 from worlds.graph.terms import XSD, to_rdflib
 from worlds.quads.dictionary import Dictionary
+from worlds.quads.namespaces import listed
 from worlds.search.words import STOP_WORDS
 from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
@@ -268,11 +269,6 @@ def _sentence(text: str, span: Span, among: Sequence[Word]) -> Sequence[Word]:
     while last < min(len(among), span.last + _AROUND) and not ends_sentence(text, among[last - 1], among[last]):
         last += 1
     return among[first:last]
-
-
-def listed(values: object) -> list[object]:
-    """One value, or several, as a list."""
-    return list(values) if isinstance(values, (list, tuple, set, frozenset)) else [values]
 
 
 def is_text(policy: TextPolicy, predicate: str, term: object) -> bool:

@@ -12,13 +12,14 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.curation.findings.findings import Finding, Findings
-from worlds.curation.linking.links import Choice, Linker, is_text, listed
+from worlds.curation.linking.links import Choice, Linker, is_text
 from worlds.entities.gazetteer import Span, Word, words
 from worlds.entities.limits import check_limit
 from worlds.entities.neighbours import Neighbours
 from worlds.graph.terms import format_term, to_rdflib
 from worlds.quads.dataset import SHAPES_GRAPH
 from worlds.quads.dictionary import Dictionary
+from worlds.quads.namespaces import listed
 from worlds.revisions.history import History
 from worlds.revisions.provenance import Provenance
 from worlds.sql import statements
