@@ -149,6 +149,9 @@ class Connection:
     until it ends.
     """
 
+    rebuilding_pays = 1.0
+    """How many rows, of those in a table, must be new for its indexes to be made anew rather than added to."""
+
     def __init__(
         self,
         path: str,

@@ -25,6 +25,7 @@ _SQL = statements("remote.sql")
 _COMMENT = re.compile(r"\A(?:\s+|--[^\n]*\n)*")
 _WRITES = re.compile(r"(?:INSERT|UPDATE|DELETE|REPLACE|CREATE|DROP|ALTER)\b", re.IGNORECASE)
 _WITH_WRITES = re.compile(r"\bWITH\b.*?\b(?:INSERT|UPDATE|DELETE|REPLACE)\s+(?:INTO|OR|FROM|\w+\s+SET)\b", re.I | re.S)
+_MANY_TERMS = 20_000
 _CONTENDED = 1.0  # seconds for which other writers are expected to write again
 _LONGEST_SYNC = 600.0  # seconds that bringing a large write may take
 _ASKED = 30.0  # seconds to find out whether a write whose answer was lost is there
@@ -46,6 +47,8 @@ class RecordingConnection(Connection):
     `lagging` says how old the replica may be: it raises where it is older. `changed` is called when another file has
     taken the replica's place.
     """
+
+    rebuilding_pays = 0.01  # the primary sends a page to each replica whenever it leaves its cache of 2 MB
 
     def __init__(
         self,
@@ -181,6 +184,7 @@ class RecordingConnection(Connection):
     def _send(self, steps: list[Step], before: LastWrite) -> None:
         """Have the primary do the steps, if it is where the replica is, and wait until they are here."""
         mark = secrets.token_hex(8)
+        steps = self._with_index_anew(steps)
         guarded: list[Step] = [
             (_SQL["guard"].sql, before),
             *steps,
@@ -206,6 +210,15 @@ class RecordingConnection(Connection):
                 f"{self._primary.named} was changed by another writer while this write was made, and nothing was kept"
             ) from error
         self._bring_back(LastWrite(before.number + 1, mark, before.epoch), before)
+
+    def _with_index_anew(self, steps: list[Step]) -> list[Step]:
+        """The steps, with the index of terms by their hash made anew where many are inserted: they come in no order."""
+        inserts = [place for place, (sql, _) in enumerate(steps) if sql.startswith("INSERT INTO terms ")]
+        rows = sum(sql.count("), (") + 1 for sql, _ in (steps[place] for place in inserts))
+        if rows < _MANY_TERMS or rows < self.value(_SQL["last_term"]) * self.rebuilding_pays:
+            return steps
+        last = inserts[-1] + 1
+        return [(_SQL["drop_terms_hash"].sql, ()), *steps[:last], (_SQL["create_terms_hash"].sql, ()), *steps[last:]]
 
     def _kept(self, mark: str, error: UncertainError) -> bool:
         """Whether a write is on the primary, asked while nobody can be writing; UncertainError if nobody answers."""

@@ -29,3 +29,12 @@ SELECT coalesce((SELECT max(number) FROM writes), 0), (SELECT value FROM meta WH
 
 -- name: set_epoch
 INSERT INTO meta (name, value) VALUES ('epoch', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: last_term
+SELECT coalesce(max(id), 0) FROM terms;
+
+-- name: drop_terms_hash
+DROP INDEX terms_hash;
+
+-- name: create_terms_hash
+CREATE INDEX IF NOT EXISTS terms_hash ON terms (hash);

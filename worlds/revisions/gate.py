@@ -246,7 +246,9 @@ class Gate:
         if not empty:
             quads = np.delete(quads, self._find(quads)[0], axis=0)
         restored = self._restorable(quads, revision) if revision.removed else {}
-        bulk = len(quads) >= _BULK and (empty or len(quads) > connection.value(_SQL["count_quads"]))
+        bulk = len(quads) >= _BULK and (
+            empty or len(quads) > connection.value(_SQL["count_quads"]) * connection.rebuilding_pays
+        )
         with connection.without("index", "quads") if bulk else contextlib.nullcontext():
             self._insert(np.delete(quads, list(restored), axis=0) if restored else quads, revision.number)
             for number in sorted(set(restored.values())):
