@@ -348,6 +348,20 @@ class Connection:
             except BaseException as error:
                 _raise(error, self.path)
 
+    def attach(self, statement: str | Statement) -> None:
+        """Make a temporary table that only shows what others hold; a read-only connection may do so too."""
+        sql = statement if isinstance(statement, str) else statement.sql
+        with self.lock:
+            self._check_open()
+            try:
+                if self.read_only:
+                    self._driver.execute("PRAGMA query_only = OFF")
+                self._driver.execute(sql)
+                if self.read_only:
+                    self._driver.execute("PRAGMA query_only = ON")
+            except BaseException as error:
+                _raise(error, self.path)
+
     # -- transactions ---------------------------------------------------------------------------------------------
 
     @property

@@ -302,12 +302,15 @@ SELECT chunks.id, chunks.term, coalesce(chunks.text, terms.value)
 FROM chunks LEFT JOIN terms ON terms.id = chunks.term
 WHERE chunks.vector IS NULL AND chunks.id > :after ORDER BY chunks.id LIMIT :limit;
 
--- name: count_chunks
-SELECT count(*) FROM chunks_fts_docsize;
-
 -- name: text_averages
 -- FTS5's own record of how many rows there are and how many tokens they have: numbers of variable length.
 SELECT block FROM chunks_fts_data WHERE id = 1;
+
+-- name: state_of_texts
+-- See TextState in worlds/search/frequencies.py.
+SELECT coalesce((SELECT block FROM chunks_fts_data WHERE id = 1), x'0000'),
+       coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0),
+       (SELECT sql FROM sqlite_master WHERE name = 'chunks_fts');
 
 -- name: count_matches
 SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?1;

@@ -28,7 +28,13 @@ vector_matches (chunk, rank, similarity) AS MATERIALIZED (
 -- After `vector_leg`, what one world gives to a search of several.
 SELECT chunk, similarity FROM vector_matches ORDER BY rank
 
--- name: text_leg
+-- name: vector_leg_given
+-- The same of what was found before: (chunk, similarity), best first.
+vector_matches (chunk, rank, similarity) AS MATERIALIZED (
+    SELECT value ->> 0, key + 1, value ->> 1 FROM json_each(:nearest_json)
+)
+
+-- name: text_leg_scan
 -- :eligible has a byte for each chunk id, 1 where the chunk may be found; NULL lets all through.
 best_texts (chunk, bm25) AS MATERIALIZED (
     SELECT rowid, bm25(chunks_fts) AS score FROM chunks_fts
@@ -39,8 +45,8 @@ text_matches (chunk, rank, bm25) AS MATERIALIZED (
     SELECT chunk, row_number() OVER (ORDER BY bm25, chunk), bm25 FROM best_texts
 )
 
--- name: text_leg_narrow
--- The same for few eligible chunks, where all that match are kept for `text_completed_narrow`: one scan instead of two.
+-- name: text_leg_whole
+-- The same for few eligible chunks, where all that match are kept for `text_completed_whole`: one scan instead of two.
 all_texts (chunk, bm25) AS MATERIALIZED (
     SELECT rowid, bm25(chunks_fts) FROM chunks_fts
     WHERE chunks_fts MATCH :match AND substr(:eligible, rowid + 1, 1) = x'01'
@@ -50,7 +56,7 @@ text_matches (chunk, rank, bm25) AS MATERIALIZED (
     FROM (SELECT chunk, bm25 FROM all_texts ORDER BY bm25, chunk LIMIT :depth)
 )
 
--- name: text_leg_few
+-- name: text_leg_lookup
 -- The same for so few eligible chunks that each is looked up: a scan reads all that any text says of the words, and
 -- bm25() reads that once more. :words_json has (term, what it weighs): the inverse document frequency times how often it
 -- was asked. A text has a term as often as highlight() marks it, by one byte; its length in tokens FTS5 keeps in one to
@@ -82,6 +88,12 @@ text_matches (chunk, rank, bm25) AS MATERIALIZED (
     FROM (SELECT chunk, bm25 FROM all_texts ORDER BY bm25, chunk LIMIT :depth)
 )
 
+-- name: text_leg_lists
+-- The same by posting lists in memory: (chunk, bm25), best first.
+text_matches (chunk, rank, bm25) AS MATERIALIZED (
+    SELECT value ->> 0, key + 1, value ->> 1 FROM json_each(:texts_json)
+)
+
 -- name: vector_found
 SELECT chunk, rank AS vector_rank, similarity, NULL AS text_rank, NULL AS bm25 FROM vector_matches
 
@@ -97,16 +109,21 @@ CROSS JOIN vectors ON vectors.id = chunks.vector
 WHERE vectors.embedding IS NOT NULL AND chunks.id NOT IN (SELECT chunk FROM vector_matches)
   AND (:min_similarity IS NULL OR 1 - vector_distance_cos(vectors.embedding, :query) >= :min_similarity)
 
--- name: text_completed
+-- name: text_completed_scan
 -- The relevance of what only the vectors found, as far as it has any of the words.
 SELECT rowid AS chunk, NULL AS vector_rank, NULL AS similarity, NULL AS text_rank, bm25(chunks_fts) AS bm25
 FROM chunks_fts
 WHERE chunks_fts MATCH :match AND +rowid IN (SELECT chunk FROM vector_matches EXCEPT SELECT chunk FROM text_matches)
 
--- name: text_completed_narrow
+-- name: text_completed_whole
 SELECT chunk, NULL AS vector_rank, NULL AS similarity, NULL AS text_rank, bm25
 FROM all_texts
 WHERE chunk IN (SELECT chunk FROM vector_matches EXCEPT SELECT chunk FROM text_matches)
+
+-- name: text_completed_lists
+SELECT value ->> 0 AS chunk, NULL AS vector_rank, NULL AS similarity, NULL AS text_rank, value ->> 1 AS bm25
+FROM json_each(:also_json)
+WHERE value ->> 0 NOT IN (SELECT chunk FROM text_matches)
 
 -- name: coverage
 -- From :terms_json, (term, inverse document frequency): the square root of the share that the best text has of their sum.

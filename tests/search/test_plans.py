@@ -13,7 +13,7 @@ import pyoxigraph as ox
 import pytest
 
 import worlds
-from tests.support import tables
+from tests.support import seams, tables
 from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import (
     ANYTHING,
@@ -269,3 +269,10 @@ def test_no_statement_scans_a_table(large: Large, options: dict[str, Any], expec
     rows = tables.rows(large.world, "EXPLAIN QUERY PLAN " + sql, parameters)
     plan = [re.sub(r"\(subquery-\d+\)|(?<=SUBQUERY) \d+", numberless, row[3]) for row in rows]
     assert plan == [line for line in expected.splitlines() if line]
+
+
+def test_posting_lists_come_into_the_statement_as_they_are(large: Large, monkeypatch: pytest.MonkeyPatch) -> None:
+    seams.keep_posting_lists(monkeypatch, True)
+    rows = tables.rows(large.world, "EXPLAIN QUERY PLAN " + (said := large.world.search_sql("some words"))[0], said[1])
+    reads = [row[3] for row in rows if row[3].startswith(("SCAN", "SEARCH")) and "chunks_fts" in row[3]]
+    assert reads == ["SCAN chunks_fts VIRTUAL TABLE INDEX 0:=M1"]  # which of the words the best text has

@@ -43,6 +43,15 @@ def look_up_texts(monkeypatch: Setter, always: bool) -> None:
     monkeypatch.setattr("worlds.search.statement.LOOKING_UP", -1 if always else 1e9)
 
 
+def keep_posting_lists(monkeypatch: Setter, always: bool, postings: int = 1000) -> None:
+    """Let words be found by posting lists in memory, of so many postings together, or never; otherwise from 4,000 texts
+    on.
+    """
+    monkeypatch.setattr("worlds.search.statement.LISTS_FROM", 0 if always else 1e9)
+    monkeypatch.setattr("worlds.search.statement.LISTED", 1e9)
+    monkeypatch.setattr("worlds.search.postings.MOST", postings)
+
+
 def take_filters_for_wide(monkeypatch: Setter) -> None:
     """Let any filter be found among all texts' quads in memory; otherwise those of many subjects are."""
     monkeypatch.setattr("worlds.search.filters.FEW_SUBJECTS", -1)

@@ -134,7 +134,7 @@ def print_explanation(console: Console, hits: SearchResults, prefixes: Mapping[s
     if told.compared is not None:
         facts["compared"] = f"{told.compared:,} vectors"
     if told.match is not None:
-        facts["words"] = told.match
+        facts["words"] = f"{told.words}: {told.match}"
     facts["lists"] = f"up to {told.depth:,} long, {told.candidates:,} candidates in all"
     facts["time"] = ", ".join(f"{step} {time:,.1f}" for step, time in told.milliseconds.items()) + " ms"
     console.print()

@@ -180,6 +180,7 @@ def _explained(
         eligible=None if prepared.eligible is None else prepared.eligible.passages,
         compared=None if plan is None else plan.compared,
         match=prepared.match,
+        words=prepared.words,
         fusion="rrf" if request.fusion == "rrf" else f"{request.fusion}, {request.normalise}",
         depth=prepared.depth,
         candidates=len(found),

@@ -304,6 +304,7 @@ class GroupSearches:
             eligible=sum(eligible) if eligible else None,
             compared=None if None in compared or not plans else sum(filter(None, compared)),
             match=match,
+            words=None if match is None else "scan",
             fusion="rrf" if first.fusion == "rrf" else f"{first.fusion}, {first.normalise}",
             depth=lists.depth,
             candidates=count,

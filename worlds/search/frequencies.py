@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from worlds.sql import statements
 from worlds.sql.connection import Connection
@@ -14,46 +15,71 @@ _MOST = 10_000  # terms that are remembered
 _LEAST = 1e-6  # what BM25 gives a term that more than half of the texts have
 
 
+class TextState(NamedTuple):
+    """What tells one state of the indexed texts from another."""
+
+    record: bytes  # FTS5's own, of how many rows there are and how many tokens they have
+    last: int  # the last id of a chunk; none is given twice
+    tokenized: str  # the CREATE statement, which says how texts become tokens
+    rollbacks: int  # of this connection, after which ids are given again
+
+
 class Frequencies:
-    """In how many chunks the terms of queries stand; remembered while the world stays as it is."""
+    """In how many chunks the terms of queries stand; remembered while the texts stay as they are."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._state: object = None
-        self._chunks = 0
+        self._state: TextState | None = None
         self._counts: dict[str, int] = {}
+        self.rows = 0  # chunks
+        self.tokens = 0  # of all of them
 
-    def weigh(self, terms: Sequence[str], state: object) -> list[tuple[str, float]]:
+    def agree(self) -> TextState:
+        """Agree with the texts as they are now."""
+        record, last, tokenized = self._connection.remembered(
+            "texts", lambda: self._connection.rows(_SQL["state_of_texts"])[0]
+        )
+        state = TextState(record, last, tokenized, self._connection.rollbacks)
+        if state != self._state or len(self._counts) > _MOST:
+            self._state, self._counts = state, {}
+            self.rows, self.tokens = read_numbers(state.record)
+        return state
+
+    def weigh(self, terms: Sequence[str]) -> list[tuple[str, float]]:
         """Each term, an FTS5 expression, with its inverse document frequency as FTS5's BM25 has it, from 0 on."""
-        return [(term, self._weight(count)) for term, count in self._counted(terms, state)]
+        return [(term, self._weight(count)) for term, count in self._counted(terms)]
 
-    def matches(self, terms: Sequence[str], state: object) -> int:
+    def matches(self, terms: Sequence[str]) -> int:
         """In how many chunks the terms stand, one that has several of them counted as often."""
-        return sum(count for _, count in self._counted(terms, state))
+        return sum(count for _, count in self._counted(terms))
 
-    def weights(self, terms: Sequence[str], state: object) -> list[tuple[str, float]]:
+    def weights(self, terms: Sequence[str]) -> list[tuple[str, float]]:
         """Each distinct term that stands anywhere, with what BM25 multiplies it by, as often as it was asked."""
         asked = Counter(terms)
-        counted = self._counted(list(asked), state)
-        return [(term, max(self._weight(count), _LEAST) * asked[term]) for term, count in counted if count]
+        return [(term, self.weight(count) * asked[term]) for term, count in self._counted(list(asked)) if count]
+
+    def weight(self, count: int) -> float:
+        """What BM25 multiplies a term by that so many chunks have."""
+        return max(self._weight(count), _LEAST)
+
+    def note(self, term: str, count: int) -> None:
+        """So many chunks have a term, as the texts are now."""
+        self._counts[term] = count
 
     @property
     def average(self) -> float:
         """Tokens a chunk."""
-        rows, tokens = read_numbers(self._connection.value(_SQL["text_averages"]) or b"\0\0")
-        return tokens / max(rows, 1)
+        return self.tokens / self.rows if self.tokens else 1.0
 
-    def _counted(self, terms: Sequence[str], state: object) -> list[tuple[str, int]]:
-        if state != self._state or len(self._counts) > _MOST:
-            self._state, self._counts = state, {}
-            self._chunks = self._connection.value(_SQL["count_chunks"])
+    def _counted(self, terms: Sequence[str]) -> list[tuple[str, int]]:
+        self.agree()
         for term in terms:
             if term not in self._counts:
                 self._counts[term] = self._connection.value(_SQL["count_matches"], (term,))
         return [(term, self._counts[term]) for term in terms]
 
     def _weight(self, count: int) -> float:
-        return math.log(max((self._chunks - count + 0.5) / (count + 0.5), 1.0))
+        return math.log(max((self.rows - count + 0.5) / (count + 0.5), 1.0))
 
 
 def read_numbers(block: bytes) -> tuple[int, int]:

@@ -61,6 +61,7 @@ class Explanation:
     eligible: int | None  # passages that the filter lets through; None without a filter
     compared: int | None  # vectors whose exact cosine was computed; None where the index chose them
     match: str | None  # the FTS5 expression; None without a text leg
+    words: str | None  # how that leg's list was made: scan, lookup or lists; None without one
     fusion: str  # rrf, or relative with its normalisation
     depth: int  # how long each list could be
     candidates: int  # what fusion handed to the stages

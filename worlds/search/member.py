@@ -21,6 +21,7 @@ from worlds.search.plans import Plans, VectorPlan
 from worlds.search.ranking import Ranked, Ranking
 from worlds.search.request import SearchRequest
 from worlds.search.showing import HitMaker
+from worlds.search.statement import NEAREST
 from worlds.search.words import expression, read_query
 from worlds.sql import compile_statement, statements, texts
 from worlds.sql.connection import Connection
@@ -29,12 +30,6 @@ from worlds.vectors.codes import Codes
 _SQL = statements("group.sql")
 _QUERIES = statements("queries.sql")
 _PIECES = texts("search.sql")
-NEAREST = {
-    plan: compile_statement(
-        f"WITH {_PIECES[piece].strip()},\n{_PIECES['vector_leg'].strip()}\n{_PIECES['nearest'].strip()}"
-    )
-    for plan, piece in (("exact", "candidates_given"), ("codes", "candidates_given"), ("index", "candidates_index"))
-}
 FUSED = compile_statement(f"WITH {_PIECES['scores_given'].strip()},\n{_PIECES['fused'].strip()}")
 _BYTES = bytes(range(256))
 _LEAST_IDF = 1e-6  # FTS5's, of a term that more than half of the texts have

@@ -16,10 +16,11 @@ from worlds.search.filters import Eligible, Filters
 from worlds.search.frequencies import Frequencies
 from worlds.search.hits import Clock
 from worlds.search.plans import Plans, VectorPlan
+from worlds.search.postings import PostingLists
 from worlds.search.request import SearchRequest
 from worlds.search.words import expression, read_query
 from worlds.sql import Statement, compile_statement, texts
-from worlds.sql.connection import Connection
+from worlds.sql.connection import Connection, Row
 
 _PIECES = texts("search.sql")
 _FOUND = {"vector": _PIECES["vector_found"], "text": _PIECES["text_found"]}
@@ -28,10 +29,31 @@ _SCORES = {
     "relative": _PIECES["scores_relative"],
     "weighted": _PIECES["scores_relative"],
 }
+_TEXT_LEGS = {
+    "scan": _PIECES["text_leg_scan"],
+    "whole": _PIECES["text_leg_whole"],
+    "lookup": _PIECES["text_leg_lookup"],
+    "lists": _PIECES["text_leg_lists"],
+}
+_TEXTS_COMPLETED = {
+    "scan": _PIECES["text_completed_scan"],
+    "whole": _PIECES["text_completed_whole"],
+    "lookup": _PIECES["text_completed_whole"],
+    "lists": _PIECES["text_completed_lists"],
+}
 _compiled = lru_cache(compile_statement)  # there are some twenty
+NEAREST = {
+    plan: compile_statement(
+        f"WITH {_PIECES[piece].strip()},\n{_PIECES['vector_leg'].strip()}\n{_PIECES['nearest'].strip()}"
+    )
+    for plan, piece in (("exact", "candidates_given"), ("codes", "candidates_given"), ("index", "candidates_index"))
+}
+"""By its plan, the statement for the vector leg alone: (chunk, similarity), best first."""
 
 MOST_LOOKED_UP = 2000  # eligible chunks that are looked up in the full-text index one by one
 LOOKING_UP = 500  # matches that a scan reads in the time of looking up one chunk
+LISTED = 1500  # postings that are read in that time, or kept for the next search
+LISTS_FROM = 4000  # chunks from which on posting lists in memory cost less than a scan
 NARROW = 10_000  # eligible chunks up to which keeping all that match is cheaper than matching twice
 _THEORETICAL = {"least_similarity": -1.0, "least_relevance": 0.0}
 _WORD = re.compile('"[0-9A-Za-z]+"')
@@ -48,6 +70,7 @@ class Prepared:
     parameters: tuple[object, ...]
     depth: int  # how long each list may be
     match: str | None  # the FTS5 expression
+    words: str | None  # how the words' list is made: scan, lookup or lists; None without one
     plan: VectorPlan | None
     eligible: Eligible | None
 
@@ -61,6 +84,7 @@ class SearchStatements:
         self._plans = plans
         self._fields = fields
         self._frequencies = Frequencies(connection)
+        self._lists = PostingLists(connection, self._frequencies)
 
     def prepare(self, request: SearchRequest, state: tuple[Any, ...], depth: int, clock: Clock) -> Prepared:
         """The statement of a search as of `state`."""
@@ -80,48 +104,40 @@ class SearchStatements:
                 **self._fields.values(request),
                 **(_THEORETICAL if request.normalise == "theoretical" else dict.fromkeys(_THEORETICAL)),
             }
-            ctes: list[str] = []
-            legs: list[str] = []
-            plan = None
-            if request.vector is not None:
-                plan = self._plans.choose(request, depth, eligible, state)
-                values |= plan.values
-                values["query"] = request.vector.astype("<f4").tobytes()
-                ctes += [
-                    _PIECES["candidates_index" if plan.name == "index" else "candidates_given"],
-                    _PIECES["vector_leg"],
-                ]
-                legs.append("vector")
             match, terms, excluded = self._words(request)
-            if match is not None or not legs:
-                values["match"] = '""' if match is None else match  # what matches nothing: a search for no words
-                legs.append("text")
+            legs = [leg for leg in ("vector", "text") if leg == "text" or request.vector is not None]
+            if match is None and len(legs) == 2:
+                legs.remove("text")
+            values["match"] = '""' if match is None else match  # what matches nothing: a search for no words
             completed = request.fusion != "rrf" and len(legs) == 2
             covered = request.fusion == "relative" and completed and bool(terms)
             values["pending_factor"] = pending_factor(request) if len(legs) == 2 else 1.0
-            narrow = completed and eligible is not None and len(eligible.chunks) <= NARROW
-            if "text" in legs:
-                few = self._few(eligible, terms, excluded, state)
-                narrow = narrow or (few and completed)
-                if few:
-                    assert eligible is not None
-                    values |= {
-                        "chunks_json": json_ids(eligible.chunks),
-                        "words_json": json.dumps(self._frequencies.weights(terms, state)),
-                        "average": self._connection.remembered("average", lambda: self._frequencies.average),
-                        "bytes": _BYTES,
-                    }
-                ctes.append(_PIECES["text_leg_few" if few else "text_leg_narrow" if narrow else "text_leg"])
+            words = self._words_plan(eligible, terms, excluded, completed) if "text" in legs else None
+            ctes: list[str] = []
+            plan = None
+            nearest: list[Row] = []
+            if request.vector is not None:
+                plan = self._plans.choose(request, depth, eligible, state)
+                values |= {"query": request.vector.astype("<f4").tobytes(), **plan.values}
+                if words == "lists":
+                    nearest = self._connection.rows(NEAREST[plan.name], NEAREST[plan.name].bind(**values))
+                    values["nearest_json"] = json.dumps(nearest)
+                    ctes.append(_PIECES["vector_leg_given"])
+                else:
+                    ctes += [
+                        _PIECES["candidates_index" if plan.name == "index" else "candidates_given"],
+                        _PIECES["vector_leg"],
+                    ]
+            if words is not None:
+                ctes.append(_TEXT_LEGS[words])
+                values |= self._text_values(words, terms, excluded, eligible, depth, nearest)
             listed = [_FOUND[leg] for leg in legs]
-            if completed:
-                listed += [
-                    _PIECES["vector_completed"],
-                    _PIECES["text_completed_narrow" if narrow else "text_completed"],
-                ]
+            if completed and words is not None:
+                listed += [_PIECES["vector_completed"], _TEXTS_COMPLETED[words]]
             if request.fusion != "rrf":
                 ctes.append(_PIECES["coverage" if covered else "coverage_alone"])
             if covered:
-                values["terms_json"] = json.dumps(self._frequencies.weigh(terms, state))
+                values["terms_json"] = json.dumps(self._frequencies.weigh(terms))
             union = "\nUNION ALL\n".join(piece.strip() for piece in listed)
             ctes += [
                 f"listed AS (\n{union}\n)",
@@ -130,18 +146,57 @@ class SearchStatements:
                 _PIECES["fused"],
             ]
             statement = _compiled("WITH\n" + ",\n".join(piece.strip() for piece in ctes))
-            return Prepared(statement, statement.bind(**values), depth, match, plan, eligible)
+            return Prepared(
+                statement, statement.bind(**values), depth, match, "scan" if words == "whole" else words, plan, eligible
+            )
 
-    def _few(self, eligible: Eligible | None, terms: list[str], excluded: list[str], state: tuple[Any, ...]) -> bool:
-        """Whether to look each eligible chunk up costs less than to read all that the full-text index has of the terms.
+    def _text_values(
+        self,
+        words: str,
+        terms: list[str],
+        excluded: list[str],
+        eligible: Eligible | None,
+        depth: int,
+        nearest: list[Row],
+    ) -> dict[str, object]:
+        """What the plan for words gives the statement, besides the expression."""
+        if words == "lookup" and eligible is not None:
+            return {
+                "chunks_json": json_ids(eligible.chunks),
+                "words_json": json.dumps(self._frequencies.weights(terms)),
+                "average": self._frequencies.average,
+                "bytes": _BYTES,
+            }
+        if words == "lists":
+            relevance = self._lists.relevance(terms, " OR ".join(excluded) or None)
+            return {
+                "texts_json": json.dumps(relevance.best(depth, None if eligible is None else eligible.chunks)),
+                "also_json": json.dumps(relevance.of([chunk for chunk, _ in nearest])),
+            }
+        return {}
 
-        Terms are single words, which highlight() marks as often as they stand.
+    def _words_plan(self, eligible: Eligible | None, terms: list[str], excluded: list[str], completed: bool) -> str:
+        """How the words' list is made; all ways give the same.
+
+        "lookup" looks each eligible chunk up, where that costs less than to read all that the full-text index has of
+        the terms: these are single words, which highlight() marks as often as they stand. "lists" has posting lists in
+        memory, where there is much to read. The others scan the index: "whole" keeps all that match.
         """
-        if eligible is None or not terms or excluded or not all(map(_WORD.fullmatch, terms)):
-            return False
-        if len(eligible.chunks) > MOST_LOOKED_UP or self._filters.policy.tokenizer == "trigram":
-            return False
-        return len(eligible.chunks) * LOOKING_UP < self._frequencies.matches(terms, state)
+        plain = bool(terms) and self._filters.policy.tokenizer != "trigram"
+        self._frequencies.agree()
+        large = self._frequencies.rows >= LISTS_FROM
+        if (
+            plain
+            and eligible is not None
+            and len(eligible.chunks) <= MOST_LOOKED_UP
+            and not excluded
+            and all(map(_WORD.fullmatch, terms))
+            and len(eligible.chunks) * (LISTED if large else LOOKING_UP) < self._frequencies.matches(terms)
+        ):
+            return "lookup"
+        if plain and large and not any(term.endswith("*") for term in terms):
+            return "lists"
+        return "whole" if completed and eligible is not None and len(eligible.chunks) <= NARROW else "scan"
 
     def _words(self, request: SearchRequest) -> tuple[str | None, list[str], list[str]]:
         """The FTS5 expression of a search, None where it has none, and what a person's words seek and exclude."""
