@@ -67,7 +67,6 @@ class RecordingConnection(Connection):
         self._lagging = lagging
         self._locked: Transaction | None = None
         self.changed: list[Callable[[], None]] = []
-        self.conflicts = 0  # writes that another writer was faster than
         self.conflicted = False  # whether the last write that failed did for this reason
         self._contended = -_CONTENDED  # when another writer was last seen to be faster
         super().__init__(path, timeout=timeout, read_only=read_only)
@@ -203,8 +202,8 @@ class RecordingConnection(Connection):
                     self.conflicted = True
                     raise ConflictError(f"{error}; it was not kept") from error
         except StaleError as error:
-            self.conflicts += 1
             self.conflicted = True
+            self.count_conflict()
             self._contended = time.monotonic()
             raise ConflictError(
                 f"{self._primary.named} was changed by another writer while this write was made, and nothing was kept"
@@ -271,6 +270,9 @@ class RecordingConnection(Connection):
             return own.epoch == epoch and own.number >= number and (agreed or own != before)
 
         self._bring(there, before if agreed else None, f"what {self._primary.named} has does not come")
+
+    def count_conflict(self) -> None:
+        """Is called when another writer was faster."""
 
     def stalled(self) -> bool:
         """Whether nothing is known to bring the replica what the primary has."""

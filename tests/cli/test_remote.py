@@ -35,7 +35,7 @@ def test_from_one_file_to_a_primary_and_back(tmp_path: Path, monkeypatch: pytest
             ok("load", url, source, "--embedder", "none")
             assert json.loads(ok("search", url, "lake", "--mode", "text", "--json"))["hits"][0]["text"] == "blue lake"
             assert json.loads(ok("stats", url, "--json"))["quads"] == 2
-            (replica,) = (tmp_path / "cache" / "replicas").glob("*.db")
+            (replica,) = (tmp_path / "cache" / "replicas").glob("*/kb.db")
             assert json.loads(ok("replica", replica, "--json"))["revision"] == 2
             ok("pull", url, tmp_path / "copy.db")
             assert json.loads(ok("stats", tmp_path / "copy.db", "--json"))["quads"] == 2

@@ -10,6 +10,7 @@ import pytest
 import worlds
 from tests.support import seams
 from worlds import World
+from worlds.world import connection_of
 
 EX = "http://example.org/"
 
@@ -83,3 +84,14 @@ def test_what_is_written_before_and_after_the_move_is_there(tmp_path: Path, monk
                 assert everything(asked) == everything(fresh)
         assert {place(world), place(other)} == {"memory"}
         assert world.check().ok
+
+
+def test_a_world_that_was_restored_to_another_revision_of_the_same_number(tmp_path: Path) -> None:
+    path = path_with(tmp_path, 3)
+    with worlds.open(path, embedder=None) as world, worlds.open(path, embedder=None) as other:
+        assert world.query(f"ASK {{ ?s <{EX}n> _:b }}") is True
+        connection = connection_of(other)
+        with connection.transaction():
+            connection.run("DELETE FROM quads WHERE graph = 0 AND subject <> 0")
+            connection.run("UPDATE revisions SET time = '2001-01-01T00:00:00.000+00:00'")
+        assert world.query(f"ASK {{ ?s <{EX}n> _:b }}") is False

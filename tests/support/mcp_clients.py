@@ -89,13 +89,15 @@ def inside(world: worlds.World, **options: Any) -> Connect:
     return lambda: Client(server)
 
 
-def stdio(*arguments: str, name: str = "tester") -> Connect:
+def stdio(*arguments: str, name: str = "tester", environment: dict[str, str] | None = None) -> Connect:
     """Connects to a new child process over its standard streams."""
 
     @contextlib.asynccontextmanager
     async def connect() -> AsyncIterator[Client]:
         parameters = StdioServerParameters(
-            command=sys.executable, args=command(*arguments)[1:], env={"WORLDS_CONFIG": os.devnull}
+            command=sys.executable,
+            args=command(*arguments)[1:],
+            env={"WORLDS_CONFIG": os.devnull, **(environment or {})},
         )
         async with Client(parameters, client_info=Implementation(name=name, version="1")) as client:
             yield client

@@ -91,7 +91,7 @@ def kill(process: int) -> None:
 
 def ended(folder: Path) -> None:
     """End the followers of all replicas in a folder."""
-    for place in folder.glob("*-follow"):
+    for place in folder.rglob("*-follow"):
         status = Folder(place.with_name(place.name.removesuffix("-follow"))).read()
         if status is not None:
             kill(status.supervisor)

@@ -27,6 +27,7 @@ from worlds.errors import OpenError, QueryError, ReadOnlyError
 from worlds.graph.query.results import Solutions
 from worlds.graph.query.tokens import Token, error_at, tokenize
 from worlds.graph.terms import WELL_KNOWN_PREFIXES, to_oxigraph
+from worlds.remote.address import is_address
 
 FILE = "world.db"
 """The world's file where a store is opened by the name of a folder, as other stores of rdflib are."""
@@ -95,13 +96,13 @@ class WorldsStore(Store):
         return self._world
 
     def open(self, configuration: Any, create: bool = False) -> int:
-        """Open the world in the file `configuration`, or in `world.db` in the folder of that name.
+        """Open the world in the file `configuration`, in `world.db` in the folder of that name, or at that address.
 
         NO_STORE if there is none and `create` is False. Errors as of `worlds.open`.
         """
         self.close()
         path = _file(configuration)
-        if not create and not path.exists():
+        if isinstance(path, Path) and not create and not path.exists():
             return NO_STORE
         self._world = worlds.open(path, create=create)
         self._owned = True
@@ -123,8 +124,13 @@ class WorldsStore(Store):
         self._hidden.clear()
 
     def destroy(self, configuration: Any) -> None:
-        """Delete the world's file and what lies beside it; closes it if it is the one that is open."""
+        """Delete the world's file and what lies beside it; closes it if it is the one that is open.
+
+        OpenError for a world on a server.
+        """
         path = _file(configuration)
+        if not isinstance(path, Path):
+            raise OpenError(f"{path} is a world on a server, which is not deleted from here")
         if self._world is not None and self._owned and self._world.path == str(path):
             self.close()
         for suffix in ("", "-wal", "-shm"):
@@ -372,7 +378,9 @@ class WorldsStore(Store):
             yield prefix, URIRef(iri)
 
 
-def _file(configuration: Any) -> Path:
+def _file(configuration: Any) -> Path | str:
+    if isinstance(configuration, str) and is_address(configuration):
+        return configuration
     if not isinstance(configuration, str | os.PathLike):
         raise TypeError(f"a store of worlds opens the path of a file, not {configuration!r}")
     path = Path(configuration)

@@ -103,7 +103,13 @@ def follow(
     """
     from worlds.remote.follower import follow as run
 
-    run(url, replica.absolute(), token, poll=poll)
+    def tell(error: str | None) -> None:
+        if error is None:
+            output().print(f"{replica} follows {url}", soft_wrap=True)
+        else:
+            note(f"{error}; trying again")
+
+    run(url, replica.absolute(), token, poll=poll, tell=tell)
 
 
 def replica(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +12,7 @@ import typer
 from worlds.cli.options import Command, examples, with_settings
 from worlds.cli.terminal import note, output
 from worlds.errors import OpenError, WorldsError
+from worlds.remote.address import is_address
 from worlds.settings import Settings
 
 if TYPE_CHECKING:
@@ -44,19 +47,35 @@ _OPTIONS = {
 @with_settings(_OPTIONS)
 def serve(
     target: Annotated[
-        Path, typer.Argument(metavar="WORLD|FOLDER", help="A world's file, or a folder of them.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="WORLD|FOLDER",
+            help="A world's file, or its address on a server; or a folder of files.",
+            show_default=False,
+        ),
     ],
+    follow: Annotated[
+        str | None,
+        typer.Option(
+            "--follow",
+            metavar="URL",
+            help="The world on a server of which WORLD is to be the replica.",
+            show_default=False,
+        ),
+    ] = None,
     *,
     settings: Settings,
 ) -> None:
     """Serve a world, or a folder of worlds, over HTTP: SPARQL, search, the web page.
+
+    A world on a server is answered from a replica, which is followed as long as this runs; what is written goes to
+    the server, by the token in WORLDS_PRIMARY_TOKEN.
 
     Without options it listens on this machine only, answers reads, and takes writes with a key alone (`worlds keys
     add`). It stops at Ctrl-C, or SIGTERM, when running requests are done.
 
     Each option is also a setting; see `worlds config`.
     """
-    _check_target(target)
     try:
         from worlds.server.http.base import ServerSettings
         from worlds.server.running import serve as run
@@ -64,7 +83,24 @@ def serve(
         if (error.name or "").startswith("worlds"):
             raise
         raise WorldsError(f"{error.name} is not installed; pip install 'worlds-kg[server]' brings it") from error
-    run(target.absolute(), ServerSettings(settings), _announce)
+    with _there(target, follow) as path:
+        run(path.absolute(), ServerSettings(settings), _announce)
+
+
+@contextlib.contextmanager
+def _there(target: str, follow: str | None) -> Iterator[Path]:
+    """What is to be served. OpenError or SchemaError unless it is a world or a folder."""
+    remote = is_address(target)
+    if remote and follow is not None:
+        raise OpenError("with --follow, WORLD is the path of the replica; an address alone has one in the user's cache")
+    if not remote and follow is None:
+        _check_target(Path(target))
+        yield Path(target)
+        return
+    from worlds.remote.replica import followed
+
+    with followed(target if follow is None else follow, None if remote else target) as replica:
+        yield replica
 
 
 def _check_target(target: Path) -> None:
@@ -105,6 +141,7 @@ def register(app: typer.Typer) -> None:
             "worlds serve kb.db",
             "worlds serve kb.db --port 0 --allow-writes",
             "worlds keys add kb.db ann --scope write --expires 90d",
+            "worlds serve replica.db --follow https://host/kb",
             "worlds serve folder/ --host 0.0.0.0 --host-name kb.example.org --log json",
         ),
     )(serve)

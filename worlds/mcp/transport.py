@@ -15,6 +15,7 @@ import anyio
 
 from worlds.mcp.server import WorldServer
 from worlds.mcp.toolbox import Service
+from worlds.remote.address import replica_of
 
 if TYPE_CHECKING:
     from worlds.world import World
@@ -65,7 +66,7 @@ def serve_http(service: Service, *, host: str, port: int, names: Sequence[str] =
     from worlds.server.keys import KeyStore, key_file
     from worlds.server.listening import is_loopback, listen, url
 
-    world = Path(service.world.path)
+    world = replica_of(service.world.path)
     store = KeyStore(key_file(world) if keys is None else keys)
     require_keys(host, store)
     _log_to_stderr()

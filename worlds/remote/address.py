@@ -57,10 +57,15 @@ def read_address(text: str) -> Address:
     return Address(scheme, parts.hostname or "", port or _PORTS[scheme], name or None)
 
 
+def replica_of(path: str) -> Path:
+    """The file of a world by its path: for the address of one on a server, its replica's in the user's cache."""
+    return cached_replica(read_address(path)) if is_address(path) else Path(path)
+
+
 def cached_replica(address: Address) -> Path:
     """Where the replica of a world lies for which no path was given."""
     import platformdirs  # others have no use for it
 
     digest = hashlib.blake2b(str(address).encode(), digest_size=6).hexdigest()
     folder = Path(os.environ.get("WORLDS_CACHE") or platformdirs.user_cache_dir("worlds", appauthor=False)) / "replicas"
-    return folder / f"{address.name or address.host}-{digest}.db"
+    return folder / digest / f"{address.name or address.host}.db"

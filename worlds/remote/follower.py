@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from worlds.errors import ConflictError
@@ -19,12 +19,22 @@ from worlds.remote.status import Folder
 
 POLL = 0.1  # seconds
 _started: list[int] = []  # by this process; those that ended are waited for when another is started
+_LOOK = 0.1  # seconds between two looks at how it stands
 _PAUSE = 0.5  # seconds before a process that died is started again
 
 
-def follow(address: str, replica: Path, token: str | None, *, poll: float = POLL, while_used: bool = False) -> None:
+def follow(
+    address: str,
+    replica: Path,
+    token: str | None,
+    *,
+    poll: float = POLL,
+    while_used: bool = False,
+    tell: Callable[[str | None], None] | None = None,
+) -> None:
     """Keep a replica in step with its primary, until the process is ended.
 
+    `tell` is called with why it cannot follow, and with None when it can: at first, and whenever that changes.
     ConflictError if another process does it already: two would damage the replica. With `while_used` it ends a minute
     after nobody has the replica open any longer.
     """
@@ -66,9 +76,24 @@ def follow(address: str, replica: Path, token: str | None, *, poll: float = POLL
                 with contextlib.suppress(OSError):
                     child.stdin.write(json.dumps(told) + "\n")
                     child.stdin.flush()
+                if tell is not None:
+                    _tell(child, folder, tell)
                 if child.wait() == 0:
                     return
             time.sleep(_PAUSE)
+
+
+def _tell(child: subprocess.Popen[str], folder: Folder, tell: Callable[[str | None], None]) -> None:
+    """Tell how a process that syncs stands, until it ends."""
+    told: object = tell
+    while child.poll() is None:
+        status = folder.read()
+        known = status is not None and status.process == child.pid
+        if status is not None and known and (status.error is not None or folder.seen_since(status.started)):
+            if status.error != told:
+                tell(status.error)
+            told = status.error
+        time.sleep(_LOOK)
 
 
 @contextlib.contextmanager

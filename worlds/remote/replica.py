@@ -6,11 +6,13 @@ import contextlib
 import fcntl
 import os
 import signal
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from worlds.errors import OpenError, SchemaError
+from worlds.errors import OpenError, SchemaError, WorldsError
 from worlds.file.opening import version_of
 from worlds.remote.address import TOKEN, Address, cached_replica, read_address
 from worlds.remote.follower import start
@@ -19,6 +21,7 @@ from worlds.sql import SCHEMA_VERSION
 from worlds.sql.hrana import Hrana
 from worlds.sql.recording import LastWrite, RecordingConnection
 
+_WATCHED = 1.0  # seconds between two looks whether there is a follower
 _FIRST = 600.0  # seconds for the first fetch, while the follower has no error
 
 
@@ -45,7 +48,7 @@ class ReplicaConnection(RecordingConnection):
         self._looked = 0.0
         self._nudge_follower = Nudge(self.folder)
         try:
-            self._see_to_follower()
+            self.see_to_follower()
             self._await_file(timeout)
         except BaseException:
             self._nudge_follower.close()
@@ -79,6 +82,14 @@ class ReplicaConnection(RecordingConnection):
         """How the replica stands to its primary."""
         return self.folder.told()
 
+    def count_conflict(self) -> None:
+        """Count it, for all who look at the replica."""
+        self.folder.count("conflicts")
+
+    def retried(self) -> None:
+        """Count a verb that is done anew."""
+        self.folder.count("retries")
+
     def stalled(self) -> bool:
         """Whether there is no follower, or one that has an error."""
         status = self.folder.read()
@@ -87,9 +98,9 @@ class ReplicaConnection(RecordingConnection):
     def _nudged(self, agreed: LastWrite | None = None) -> None:
         self._nudge_follower(agreed)
         if time.monotonic() - self._looked > 1.0:
-            self._see_to_follower()
+            self.see_to_follower()
 
-    def _see_to_follower(self) -> None:
+    def see_to_follower(self) -> None:
         """Start a follower where there is none."""
         self._looked = time.monotonic()
         if not self.folder.followed():
@@ -114,13 +125,13 @@ class ReplicaConnection(RecordingConnection):
             if waited > _FIRST or (status is None and waited > max(timeout, 20.0)):
                 raise OpenError(f"{self.address} cannot be opened: its follower does not start; see {self.folder.log}")
             if time.monotonic() - self._looked > 3.0:
-                self._see_to_follower()
+                self.see_to_follower()
             time.sleep(0.01)
 
     def _check_age(self) -> None:
         """OpenError if the replica is older than it may be."""
         if time.monotonic() - self._looked > 5.0:
-            self._see_to_follower()
+            self.see_to_follower()
         if self._max_staleness is None:
             return
         until = time.monotonic() + self.timeout
@@ -132,6 +143,31 @@ class ReplicaConnection(RecordingConnection):
                     f"{self.path} is {age:.1f} seconds behind {self.address}, more than {self._max_staleness:g}{why}"
                 )
             self._nudged()
+
+
+@contextlib.contextmanager
+def followed(url: str, replica: str | os.PathLike[str] | None, token: str | None = None) -> Iterator[Path]:
+    """Have a world on a server followed while the block runs; gives where the replica lies.
+
+    OpenError where there is no replica yet, and none can be fetched.
+    """
+    connection = open_replica(url, replica=replica, token=token, max_staleness=None, timeout=10.0, read_only=True)
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(_WATCHED):
+            with contextlib.suppress(WorldsError, OSError):
+                connection.see_to_follower()
+                connection.reopen()  # else a file that was replaced would stay on the disk
+
+    watching = threading.Thread(target=watch, name="worlds-following", daemon=True)
+    watching.start()
+    try:
+        yield connection.folder.replica
+    finally:
+        over.set()
+        watching.join()
+        connection.close()
 
 
 def open_replica(

@@ -35,6 +35,7 @@ def retried(verb: F) -> F:
             except ConflictError:
                 if not connection.conflicted or attempt + 1 == _TRIES:
                     raise
+                connection.retried()
         raise AssertionError
 
     return again  # type: ignore[return-value]  # the same signature

@@ -11,8 +11,11 @@ import socket
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from worlds.file.opening import REPLICAS
+
+Event: TypeAlias = Literal["conflicts", "retries"]
 
 LONGEST_NUDGE = 1024  # bytes
 _LONGEST_WAIT = 0.5  # seconds for a follower's answer; it may have died, or be at work
@@ -29,6 +32,9 @@ class Replica:
     error: str | None  # why its follower cannot follow, None while it can
     fetched: int  # how often the whole was fetched
     process: int  # the follower's
+    frames: int = 0  # pages that came since the whole was fetched, that included
+    conflicts: int = 0  # writes by way of this replica that another writer was faster than
+    retries: int = 0  # verbs that were done anew for that
 
 
 @dataclass
@@ -112,14 +118,53 @@ class Folder:
                 return True
             return False
 
+    def count(self, event: Event) -> None:
+        """Count an event, for all processes: a file of each kind has a byte for every one."""
+        with (self.path / event).open("ab") as file:
+            file.write(b".")
+
+    def counted(self, event: Event) -> int:
+        """How many there were."""
+        try:
+            return (self.path / event).stat().st_size
+        except OSError:
+            return 0
+
+    def frames(self) -> int:
+        """The number of the last page that came, by the driver's own index; 0 where there is none."""
+        try:
+            with open(f"{os.path.realpath(self.replica)}-client_wal_index", "rb") as file:  # noqa: PTH123  # no suffix
+                index = file.read(24)
+        except OSError:
+            return 0
+        return int.from_bytes(index[16:24], "little") if len(index) == 24 else 0
+
     def told(self) -> Replica | None:
         """How the replica stands to its primary."""
         status = self.read()
         if status is None:
             return None
         return Replica(
-            status.address, status.revision, status.writes, self.age(), status.error, status.fetched, status.process
+            status.address,
+            status.revision,
+            status.writes,
+            self.age(),
+            status.error,
+            status.fetched,
+            status.process,
+            self.frames(),
+            self.counted("conflicts"),
+            self.counted("retries"),
         )
+
+
+def replica_at(path: str) -> tuple[str, Path] | None:
+    """The address and the replica that a path is of, the replica's own or that of its file; None where it is none."""
+    replica = Path(path)
+    if replica.parent.name.endswith(REPLICAS):
+        replica = replica.parent.with_name(replica.parent.name.removesuffix(REPLICAS))
+    status = Folder(replica).read()
+    return None if status is None else (status.address, replica)
 
 
 def alive(process: int) -> bool:

@@ -60,6 +60,8 @@ def create_app(target: Path, settings: ServerSettings) -> Starlette:
         first=hosting.single,
     )
     metrics.watch(lambda: pool.state)
+    if hosting.single is not None:
+        metrics.watch_replica(hosting.single)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

@@ -77,6 +77,7 @@ class SparqlIndex(Follower):
         self.forms = LexicalForms(self._is_stored)
         self._markers: set[int] = set()  # ids of the named graphs that were created
         self._revision = 0
+        self._row = ""  # what the world says of that revision: a restored one may have another of that number
         self._agreed: object = None  # the state of the file that the store was brought to last
         self._writing = False
         self._steps: list[_Step | None] = []  # of the open transaction; None: the store was dropped
@@ -238,7 +239,7 @@ class SparqlIndex(Follower):
 
     def committed(self, revision: int) -> None:
         """The open transaction became this revision."""
-        self._revision = revision
+        self._at(revision)
 
     def end(self) -> None:
         """The write is over, kept or not."""
@@ -252,11 +253,12 @@ class SparqlIndex(Follower):
         if self._store is None:
             return
         revision = self._connection.value(_SQL["last_revision"])
-        if revision == self._revision:
+        same = self._row == self._recorded(self._revision)
+        if same and revision == self._revision:
             return
         horizon = self._connection.meta("history_from") or 0
-        if revision < self._revision or self._revision + 1 < horizon:
-            self.drop()  # another file has taken this one's place, or what was removed since is forgotten
+        if not same or revision < self._revision or self._revision + 1 < horizon:
+            self.drop()  # the world was restored, or what was removed since is forgotten
             return
         since = self._revision
         for removed in read_quads(self._connection, "quads_removed_since", markers=True, revision=since):
@@ -265,7 +267,12 @@ class SparqlIndex(Follower):
         added_since = read_quads(self._connection, "quads_added_since", markers=True, after=first - 1, revision=since)
         for added in added_since:
             self._apply(added, NO_QUADS)
+        self._at(revision)
+
+    def _at(self, revision: int) -> None:
+        """The store is at a revision."""
         self._revision = revision
+        self._row = "" if self._store is None else self._recorded(revision)
 
     def _apply(self, added: Ids, removed: Ids) -> _Step:
         store = self._store
@@ -372,9 +379,9 @@ class SparqlIndex(Follower):
         with reporting("it could not be published"):
             if self._published > _REPUBLISH * self._count:
                 self._publish()
-        markers, revision = self._markers, self._revision
+        markers, revision, row = self._markers, self._revision, self._row
         self.drop()
-        self._store, self._markers, self._revision = memory, markers, revision
+        self._store, self._markers, self._revision, self._row = memory, markers, revision, row
         self._dead = self._published = 0
 
     def _take_from_cache(self) -> bool:
@@ -395,7 +402,7 @@ class SparqlIndex(Follower):
                     cache.discard(generation)
                 continue
             self._store, self._copy = store, copy
-            self._revision, self._count = stamp.revision, stamp.quads
+            self._revision, self._row, self._count = stamp.revision, stamp.recorded, stamp.quads
             self._markers = self._created()
             self._published = 0
             return True
@@ -415,7 +422,7 @@ class SparqlIndex(Follower):
         """Make the store, which is closed by it, a generation of the cache."""
         assert self._store is not None
         assert self._copy is not None
-        stamp = Stamp(self._world(), self._revision, self._recorded(self._revision), self._count, {})
+        stamp = Stamp(self._world(), self._revision, self._row, self._count, {})
         self._store.flush()
         self._store = None
         copy, self._copy = self._copy, None
@@ -466,4 +473,4 @@ class SparqlIndex(Follower):
         self._store = store
         self._settle({number: terms[number] for number in self._markers})
         self._dead = self._published = 0
-        self._revision = connection.value(_SQL["last_revision"])
+        self._at(connection.value(_SQL["last_revision"]))

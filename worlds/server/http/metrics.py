@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
+
+from worlds.remote.status import Folder
 
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)  # seconds
 
@@ -45,6 +48,10 @@ class Metrics:
         """Ask the pool for its figures whenever somebody looks."""
         self.registry.register(_Watched(pool))
 
+    def watch_replica(self, replica: Path) -> None:
+        """Tell how a replica stands to its primary whenever somebody looks."""
+        self.registry.register(_Followed(Folder(replica)))
+
     def text(self) -> bytes:
         """All of them, in the text format of Prometheus."""
         return generate_latest(self.registry)
@@ -70,3 +77,29 @@ class _Watched(Collector):
         yield CounterMetricFamily(
             "worlds_workers_killed", "Workers that were killed or died; others took their place.", state["killed"]
         )
+
+
+class _Followed(Collector):
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+
+    def collect(self) -> Iterator[Metric]:
+        """The figures of now."""
+        told = self._folder.told()
+        if told is None:
+            return
+        yield GaugeMetricFamily(
+            "worlds_replica_age_seconds", "Time since the replica had all that the primary had.", told.age
+        )
+        yield GaugeMetricFamily(
+            "worlds_replica_failing", "1 while the replica's follower cannot follow.", told.error is not None
+        )
+        yield GaugeMetricFamily("worlds_replica_revision", "The replica's last revision.", told.revision)
+        yield GaugeMetricFamily(
+            "worlds_replica_frames", "Pages since the whole was fetched, that included.", told.frames
+        )
+        yield CounterMetricFamily("worlds_replica_fetched", "Times that the whole was fetched.", told.fetched)
+        yield CounterMetricFamily(
+            "worlds_replica_conflicts", "Writes that another writer was faster than.", told.conflicts
+        )
+        yield CounterMetricFamily("worlds_replica_retries", "Writes that were done anew for that.", told.retries)

@@ -27,6 +27,7 @@ from typing import Any, Literal
 
 import worlds
 from worlds.errors import ArgumentError, EmbedderError, WorldsError
+from worlds.remote.status import replica_at
 from worlds.server.errors import Busy, Problem
 from worlds.server.workers.jobs import Job, load_jobs
 
@@ -78,19 +79,24 @@ class _Worlds:
         self._open: OrderedDict[str, tuple[worlds.World, tuple[int, int]]] = OrderedDict()
 
     def get(self, path: str) -> worlds.World:
-        """The world at a path, as it is there now; errors as `worlds.open` has them."""
+        """The world at a path, as it is there now; errors as `worlds.open` has them.
+
+        What is written to a replica goes to its primary.
+        """
         found = self._open.get(path)
         if found is not None:
             if identity(path) == found[1]:
                 self._open.move_to_end(path)
                 return found[0]
             self.close(path)  # it was deleted, or another file has taken its place
+        address, replica = (replica_at(path) if self._duties.write else None) or (None, None)
         world = worlds.open(
-            path,
+            address or path,
+            replica=replica,
             embedder=find_embedder(self._duties.embedder),
             read_only=not self._duties.write,
             create=False,
-            durability=self._duties.durability,
+            durability="normal" if address else self._duties.durability,
             sparql_index=self._duties.sparql_index,
         )
         self._open[path] = world, identity(path)
