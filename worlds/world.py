@@ -19,6 +19,10 @@ from worlds.sql import statements
 from worlds.sql.connection import Connection
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from worlds.graph.query.query import Query
+    from worlds.graph.terms import Term
     from worlds.remote.replica import ReplicaConnection
     from worlds.remote.status import Replica
 
@@ -222,6 +226,12 @@ def connection_of(world: World) -> Connection:
     What is written through it goes past the writer, so the full-text index, the vectors and SPARQL may miss it.
     """
     return world._connection
+
+
+def solutions_of(world: World, select: str, asked: Query) -> tuple[list[str], Iterator[Sequence[Term | None]]]:
+    """The variables and the solutions of a part of a query that a group was `asked`, under that one's limits."""
+    own = world._query(select, bindings=asked.bindings, max_memory=asked.max_memory, timeout=asked.timeout)
+    return world._queries.rows(own.replaced(prefixes={**own.prefixes, **asked.prefixes}))
 
 
 def searches_of(world: World) -> Searches:

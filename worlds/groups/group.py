@@ -1,4 +1,4 @@
-"""Several worlds as one, to search."""
+"""Several worlds as one, to search and to ask."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from types import MappingProxyType
 from typing import Any
 
 from worlds.embedders import Embedder, resolve_embedder
+from worlds.graph.query.query import Query
+from worlds.graph.query.results import Solutions, Triples
+from worlds.graph.terms import to_oxigraph
+from worlds.groups.asking import GroupQueries
 from worlds.search.federation import GroupSearches
 from worlds.search.hits import SearchResults
 from worlds.world import World, searches_of
@@ -52,6 +56,7 @@ class Group:
     def __init__(self, worlds: Mapping[str, World], owned: contextlib.ExitStack) -> None:
         self.worlds = MappingProxyType(dict(worlds))
         self._owned = owned
+        self._queries = GroupQueries(self.worlds)
         self._searches = GroupSearches({name: searches_of(world) for name, world in worlds.items()})
 
     def search(self, text: str, *, explain: bool = False, **options: Any) -> SearchResults:
@@ -66,6 +71,36 @@ class Group:
         words by different tokenizers.
         """
         return self._searches.run(text, explain=explain, **options)
+
+    def query(
+        self,
+        query: str,
+        *,
+        bindings: Mapping[str, object] | None = None,
+        union: bool | None = None,
+        timeout: float | None = None,
+        max_results: int | None = None,
+        max_memory: int | None = None,
+    ) -> Solutions | Triples | bool:
+        """Answer a SPARQL query over all worlds: each graph is the union of what they have under its name.
+
+        `SERVICE <worlds:NAME> { … }` asks one of them alone, without a network: its solutions are worked out first,
+        from what stands between the braces, and joined with the rest. The options are those of `World.query`; the
+        prefixes of all worlds are known. The union is kept in memory, and read anew when a world has changed; a query
+        that has only such services needs none. Blank nodes of different worlds are different ones, and those of a
+        SERVICE are none of the union's.
+
+        QueryError as of `World.query`, and for a world that the group has not; WorldsError if the union does not fit
+        into memory.
+        """
+        prefixes: dict[str, str] = {}
+        for world in reversed(list(self.worlds.values())):
+            prefixes |= world.prefixes
+        given = {name: to_oxigraph(value) for name, value in (bindings or {}).items()}
+        asked = Query(
+            query, prefixes, given, timeout=timeout, max_results=max_results, max_memory=max_memory, union=union
+        )
+        return self._queries.answer(asked.settled(union=False))
 
     def close(self) -> None:
         """Close the worlds that were opened by `worlds.group`."""

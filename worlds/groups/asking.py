@@ -1,0 +1,149 @@
+"""SPARQL over several worlds: the union of what they hold, and each by itself as `SERVICE <worlds:NAME> { … }`.
+
+pyoxigraph asks a SERVICE over the network alone. So each is answered by its world before, and a sub-SELECT of its
+solutions takes its place.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyoxigraph as ox
+
+from worlds.errors import QueryError, WorldsError
+from worlds.graph.query.evaluation import evaluate
+from worlds.graph.query.query import Query
+from worlds.graph.query.results import Solutions, Triples
+from worlds.graph.query.shape import Element, Shape
+from worlds.graph.query.tokens import Edit
+from worlds.graph.terms import Term
+from worlds.sparql.memory import room
+from worlds.world import World, connection_of, solutions_of
+
+SCHEME = "worlds:"
+_QUAD = 500  # bytes in memory
+_SHARE = 0.5  # of the memory that is free, which the union may take
+_TERM = "urn:worlds:groups:term"  # the function that gives terms which a query's text cannot hold
+
+
+class GroupQueries:
+    """Answers the queries of a group. The union is made when a query first needs it, and anew when a world changed."""
+
+    def __init__(self, worlds: Mapping[str, World]) -> None:
+        self._worlds = worlds
+        self._store: ox.Store | None = None
+        self._states: list[object] = []  # of the worlds, when the union was made
+
+    def answer(self, query: Query) -> Solutions | Triples | bool:
+        """`Solutions` for SELECT, a bool for ASK, `Triples` for CONSTRUCT and DESCRIBE."""
+        query = query.started()
+        shape = Shape(query.text, query.tokens)
+        services = list(self._services(query, shape))
+        inside = {inner for element, _ in services for inner in _within(element)}
+        others = any(
+            element.kind in ("triples", "service") and element not in inside for _, element in shape.walk()
+        )  # all else joins and computes only
+        found = _Answered(query, shape, [(element, self._worlds[name]) for element, name in services]).result()
+        return evaluate(self._union() if others or "DESCRIBE" in query.text.upper() else ox.Store(), found)
+
+    def _services(self, query: Query, shape: Shape) -> Iterator[tuple[Element, str]]:
+        inner: set[Element] = set()
+        for _, element in shape.walk():
+            if element.kind != "service" or element in inner:
+                continue
+            place = query.tokens[element.first + 1 + query.tokens[element.first + 1].is_word("SILENT")]
+            name = query.iri(place)
+            if name is None or not name.startswith(SCHEME):
+                continue
+            if name.removeprefix(SCHEME) not in self._worlds:
+                raise QueryError(f"the group has no world {name.removeprefix(SCHEME)!r}: {', '.join(self._worlds)}")
+            inner |= _within(element)
+            yield element, name.removeprefix(SCHEME)
+
+    def _union(self) -> ox.Store:
+        states = [connection_of(world).state() for world in self._worlds.values()]
+        if self._store is None or any(one is not other for one, other in zip(states, self._states, strict=True)):
+            self._store = None
+            quads = sum(map(len, self._worlds.values()))
+            if quads * _QUAD > room() * _SHARE:
+                raise WorldsError(
+                    f"the union of {quads:,} quads does not fit into memory: ask each world by SERVICE <{SCHEME}NAME>"
+                )
+            store = ox.Store()
+            for world in self._worlds.values():
+                written = io.BytesIO()
+                world.export(written, format="nq")
+                # What a blank node is named in one world has nothing to do with what it is in another.
+                store.bulk_extend(ox.parse(written.getvalue(), ox.RdfFormat.N_QUADS, rename_blank_nodes=True))
+            self._store, self._states = store, states
+        return self._store
+
+
+class _Answered:
+    """A query, whose services are answered."""
+
+    def __init__(self, query: Query, shape: Shape, services: Sequence[tuple[Element, World]]) -> None:
+        self._query = query
+        self._shape = shape
+        self._services = services
+        self._terms: list[Term] = []
+        taken = {token.text[1:] for token in query.tokens if token.kind == "variable"}
+        self._fresh = (name for number in itertools.count() if (name := f"g{number}") not in taken)
+
+    def result(self) -> Query:
+        """The query with the solutions in the places of the services."""
+        edits: list[Edit] = []
+        for element, world in self._services:
+            start, end = self._query.tokens[element.first].start, self._query.tokens[element.last - 1].end
+            edits.append((start, end, self._table(element, world) + "\n" * self._query.text.count("\n", start, end)))
+        terms = self._terms
+        functions = {**self._query.functions, ox.NamedNode(_TERM): lambda number: terms[int(number.value)]}
+        found = self._query.spliced(edits)
+        return found.replaced(functions=functions) if terms else found
+
+    def _table(self, element: Element, world: World) -> str:
+        (group,) = element.groups
+        prologue = self._shape.source(0, self._shape.prologue)
+        text = f"{prologue}\nSELECT * WHERE {self._shape.source(group.first, group.last)}"
+        given, rows = solutions_of(world, text, self._query)
+        kept = [place for place, name in enumerate(given) if name not in self._query.bindings]
+        names, solutions = [given[place] for place in kept], [[row[place] for place in kept] for row in map(list, rows)]
+        columns: list[str] = []
+        binds: list[str] = []
+        cells: list[list[str]] = []
+        for name, terms in zip(names, zip(*solutions, strict=True) if solutions else [()] * len(names), strict=True):
+            if all(isinstance(term, ox.NamedNode | ox.Literal | None) for term in terms):
+                columns.append(f"?{name}")
+                cells.append(["UNDEF" if term is None else str(term) for term in terms])
+            else:
+                column = next(self._fresh)
+                columns.append(f"?{column}")
+                binds.append(f"BIND(<{_TERM}>(?{column}) AS ?{name})")
+                cells.append([self._numbered(term) for term in terms])
+        written = " ".join(f"({' '.join(row)})" for row in zip(*cells, strict=True)) if cells else "()" * len(solutions)
+        values = f"VALUES ({' '.join(columns)}) {{ {written} }}"
+        if not names:
+            return f"{{ {values} }}"
+        return f"{{ SELECT {' '.join(f'?{name}' for name in names)} WHERE {{ {' '.join([values, *binds])} }} }}"
+
+    def _numbered(self, term: Any) -> str:
+        if term is None:
+            return "UNDEF"
+        self._terms.append(term)
+        return str(len(self._terms) - 1)
+
+
+def _within(element: Element) -> set[Element]:
+    """The element, and all in it."""
+    found = {element}
+    groups = list(element.groups)
+    while groups:
+        group = groups.pop()
+        groups += [*group.others, *([] if group.body is None else [group.body])]
+        for inner in group.elements:
+            found.add(inner)
+            groups += inner.groups
+    return found
