@@ -37,13 +37,14 @@ def test_some_cases_of_each_kind(kind: str) -> None:
 
 def test_an_error_of_another_kind_a_signal_and_a_hang_are_findings(monkeypatch: pytest.MonkeyPatch) -> None:
     for program, said in (
+        ("import signal; print(0); signal.setitimer(signal.ITIMER_PROF, 0.1)\nwhile True: pass", "no end"),
         ("import json; print(0); print(json.dumps({'wrong': 'x'}), flush=True)", "x"),
         ("import os; print(0, flush=True); os.abort()", "ended with -6"),
-        ("import time; print(0, flush=True); time.sleep(60)", "no end within"),
+        ("import time; print(0, flush=True); time.sleep(60)", "waits without an end"),
     ):
-        monkeypatch.setattr("tests.attack.__main__._PATIENCE", 0.5)
+        monkeypatch.setattr("tests.attack.__main__._PATIENCE", 1)
         tally = Tally()
-        attack("query", 0, 0, 2, tally, program=[sys.executable, "-c", program])
+        attack("update", 0, 0, 5, tally, program=[sys.executable, "-c", program])
         assert said in tally.findings[0]
 
 
