@@ -433,7 +433,7 @@ def kill_writers(seed: int, number: int) -> tuple[int, str | None]:
     command = [sys.executable, "-m", "tests.attack.kills", str(seed), str(number)]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=12_000, start_new_session=True
+            command, capture_output=True, text=True, check=False, timeout=3600, start_new_session=True
         )
     except subprocess.TimeoutExpired as error:
         return 0, f"no end: {error}"

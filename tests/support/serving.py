@@ -73,7 +73,7 @@ def served(
             if process.poll() is None:
                 process.terminate()
                 try:
-                    process.wait(20)
+                    process.wait(_PATIENCE)
                 except subprocess.TimeoutExpired:
                     process.kill()
                     raise
