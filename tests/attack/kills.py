@@ -164,12 +164,12 @@ class Verbs:
 
         def run() -> int | None:
             with self._world.transaction():
-                self._world.add(new)
+                change = self._world.add(new)
                 with contextlib.suppress(KeyError), self._world.transaction():
                     self._world.add(lost)
                     self._world.remove(new)
                     raise KeyError
-                change = self._world.remove(old)
+                self._world.remove(old)
             return change.revision
 
         return old, new, run
@@ -276,7 +276,11 @@ def _wrong(world: World, path: Path, writers: list[Writer]) -> Iterator[str]:
         if found != writer.state and (doing is None or found != doing[1]):
             lost, surplus = writer.state - found, found - writer.state
             verb = "nothing" if doing is None else doing[0]
-            yield f"{writer.name}, killed in {verb}, lost {len(lost)} quads, and has {len(surplus)} too many: {lost}"
+            missing = () if doing is None else doing[1] - found
+            yield (
+                f"{writer.name}, killed in {verb}, lost {len(lost)} quads, and has {len(surplus)} too many: "
+                f"{lost=}, {surplus=}, {missing=}, {writer.written[-2:]=}, {writer.undoable=}"
+            )
     if len(held) != sum(len(_of(writer, frozenset(held))) for writer in writers):
         yield "there are quads that nobody wrote"
     if found := problems(world):  # type: ignore[assignment]

@@ -18,7 +18,7 @@ import httpx
 
 ROOT = Path(__file__).resolve().parents[2]
 EMBEDDER = "tests.support.embedder:HashingEmbedder"
-_PATIENCE = 60.0  # seconds that a busy machine may take to start it
+_PATIENCE = 180.0  # seconds that a busy machine may take to start it, or to end it
 
 
 @dataclass
