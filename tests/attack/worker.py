@@ -88,7 +88,7 @@ RUN: dict[str, Callable[[World, dict[str, Any]], None]] = {
 def run(world: World, given: dict[str, Any]) -> str | None:
     """Run a case; gives what went wrong. Whatever fails leaves the world as it was."""
     kind = given["kind"]
-    before = None if kind == "words" else (len(world), len(world.history(1)))
+    before = None if kind in ("query", "words") else (len(world), len(world.history(1)))
     try:
         RUN[kind](world, given)
     except WorldsError as error:
