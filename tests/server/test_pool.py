@@ -66,6 +66,11 @@ async def ask(pool: Pool, file: Path, job: str, *, write: bool = False, timeout:
     return await pool.call(job, file, write=write, timeout=timeout, arguments=arguments)
 
 
+def parents(pids: list[int]) -> set[int]:
+    """The processes that started these."""
+    return {int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]) for pid in pids}
+
+
 async def until(holds: Callable[[], bool], seconds: float = 15) -> None:
     end = time.monotonic() + seconds
     while not holds():
@@ -365,6 +370,8 @@ def test_workers_that_cannot_be_started_later_make_the_server_busy(
 ) -> None:
     async def work(pool: Pool) -> None:
         monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
+        for pid in parents(pool.pids["readers"]):  # of which they are forked
+            os.kill(pid, signal.SIGKILL)
         with pytest.raises(Busy, match="could not be started"):
             await ask(pool, file, "insert", write=True, text="a")
 

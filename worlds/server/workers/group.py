@@ -9,6 +9,7 @@ from typing import Any
 
 from worlds.server.errors import Busy, Problem
 from worlds.server.workers.process import WorkerDied, WorkerGone, WorkerProcess
+from worlds.server.workers.template import Template
 from worlds.server.workers.worker import Duties, Request, packed
 
 STUCK = 1.0  # seconds after which a job no longer counts as one that will soon be done
@@ -32,8 +33,9 @@ class Group:
     them, and where there is none, the guests' job that has run for longest is stopped.
     """
 
-    def __init__(self, duties: Duties, size: int, most: int) -> None:
+    def __init__(self, duties: Duties, size: int, most: int, template: Template | None) -> None:
         self._duties = duties
+        self._template = template
         self._size = size
         self._most = most
         self._idle: list[WorkerProcess] = []  # the one that was used last is the last
@@ -70,7 +72,7 @@ class Group:
     async def fill(self) -> None:
         """Start as many workers as there always are."""
         workers = await asyncio.gather(
-            *(WorkerProcess.start(self._duties) for _ in range(self._size)), return_exceptions=True
+            *(WorkerProcess.start(self._duties, self._template) for _ in range(self._size)), return_exceptions=True
         )
         self._idle += [worker for worker in workers if isinstance(worker, WorkerProcess)]
         for worker in workers:
@@ -92,6 +94,7 @@ class Group:
                 async with asyncio.timeout_at(deadline):
                     await worker.ask(request, message)
             except WorkerGone:  # killed while it was idle: the job goes to another one
+                worker.kill()
                 await self.release(worker)
             except TimeoutError:  # a writer that embeds texts takes nothing until a batch of them is done
                 worker.kill()
@@ -215,7 +218,7 @@ class Group:
         async def start() -> None:
             for attempt in range(_ATTEMPTS):
                 try:
-                    worker = await WorkerProcess.start(self._duties)
+                    worker = await WorkerProcess.start(self._duties, self._template)
                     break
                 except (OSError, WorkerDied) as error:  # if it was killed, the next one is not
                     _log.error("a worker process could not be started: %s", error)

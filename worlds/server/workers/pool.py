@@ -24,6 +24,7 @@ from worlds.server.errors import Busy
 from worlds.server.workers.group import Group, JobError
 from worlds.server.workers.jobs import MODULES
 from worlds.server.workers.process import WorkerDied, WorkerProcess, unpacked
+from worlds.server.workers.template import Template
 from worlds.server.workers.worker import BROKEN, DATA, FAILED, HEAD, OUT_OF_MEMORY, RESULT, Duties, Request, identity
 
 LINGER = 1.0  # seconds that a reading job may go on for after its client has gone: starting a process costs as much
@@ -90,8 +91,9 @@ class Pool:
             )
             for write in (False, True)
         ]
-        self._readers = Group(duties[0], readers, max(readers, most))
-        self._writers = Group(duties[1], writers, max(writers, most))
+        self._template = Template(modules) if hasattr(os, "fork") else None
+        self._readers = Group(duties[0], readers, max(readers, most), self._template)
+        self._writers = Group(duties[1], writers, max(writers, most), self._template)
         self._write_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._finishing: set[asyncio.Task[None]] = set()
         self._prepared: dict[str, asyncio.Task[Any]] = {}
@@ -116,6 +118,8 @@ class Pool:
             task.cancel()
         await asyncio.gather(self._readers.stop(grace), self._writers.stop(grace))
         await asyncio.gather(*self._finishing, *self._prepared.values(), return_exceptions=True)
+        if self._template is not None:
+            await self._template.end()
 
     async def call(
         self,

@@ -10,6 +10,7 @@ import signal
 import sys
 from pathlib import Path
 
+from worlds.server.workers.template import Forked, Template
 from worlds.server.workers.worker import HEAD_OF_MESSAGE, READY, TAKEN, Duties, Request, packed
 
 _START = "from worlds.server.workers.worker import main; main()"
@@ -27,7 +28,7 @@ class WorkerDied(Exception):  # noqa: N818  # says what happened
 class WorkerProcess:
     """A process that does one job at a time."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process | Forked) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         self._process = process
@@ -43,19 +44,11 @@ class WorkerProcess:
         self.since = 0.0  # when it began its job, or became idle, by the loop's clock
 
     @classmethod
-    async def start(cls, duties: Duties) -> WorkerProcess:
-        """Start one, and wait until it can do jobs; WorkerDied if it ends before."""
-        path = [str(Path(entry).resolve()) for entry in sys.path]  # "" is the current folder
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",
-            "-c",
-            _START,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            limit=_AT_ONCE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
-        )
+    async def start(cls, duties: Duties, template: Template | None) -> WorkerProcess:
+        """Start one, of a template where forking is possible, and wait until it can do jobs; WorkerDied if it ends
+        before, OSError.
+        """
+        process = await template.fork(_AT_ONCE) if template is not None else await _started()
         worker = cls(process)
         try:
             await worker.write(packed(duties))
@@ -77,7 +70,8 @@ class WorkerProcess:
     @property
     def alive(self) -> bool:
         """Whether it has not ended, as far as is known."""
-        return not self.killed.is_set() and self._process.returncode is None and not self._output.at_eof()
+        over = self._output.at_eof() or self._output.exception() is not None
+        return not over and not self.killed.is_set() and self._process.returncode is None
 
     async def ask(self, request: Request, message: bytes) -> None:
         """Send a request, packed as `message`, and wait until it is taken; WorkerGone if it is not.
@@ -127,7 +121,8 @@ class WorkerProcess:
 
     async def end(self, seconds: float) -> None:
         """Let it close its worlds and go, for so many seconds at most; it is gone when this returns."""
-        self._input.close()
+        with contextlib.suppress(OSError):
+            self._input.write_eof()
         try:
             async with asyncio.timeout(seconds):
                 await self._process.wait()
@@ -136,9 +131,21 @@ class WorkerProcess:
             await self._process.wait()
         finally:
             with contextlib.suppress(OSError):
+                while await self._output.read(_AT_ONCE):
+                    pass
+                self._input.close()
                 await self._input.wait_closed()
-            while await self._output.read(_AT_ONCE):
-                pass
+
+
+async def _started() -> asyncio.subprocess.Process:
+    path = [str(Path(entry).resolve()) for entry in sys.path]  # "" is the current folder
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-P", "-c", _START),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        limit=_AT_ONCE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
+    )
 
 
 def unpacked(body: bytes) -> object:
