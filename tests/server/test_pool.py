@@ -155,6 +155,42 @@ def test_the_pool_grows_past_long_jobs_and_no_further_than_it_may(file: Path) ->
     run(work)
 
 
+def test_guests_with_long_jobs_keep_no_other_guest_waiting_and_get_their_answers(file: Path) -> None:
+    async def work(pool: Pool) -> None:
+        def sleep(guest: str, seconds: float, timeout: float = 60) -> asyncio.Task[Any]:
+            arguments = {"seconds": seconds}
+            return asyncio.create_task(pool.call("sleep", file, guest=guest, timeout=timeout, arguments=arguments))
+
+        await sleep("quick", 0)
+        long = [sleep(f"long {number}", 2) for number in range(5)]
+        endless = sleep("endless", 60, timeout=3)
+        for _ in range(20):
+            began = time.monotonic()
+            await sleep("quick", 0.01)
+            assert time.monotonic() - began < 3  # one of two processes does what takes two seconds, five times
+        assert await asyncio.gather(*long) == ["slept"] * 5
+        with pytest.raises((QueryTimeout, Busy)):
+            await endless
+        assert pool.state["killed"] >= 2  # what was set back
+
+    run(work, most=2)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no template")
+def test_workers_are_forked_of_a_template_that_starts_again(file: Path) -> None:
+    async def work(pool: Pool) -> None:
+        (template,) = parents(pool.pids["readers"])
+        assert await ask(pool, file, "insert", write=True, text="a") == 2
+        assert parents(pool.pids["writers"]) == {template}
+        os.kill(template, signal.SIGKILL)
+        await until(lambda: not pool.pids["readers"])  # it takes its own with it
+        assert await ask(pool, file, "count") == 2
+        (another,) = parents(pool.pids["readers"])
+        assert another != template
+
+    run(work)
+
+
 def test_what_nobody_waits_for_is_stopped_soon_but_not_what_is_nearly_done(file: Path, tmp_path: Path) -> None:
     async def work(pool: Pool) -> None:
         pid = await ask(pool, file, "process")

@@ -167,8 +167,8 @@ class Server:
         When the client goes away, the job is stopped. Errors of `world`, `require`, of the limits, and the job's own.
         """
         ref = self.world(request)
-        guest = self.require(request, "read", ref.name).key is None
-        async with self.limits.slot(guest), _there(ref):
+        guest = self._guest(request, ref.name)
+        async with self.limits.slot(bool(guest)), _there(ref):
             call = self.pool.call(job, ref.path, guest=guest, timeout=self.settings.timeout, arguments=arguments)
             return await self._while_connected(request, call)
 
@@ -200,14 +200,20 @@ class Server:
             return StreamedResponse(stream, leaving, media_type=stream.head["type"])  # leaves it at the end
         """
         ref = self.world(request)
-        guest = self.require(request, "read", ref.name).key is None
+        guest = self._guest(request, ref.name)
         timeout = self.settings.timeout
         async with (
-            self.limits.slot(guest),
+            self.limits.slot(bool(guest)),
             _there(ref),
             self.pool.stream(job, ref.path, guest=guest, timeout=timeout, arguments=arguments) as found,
         ):
             yield found
+
+    def _guest(self, request: Request, world: str) -> str:
+        """The connection of a client without a key: one address may be that of many."""
+        if self.require(request, "read", world).key is not None:
+            return ""
+        return "{}:{}".format(*request.client or ("somebody", 0))
 
     async def _while_connected(self, request: Request, call: Awaitable[T]) -> T:
         work = asyncio.ensure_future(call)

@@ -12,10 +12,12 @@ from worlds.server.workers.process import WorkerDied, WorkerGone, WorkerProcess
 from worlds.server.workers.template import Template
 from worlds.server.workers.worker import Duties, Request, packed
 
+SLICE = 0.3  # seconds that a guest's job may take before it gives way to others
 STUCK = 1.0  # seconds after which a job no longer counts as one that will soon be done
 SPARE = 30.0  # seconds after which a process that is not needed ends
-KEPT_FREE = 30.0  # seconds after a job for a key in which guests leave one process to such jobs
+KEPT_FREE = 30.0  # seconds after a job for a key, or a long one, in which guests leave one process to others
 UNREAD = 2.0  # seconds that the client of a stream may take for a piece while others wait for a process
+_REMEMBERED = 10_000  # guests
 _ATTEMPTS = 3  # to start a process
 _CLOSING = 2.0  # seconds that a spare process has to close its worlds
 
@@ -31,6 +33,12 @@ class Group:
 
     Who has no key is a guest. Jobs of others come first, find a process that guests left free once there was one of
     them, and where there is none, the guests' job that has run for longest is stopped.
+
+    Guests do not wait for each other's long jobs either. While somebody waits, half of the processes at most are for
+    jobs of guests that have run for a `SLICE`, with less of the processor than the others; what else runs for as long
+    is set back: it begins anew when one of these is free, or is stopped, if a part of its answer was sent. Guests who
+    have shown that they ask for what is short come before those of whom nothing is known, and for half a minute after
+    a long job a guest comes after all others, and leaves one process to them.
     """
 
     def __init__(self, duties: Duties, size: int, most: int, template: Template | None) -> None:
@@ -43,7 +51,11 @@ class Group:
         self._starting: set[asyncio.Task[None]] = set()
         self._ending: set[asyncio.Task[None]] = set()
         self._waiting: deque[asyncio.Future[WorkerProcess]] = deque()
-        self._guests: deque[asyncio.Future[WorkerProcess]] = deque()  # that wait
+        self._quick: deque[asyncio.Future[WorkerProcess]] = deque()  # of guests that had short jobs
+        self._guests: deque[asyncio.Future[WorkerProcess]] = deque()  # of others
+        self._heavy: deque[asyncio.Future[WorkerProcess]] = deque()  # of guests that had long jobs
+        self._set_back: deque[asyncio.Future[WorkerProcess]] = deque()  # of guests' long jobs
+        self._known: dict[str, float] = {}  # guests, and when they had a long job
         self._asked = dict.fromkeys((False, True), float("-inf"))  # when the last job came that was (not) a guest's
         self._stopped = False
         self.killed = 0
@@ -61,7 +73,16 @@ class Group:
     @property
     def waiting(self) -> int:
         """How many jobs wait for one."""
-        return sum(not future.done() for future in (*self._waiting, *self._guests))
+        return sum(not future.done() for queue in self._queues for future in queue)
+
+    @property
+    def _queues(self) -> tuple[deque[asyncio.Future[WorkerProcess]], ...]:
+        return self._waiting, self._quick, self._guests, self._heavy, self._set_back
+
+    @property
+    def _for_long(self) -> int:
+        """How many processes may still be given to long jobs of guests."""
+        return max(1, self._most // 2) - sum(worker.long for worker in (*self._idle, *self._busy))
 
     @property
     def _kept_free(self) -> int:
@@ -79,8 +100,9 @@ class Group:
             if isinstance(worker, BaseException):
                 raise JobError("a worker process could not be started") from worker
 
-    async def begin(self, request: Request, deadline: float, *, guest: bool = False) -> WorkerProcess:
-        """A worker that has begun with the request; Busy if there is none until the deadline.
+    async def begin(self, request: Request, deadline: float, *, guest: str = "", again: bool = False) -> WorkerProcess:
+        """A worker that has begun with the request, or with one that was set back; Busy if there is none until the
+        deadline. `guest` names the client, if it has no key.
 
         Problem, before any worker is touched, for arguments that are nested too deeply to be handed over.
         """
@@ -89,7 +111,7 @@ class Group:
         except RecursionError as error:
             raise Problem("the request is nested too deeply") from error
         while True:
-            worker = await self._acquire(request.world, deadline, guest)
+            worker = await self._acquire(request.world, deadline, guest, again)
             try:
                 async with asyncio.timeout_at(deadline):
                     await worker.ask(request, message)
@@ -107,20 +129,22 @@ class Group:
             else:
                 return worker
 
-    async def _acquire(self, world: str, deadline: float, guest: bool) -> WorkerProcess:
+    async def _acquire(self, world: str, deadline: float, guest: str, again: bool) -> WorkerProcess:
         if self._stopped:
             raise Busy("the server is stopping")
         loop = asyncio.get_running_loop()
         self._drop_dead()
-        self._asked[guest] = loop.time()
-        if len(self._idle) > (self._kept_free if guest else 0):
-            worker = next((one for one in reversed(self._idle) if world in one.worlds), self._idle[-1])
+        self._asked[bool(guest)] = loop.time()
+        queue = self._set_back if again else self._queue(guest)
+        free = self._free(again)
+        if len(free) > self._left_by(queue):
+            worker = next((one for one in reversed(free) if world in one.worlds), free[-1])
             self._idle.remove(worker)
         else:
-            if len(self._busy) + len(self._starting) < self._size:
+            if not again and len(self._busy) + len(self._starting) < self._size:
                 self._start()
             future: asyncio.Future[WorkerProcess] = loop.create_future()
-            (self._guests if guest else self._waiting).append(future)
+            queue.append(future)
             try:
                 async with asyncio.timeout_at(deadline):
                     worker = await future
@@ -144,6 +168,12 @@ class Group:
             for world in list(worker.stale):
                 await self._close(worker, world)
         self._busy.discard(worker)
+        if (
+            worker.guest
+            and worker.guest not in self._known
+            and asyncio.get_running_loop().time() < worker.since + SLICE
+        ):
+            self._knows(worker.guest, float("-inf"))
         if worker.alive and not self._stopped:
             self._hand_on(worker)
         else:
@@ -158,7 +188,7 @@ class Group:
         if not worker.alive:
             self._end(worker, 0)
             return
-        future = self._next_waiting()
+        future = self._next_waiting(worker)
         worker.since = asyncio.get_running_loop().time()
         if future is None:
             self._idle.append(worker)
@@ -166,13 +196,40 @@ class Group:
             self._busy.add(worker)  # at once, or `tend` would count one less
             future.set_result(worker)
 
-    def _next_waiting(self) -> asyncio.Future[WorkerProcess] | None:
-        for queue in (self._waiting, self._guests):
-            if queue is self._guests and len(self._idle) < self._kept_free:
-                break
+    def _queue(self, guest: str) -> deque[asyncio.Future[WorkerProcess]]:
+        if not guest:
+            return self._waiting
+        if (long := self._known.get(guest)) is None:
+            return self._guests
+        return self._heavy if asyncio.get_running_loop().time() - long < KEPT_FREE else self._quick
+
+    def _knows(self, guest: str, long: float) -> None:
+        self._known.pop(guest, None)
+        self._known[guest] = long
+        if len(self._known) > _REMEMBERED:
+            del self._known[next(iter(self._known))]
+
+    def _free(self, long: bool = False) -> list[WorkerProcess]:
+        """The idle ones that are for long jobs of guests, or that are not."""
+        return [worker for worker in self._idle if worker.long == long]
+
+    def _left_by(self, queue: deque[asyncio.Future[WorkerProcess]]) -> int:
+        """How many free processes a queue leaves to those before it."""
+        if queue is self._waiting or (queue is self._set_back and self._free(long=True)):
+            return 0
+        return self._kept_free + (queue is not self._quick and queue is not self._guests and self._most > 2)
+
+    def _next_waiting(self, worker: WorkerProcess) -> asyncio.Future[WorkerProcess] | None:
+        for queue in [self._set_back] if worker.long else self._queues:
+            if not worker.long and (
+                len(self._free()) < self._left_by(queue) or (queue is self._set_back and self._for_long <= 0)
+            ):
+                continue
             while queue:
                 future = queue.popleft()
                 if not future.done():
+                    if queue is self._set_back:
+                        worker.give_way()
                     return future
         return None
 
@@ -187,14 +244,18 @@ class Group:
             self._busy.discard(worker)
             self.killed += 1
             self._end(worker, 0)
-        while len(self._idle) > self._kept_free and (future := self._next_waiting()):
-            worker = self._idle.pop()
-            worker.since = now
-            self._busy.add(worker)
-            future.set_result(worker)
+        for worker in self._idle.copy():
+            self._idle.remove(worker)
+            if future := self._next_waiting(worker):
+                worker.since = now
+                self._busy.add(worker)
+                future.set_result(worker)
+            else:
+                self._idle.append(worker)
         there = len(self._idle) + len(self._busy) + len(self._starting)
         if self.waiting:
-            stuck = sum(now - worker.since > STUCK for worker in self._busy)
+            self._part(now)
+            stuck = sum(worker.long or now - worker.since > STUCK for worker in self._busy)
             if there < self._most and there - stuck < self._size + self._kept_free:
                 self._start()
             elif any(not future.done() for future in self._waiting) and not self._starting:
@@ -205,9 +266,24 @@ class Group:
             if slow and there >= self._most and not self._starting:
                 min(slow, key=lambda worker: worker.unread or now).kill()
         spare = max(0, there - self._size - self._kept_free)
-        for worker in [worker for worker in self._idle if now - worker.since > SPARE][:spare]:
+        for worker in [worker for worker in self._idle if worker.long or now - worker.since > SPARE][:spare]:
             self._idle.remove(worker)
             self._end(worker, _CLOSING)
+
+    def _part(self, now: float) -> None:
+        """Let long jobs of guests give way to others."""
+        guests = [worker for worker in self._busy if worker.guest and not worker.long and worker.alive]
+        for worker in sorted(guests, key=lambda worker: worker.since):
+            if now - worker.since < SLICE:
+                break
+            self._knows(worker.guest, now)
+            if self._for_long > 0:
+                worker.give_way()
+            elif any(not future.done() for queue in self._queues[:4] for future in queue) and (
+                not worker.answers or now - worker.since > STUCK
+            ):
+                worker.set_back = not worker.answers
+                worker.kill()
 
     def _drop_dead(self) -> None:
         for worker in [worker for worker in self._idle if not worker.alive]:
@@ -234,7 +310,7 @@ class Group:
 
     def _fail(self) -> None:
         """No worker can be started: tell whoever waits."""
-        while future := self._waiting.popleft() if self._waiting else self._guests.popleft() if self._guests else None:
+        while future := next((queue.popleft() for queue in self._queues if queue), None):
             if not future.done():
                 future.set_exception(Busy("a worker process could not be started", retry_after=5))
 
@@ -278,7 +354,7 @@ class Group:
     async def stop(self, grace: float) -> None:
         """End all workers, those that have a job after so many seconds at the latest."""
         self._stopped = True
-        for future in (*self._waiting, *self._guests):
+        for future in (future for queue in self._queues for future in queue):
             if not future.done():
                 future.set_exception(Busy("the server is stopping"))
         for worker in self._idle:

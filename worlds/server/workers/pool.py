@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
@@ -30,7 +30,7 @@ from worlds.server.workers.worker import BROKEN, DATA, FAILED, HEAD, OUT_OF_MEMO
 LINGER = 1.0  # seconds that a reading job may go on for after its client has gone: starting a process costs as much
 SLOW_CLIENT = 10  # times its time limit that a stream may take in all, if its client is slow to read
 _PREPARING = 3600.0  # seconds that the index of a world may take
-_TICK = 0.2  # seconds between looks at the workers
+_TICK = 0.1  # seconds between looks at the workers
 
 __all__ = ["JobError", "Pool", "Stream"]
 
@@ -127,13 +127,14 @@ class Pool:
         world: Path,
         *,
         write: bool = False,
-        guest: bool = False,
+        guest: str = "",
         timeout: float,
         arguments: Mapping[str, Any],
     ) -> Any:
         """What a job gives. A write that has returned is kept, and every job that begins later sees it.
 
-        Jobs of guests, which have no key, do not keep others waiting, and may be stopped for them (Busy).
+        A `guest` is a client without a key, by any name: what it asks for keeps nobody waiting, begins anew where it
+        would, and may be stopped (Busy).
 
         Whatever `WorldsError` or `ValueError` the job raised; QueryTimeout when `timeout` seconds have passed; Busy if
         no process was free all that time, or the process was killed; a write may have been kept all the same. JobError.
@@ -151,7 +152,7 @@ class Pool:
         world: Path,
         *,
         write: bool = False,
-        guest: bool = False,
+        guest: str = "",
         timeout: float,
         arguments: Mapping[str, Any],
     ) -> AsyncIterator[Stream]:
@@ -227,7 +228,7 @@ class Pool:
 
     @contextlib.asynccontextmanager
     async def _run(
-        self, job: str, world: Path, write: bool, guest: bool, timeout: float, arguments: Mapping[str, Any]
+        self, job: str, world: Path, write: bool, guest: str, timeout: float, arguments: Mapping[str, Any]
     ) -> AsyncIterator[_Run]:
         group = self._writers if write else self._readers
         key = _key(world)
@@ -240,8 +241,9 @@ class Pool:
             began = asyncio.get_running_loop().time()
             if write:
                 await stack.enter_async_context(self._locked(world, timeout))
-            run = _Run(job, await group.begin(request, began + timeout, guest=guest), timeout, began)
-            stack.push_async_callback(group.release, run.worker)
+            begin = partial(group.begin, request, began + timeout, guest=guest)
+            run = _Run(job, begin, group.release, await begin(), timeout, began)
+            stack.push_async_callback(run.release)
             try:
                 yield run
             finally:
@@ -281,8 +283,18 @@ class Pool:
 class _Run:
     """A job that a worker does, and the time that it has left."""
 
-    def __init__(self, job: str, worker: WorkerProcess, timeout: float, began: float) -> None:
+    def __init__(
+        self,
+        job: str,
+        begin: Callable[..., Awaitable[WorkerProcess]],
+        release: Callable[[WorkerProcess], Awaitable[None]],
+        worker: WorkerProcess,
+        timeout: float,
+        began: float,
+    ) -> None:
         self._job = job
+        self._begin = begin
+        self._release = release
         self.worker = worker
         self._timeout = timeout
         self._loop = asyncio.get_running_loop()
@@ -305,6 +317,13 @@ class _Run:
             self._kill()
             raise QueryTimeout(f"this was stopped at the time limit of {self._timeout:g} seconds") from None
         except WorkerDied as error:
+            if self.worker.set_back:
+                await self.release()
+                self.ended = True  # until it is taken again
+                self.worker = await self._begin(again=True)
+                self.ended = False
+                self._left -= self._loop.time() - began
+                return await self.next()
             _log.warning("a worker process died while it did %s", self._job)
             aborted = await self.worker.aborted()
             self._kill()
@@ -312,6 +331,7 @@ class _Run:
                 raise Busy(OUT_OF_MEMORY) from error
             raise Busy("the process that did this was ended before it was done") from error
         self._left -= self._loop.time() - began
+        self.worker.answers = True
         if kind not in (DATA, HEAD):
             self.ended = True
         if kind == FAILED:
@@ -325,6 +345,10 @@ class _Run:
             self._patience = self._loop.call_later(self._timeout, self.worker.kill)
             self.worker.unread = self._loop.time()
         return kind, body
+
+    async def release(self) -> None:
+        """Give its worker back."""
+        await self._release(self.worker)
 
     def leave(self) -> None:
         """Stop counting how long the reader of the stream takes."""

@@ -14,6 +14,7 @@ from worlds.server.workers.template import Forked, Template
 from worlds.server.workers.worker import HEAD_OF_MESSAGE, READY, TAKEN, Duties, Request, packed
 
 _START = "from worlds.server.workers.worker import main; main()"
+_NICE = 10  # what a process adds to its priority's number that gives way
 _AT_ONCE = 1 << 20  # bytes of answers that are read ahead
 
 
@@ -40,7 +41,10 @@ class WorkerProcess:
         self.ending = False
         self.killed = asyncio.Event()
         self.unread: float | None = None  # since when a piece of its stream waits to be sent
-        self.guest = False  # its job is that of a client without a key
+        self.guest = ""  # the client without a key whose job it does
+        self.long = False  # it is for long jobs of guests
+        self.answers = False  # a part of its job's answer was read
+        self.set_back = False  # it was killed so that its job begins anew
         self.since = 0.0  # when it began its job, or became idle, by the loop's clock
 
     @classmethod
@@ -88,6 +92,7 @@ class WorkerProcess:
         except (OSError, WorkerDied) as error:
             raise WorkerGone from error
         assert kind == TAKEN
+        self.answers = False
 
     async def read(self) -> tuple[bytes, bytes]:
         """The next message, its kind and its body. It may be cancelled and called again; WorkerDied."""
@@ -100,6 +105,12 @@ class WorkerProcess:
             raise WorkerDied("the process that did this ended before it was done") from error
         self._head = None
         return kind, body
+
+    def give_way(self) -> None:
+        """Be for long jobs of guests, with less of the processor than the others."""
+        self.long = True
+        with contextlib.suppress(OSError, AttributeError):  # AttributeError: Windows
+            os.setpriority(os.PRIO_PROCESS, self.pid, _NICE)
 
     async def aborted(self) -> bool:
         """Whether a process that has died ended itself, as Rust and C++ do when they get no memory."""
