@@ -99,7 +99,7 @@ class Template:
             with theirs:
                 self._process = subprocess.Popen(
                     [sys.executable, "-P", "-c", _START, *self._modules],
-                    stdin=theirs,
+                    stdin=theirs.fileno(),
                     env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
                 )
         except BaseException:
