@@ -30,7 +30,7 @@ from benchmarks.common import table as print_table
 from benchmarks.quality_sets import shared_data
 from benchmarks.resolving import fit
 from worlds.curation.columns.table import Table
-from worlds.curation.duplicates.pairs import FEATURES, Pairs
+from worlds.curation.duplicates.pairs import FEATURES, features, probabilities
 from worlds.graph.terms import RDF
 from worlds.texts.policy import DEFAULT_ROLES
 
@@ -168,13 +168,14 @@ def compared(name: str, wheel: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray
         start = time.process_time()
         with world._connection.snapshot():
             table = Table(world._connection, world._dictionary)
-            _, found = world._duplicates.compared(table, between=between)
+            pairs, found, weights = world._duplicates.compared(table, between=between)
+            rows = features(found, weights)
             seconds = time.process_time() - start
-            terms = table.terms({number for _, pair in found for number in (pair.a, pair.b)})
-        iris = {number: getattr(term, "value", "") for number, term in terms.items()}
-        right = np.array([(iris[pair.a], iris[pair.b]) in either for _, pair in found], dtype=float)
-        rows = np.array([Pairs.features(pair) for _, pair in found])
-        return rows, np.array([chance for chance, _ in found]), right, len(truth), seconds
+            terms = table.terms(pairs.entities.tolist())
+        iris = [getattr(terms[number], "value", "") for number in pairs.entities.tolist()]
+        both = zip(found.a.tolist(), found.b.tolist(), strict=True)
+        right = np.array([(iris[a], iris[b]) in either for a, b in both], dtype=float)
+        return rows, probabilities(rows), right, len(truth), seconds
 
 
 def calibration_error(chances: np.ndarray, right: np.ndarray, bins: int = 10) -> float:

@@ -11,8 +11,10 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.curation.columns.axioms import OWL, Axioms
+from worlds.curation.columns.lists import code, place
 from worlds.curation.columns.table import NO_IDS, Table, distinct
-from worlds.curation.duplicates.pairs import Pair, Pairs, probability
+from worlds.curation.duplicates.likeness import INITIALS, JOINED
+from worlds.curation.duplicates.pairs import Candidates, Pairs, Weights, features, probabilities
 from worlds.curation.findings.findings import Finding, Findings
 from worlds.errors import ArgumentError
 from worlds.graph.terms import format_term, to_rdflib
@@ -87,12 +89,13 @@ class DuplicateFinder:
             raise ArgumentError(f"a probability is a number from 0 to 1, not {probability!r}")
         with self._connection.snapshot():
             table = Table(self._connection, self._dictionary)
-            pairs, found = self.compared(table, types=types, graphs=graphs, between=between)
-            likely = sorted(
-                ((chance, pair) for chance, pair in found if chance >= probability),
-                key=lambda item: (-item[0], item[1].a, item[1].b),
-            )
-            return self._shown(table, pairs, likely[:limit], len(likely), prefixes)
+            pairs, found, weights = self.compared(table, types=types, graphs=graphs, between=between)
+            chances = probabilities(features(found, weights))
+            likely = np.flatnonzero(chances >= probability)
+            likely = likely[np.lexsort((found.b[likely], found.a[likely], -chances[likely]))]
+            shown = likely[:limit]
+            told = _told(pairs, found.of(shown), weights.of(shown), chances[shown].tolist())
+            return self._shown(table, pairs, told, len(likely), prefixes)
 
     def compared(
         self,
@@ -101,29 +104,22 @@ class DuplicateFinder:
         types: Sequence[Any] | None = None,
         graphs: Sequence[Any] | None = None,
         between: tuple[Any, Any] | None = None,
-    ) -> tuple[Pairs, list[tuple[float, Pair]]]:
-        """All candidates with their probabilities, in no order, and what compared them."""
+    ) -> tuple[Pairs, Candidates, Weights]:
+        """All candidates with what is for and against them, in no order, and what compared them."""
         axioms = Axioms(table)
         policy = self._chunks.policy
         roles = {role: [n for n in table.ids(list(policy.predicates(role))) if n > 0] for role in ("label", "alias")}
         entities = self._entities(table, axioms, types, roles)
-        sides: dict[int, int] | None = None
+        sides: Ids | None = None
         if between is not None:
             first, second = (self._in(table, [graph]) for graph in between)
-            sides = dict.fromkeys(first.tolist(), 1)
-            for number in second.tolist():
-                sides[number] = sides.get(number, 0) | 2
             entities = np.intersect1d(entities, np.union1d(first, second), assume_unique=True)
+            sides = np.isin(entities, first) + 2 * np.isin(entities, second)
         elif graphs is not None:
             entities = np.intersect1d(entities, self._in(table, graphs), assume_unique=True)
         pairs = Pairs(table, axioms, entities, roles["label"], roles["alias"])
-        decided = self._decided(table, axioms)
-        found = [pair for pair in pairs.candidates(sides) if (pair.a, pair.b) not in decided]
-        pairs.learn(found)
-        for pair in found:
-            pairs.weigh(pair)
-        pairs.lead(found)
-        return pairs, [(probability(pairs.features(pair)), pair) for pair in found]
+        found = pairs.candidates(sides, self._decided(table, axioms, entities))
+        return pairs, found, pairs.weigh(found)
 
     def _entities(
         self, table: Table, axioms: Axioms, types: Sequence[Any] | None, roles: Mapping[str, list[int]]
@@ -145,10 +141,13 @@ class DuplicateFinder:
         return distinct(table.subjects[np.isin(table.graphs, wanted)])
 
     @staticmethod
-    def _decided(table: Table, axioms: Axioms) -> set[tuple[int, int]]:
-        """Pairs that are said to be the same, or to be different; the lesser id first."""
-        same = zip(*(column.tolist() for column in table.pairs(OWL + "sameAs")), strict=True)
-        return {(min(pair), max(pair)) for pair in (*axioms.different, *same)}
+    def _decided(table: Table, axioms: Axioms, entities: Ids) -> Ids:
+        """Codes of the pairs of entities, by their places, that are said to be the same, or to be different."""
+        said = np.array(sorted(axioms.different), dtype=np.int64).reshape(-1, 2).T
+        one, other = (np.concatenate(both) for both in zip(table.pairs(OWL + "sameAs"), said, strict=True))
+        a, b = place(one, entities), place(other, entities)
+        of = (a >= 0) & (b >= 0)
+        return distinct(code(np.minimum(a, b)[of], np.maximum(a, b)[of]))
 
     # -- for people -----------------------------------------------------------------------------------------------
 
@@ -156,17 +155,16 @@ class DuplicateFinder:
         self,
         table: Table,
         pairs: Pairs,
-        likely: Sequence[tuple[float, Pair]],
+        likely: Sequence[Told],
         total: int,
         prefixes: Mapping[str, str],
     ) -> Duplicates:
-        rows = {id(pair): self._rows(table, pairs, pair) for _, pair in likely}
-        every = sorted({row for found in rows.values() for row in found})
+        rows = [self._rows(table, pairs, pair) for pair in likely]
+        every = sorted({row for found in rows for row in found})
         quads = [(table.subjects[r], table.predicates[r], table.objects[r], table.graphs[r]) for r in every]
         ids = {int(number) for quad in quads for number in quad}
-        for _, pair in likely:
-            ids |= {pair.a, pair.b, *pair.close, *pair.differing, *(p for p, _ in pair.agreeing)}
-            ids |= {pairs.shown[key] for _, key in pair.agreeing}
+        for pair in likely:
+            ids |= {*pair.entities, *pair.close, *pair.differing, *(n for both in pair.agreeing for n in both)}
         terms: dict[int, Any] = dict(table.terms(ids))
         shown = {number: to_rdflib(term) if number else None for number, term in terms.items()}
         entries = self._history.numbered({int(table.revisions[row]) for row in every})
@@ -179,18 +177,18 @@ class DuplicateFinder:
             for row, quad in zip(every, quads, strict=True)
         }
         found: list[Duplicate] = []
-        for chance, pair in likely:
-            evidence, against = _reasons(pairs, pair, terms, prefixes)
-            one, other = (format_term(terms[number], prefixes) for number in (pair.a, pair.b))
+        for pair, its in zip(likely, rows, strict=True):
+            evidence, against = _reasons(pair, terms, prefixes)
+            one, other = (format_term(terms[number], prefixes) for number in pair.entities)
             found.append(
                 Duplicate(
                     "duplicate",
-                    "warning" if chance >= 0.5 else "info",
-                    chance,
+                    "warning" if pair.chance >= 0.5 else "info",
+                    pair.chance,
                     f"{one} and {other} may be one: {'; '.join(evidence) or 'nothing much'}"
                     + (f"; against it: {'; '.join(against)}" if against else ""),
-                    (shown[pair.a], shown[pair.b]),
-                    tuple(said[row] for row in rows[id(pair)]),
+                    tuple(shown[number] for number in pair.entities),
+                    tuple(said[row] for row in its),
                     evidence=evidence,
                     against=against,
                 )
@@ -198,15 +196,16 @@ class DuplicateFinder:
         return Duplicates(found, {"duplicate": total} if total else {})
 
     @staticmethod
-    def _rows(table: Table, pairs: Pairs, pair: Pair) -> list[int]:
+    def _rows(table: Table, pairs: Pairs, pair: Told) -> list[int]:
         """The rows of the names and values that were compared."""
         found: list[int] = []
-        for entity, name in zip((pair.a, pair.b), pair.names or (), strict=False):
-            found += pairs.rows_of_name(entity, name)
+        for entity, name in zip(pair.entities, pair.numbers, strict=True):
+            if name >= 0:
+                found += pairs.names.rows(entity, name)
         told = {predicate for predicate, _ in pair.agreeing[:_SHOWN]} | {*pair.close[:_SHOWN], *pair.differing[:_SHOWN]}
         for predicate in sorted(told):
             of = table.rows(predicate)
-            for entity in (pair.a, pair.b):
+            for entity in pair.entities:
                 first, last = (
                     of.start + int(np.searchsorted(table.subjects[of], entity, side=side)) for side in ("left", "right")
                 )
@@ -214,31 +213,79 @@ class DuplicateFinder:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A pair with what is for and against it, by the ids of terms."""
+
+    chance: float
+    entities: tuple[int, int]
+    numbers: tuple[int, int]  # of the names that are most alike
+    names: tuple[str, str] | None
+    how: int
+    score: float
+    namesakes: int
+    agreeing: list[tuple[int, int]]  # predicate and value
+    close: list[int]  # predicates
+    differing: list[int]
+    types: int
+    linked: bool
+
+
+def _told(pairs: Pairs, found: Candidates, weights: Weights, chances: Sequence[float]) -> list[Told]:
+    """What is said of each pair."""
+    met = pairs.met(found.a, found.b)
+    predicates, shown = pairs.values.predicates, pairs.values.shown
+    agreeing: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for row, kind, key in zip(*(column.tolist() for column in met.agreeing), strict=True):
+        agreeing[row].append((int(predicates[kind]), int(shown[key])))
+    others: list[dict[int, list[int]]] = []
+    for rows, kinds in (met.close, met.differing):
+        others.append(defaultdict(list))
+        for row, kind in zip(rows.tolist(), predicates[kinds].tolist(), strict=True):
+            others[-1][row].append(kind)
+    told: list[Told] = []
+    for row, chance in enumerate(chances):
+        one, other = int(found.names[0][row]), int(found.names[1][row])
+        texts = pairs.names.index.names
+        told.append(
+            Told(
+                chance,
+                (int(pairs.entities[found.a[row]]), int(pairs.entities[found.b[row]])),
+                (one, other),
+                (texts[one], texts[other]) if one >= 0 else None,
+                int(found.likeness.how[row]),
+                float(found.likeness.score[row]),
+                int(weights.namesakes[row]),
+                agreeing[row],
+                others[0][row],
+                others[1][row],
+                int(weights.types[row]),
+                bool(weights.linked[row]),
+            )
+        )
+    return told
+
+
 def _reasons(
-    pairs: Pairs, pair: Pair, terms: Mapping[int, Any], prefixes: Mapping[str, str]
+    pair: Told, terms: Mapping[int, Any], prefixes: Mapping[str, str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What is for a pair, and what is against it."""
     evidence: list[str] = []
     against: list[str] = []
     if pair.names is not None:
-        one, other = (pairs.index.names[name] for name in pair.names)
-        how = pair.likeness.how
+        one, other = pair.names
         if one == other:
             evidence.append(f"both are called {one!r}")
-        elif pair.likeness.exact:
+        elif pair.how <= JOINED:
             evidence.append(f"{one!r} is {other!r} in other words or signs")
-        elif how == "initials":
+        elif pair.how == INITIALS:
             evidence.append(f"{one!r} may stand for {other!r}")
         else:
-            (evidence if pair.likeness.score >= 0.8 else against).append(
-                f"{one!r} is like {other!r} ({pair.likeness.score:.2f})"
-            )
+            (evidence if pair.score >= 0.8 else against).append(f"{one!r} is like {other!r} ({pair.score:.2f})")
         if pair.namesakes:
             against.append(f"{pair.namesakes:,} more have that name")
-    for predicate, key in pair.agreeing[:_SHOWN]:
-        evidence.append(
-            f"the same {format_term(terms[predicate], prefixes)}, {_value(terms[pairs.shown[key]], prefixes)}"
-        )
+    for predicate, value in pair.agreeing[:_SHOWN]:
+        evidence.append(f"the same {format_term(terms[predicate], prefixes)}, {_value(terms[value], prefixes)}")
     evidence += [f"{format_term(terms[predicate], prefixes)} is alike" for predicate in pair.close[:_SHOWN]]
     if pair.types > 0:
         evidence.append("of one type")

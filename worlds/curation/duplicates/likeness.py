@@ -1,108 +1,163 @@
-"""How alike two names are, as sets of words: their order, punctuation, initials, abbreviations and slips of the pen."""
+"""How alike names are, as sets of words: their order, punctuation, initials, abbreviations and slips of the pen."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from functools import lru_cache
 
+import numpy as np
+
+from worlds.curation.columns.lists import Lists, code, firsts, parts, place, spread, sums
+from worlds.curation.columns.table import distinct
+from worlds.curation.duplicates.spelling import Shares, Spellings
+from worlds.quads.dictionary import Ids
 from worlds.search.words import STOP_WORDS
 
 _ALIKE = 0.72  # of two words that may be one
 _INITIAL, _SHORTENED = 0.75, 0.85
+_BLOCK = 200_000  # pairs of names at a time
+
+SAME, WORDS, JOINED, INITIALS, ALIKE = range(5)  # ways in which two names are alike; of the first three nothing but
+# order and punctuation tells them apart
 
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """`score`, from 0 to 1, and `how`: "same", "words" (in another order), "joined", "initials" or "alike"."""
+    """Of pairs of names: `score`, float64 [n] from 0 to 1, `how`, one of the ways above, and `other`, float64 [n].
 
-    score: float
-    how: str
+    `other` is the share of what both tell that each has beside the other: "ordinary share" is an other name than
+    "preferred share", where "share" leaves out a word alone.
+    """
 
-    @property
-    def exact(self) -> bool:
-        """Whether nothing but order and punctuation tells them apart."""
-        return self.how in ("same", "words", "joined")
+    score: Shares
+    how: Ids
+    other: Shares
 
-
-@lru_cache(maxsize=500_000)
-def ratio(one: str, other: str) -> float:
-    """How alike two words or short texts are written, from 0 to 1."""
-    if one == other:
-        return 1.0
-    longest = max(len(one), len(other))
-    if min(len(one), len(other)) < 0.5 * longest:
-        return 0.0
-    matcher = SequenceMatcher(None, one, other, autojunk=False)
-    return matcher.ratio() if matcher.quick_ratio() >= 0.6 else 0.0
-
-
-def _word(one: str, other: str) -> float:
-    if one == other:
-        return 1.0
-    short, long = sorted((one, other), key=len)
-    if long.startswith(short):
-        if len(short) == 1:
-            return _INITIAL
-        if len(short) > 2:
-            return _SHORTENED
-    if short.isdigit() or long.isdigit():  # another number is another name
-        return 0.0
-    alike = ratio(short, long)
-    return alike if alike >= _ALIKE else 0.0
+    def of(self, rows: Ids) -> Likeness:
+        """That of some of the pairs."""
+        return Likeness(self.score[rows], self.how[rows], self.other[rows])
 
 
 class Names:
-    """Compares names, given as tuples of folded words; rare words count more."""
+    """Compares names by their numbers, given as tuples of folded words; rare words count more."""
 
-    def __init__(self, often: Mapping[str, int], total: int) -> None:
-        self._often = often
-        self._total = max(total, 1)
-        self._weights: dict[str, float] = {}
+    def __init__(self, names: Sequence[tuple[str, ...]]) -> None:
+        words: dict[str, int] = {}
+        told = [[words.setdefault(word, len(words)) for word in dict.fromkeys(one)] for one in names]
+        self._words = Lists.of(told)
+        owners = np.repeat(np.arange(len(told)), self._words.counts)
+        self._having = np.sort(code(owners, self._words.values))
+        self._often = np.bincount(self._words.values, minlength=len(words))
+        idle = np.array([word in STOP_WORDS for word in words], dtype=bool)
+        telling = np.log2(1 + max(len(names), 1) / (1 + self._often))
+        self._weights = np.maximum(telling, 1.0) * np.where(idle, 0.3, 1.0)
+        self._telling = np.bincount(owners, self._weights[self._words.values], minlength=len(told))
+        self._spelt = Spellings(list(words))
+        self._numbers = np.array([any(map(str.isdigit, word)) for word in words], dtype=bool)
+        numbered: dict[object, int] = {}
+        self._as_said = np.array([numbered.setdefault(one, len(numbered)) for one in names], dtype=np.int64)
+        self.as_words = np.array([numbered.setdefault(frozenset(one), len(numbered)) for one in names], dtype=np.int64)
+        joined = ["".join(one) for one in names]
+        self._joined = np.array([numbered.setdefault(one, len(numbered)) for one in joined], dtype=np.int64)
+        self._initials = np.array(
+            [
+                [numbered.get(text, -1) for text in ("".join(w[0] for w in one), _without_idle(one))]
+                if len(one) > 2
+                else [-1, -1]
+                for one in names
+            ],
+            dtype=np.int64,
+        ).reshape(len(names), 2)
+        self._alone = np.array([len(one) == 1 for one in names], dtype=bool)
+        self._empty = np.array([not one for one in names], dtype=bool)
+        self._texts = Spellings([" ".join(sorted(one)) for one in names])
 
-    def weight(self, word: str) -> float:
-        """How much a word tells, in bits."""
-        known = self._weights.get(word)
-        if known is None:
-            known = math.log2(1 + self._total / (1 + self._often.get(word, 0)))
-            known = max(known, 1.0) * (0.3 if word in STOP_WORDS else 1.0)
-            self._weights[word] = known
-        return known
+    def compare(self, left: Ids, right: Ids) -> Likeness:
+        """How alike names are, pair by pair."""
+        blocks = [slice(start, start + _BLOCK) for start in range(0, len(left), _BLOCK)] or [slice(0, 0)]
+        found = [self._compare(left[of], right[of]) for of in blocks]
+        return Likeness(
+            np.concatenate([one.score for one in found]),
+            np.concatenate([one.how for one in found]),
+            np.concatenate([one.other for one in found]),
+        )
 
-    def compare(self, one: tuple[str, ...], other: tuple[str, ...]) -> Likeness:
-        """How alike two names are."""
-        if not one or not other:
-            return Likeness(0.0, "alike")
-        if one == other:
-            return Likeness(1.0, "same")
-        if set(one) == set(other):
-            return Likeness(1.0, "words")
-        joined = "".join(one), "".join(other)
-        if joined[0] == joined[1]:
-            return Likeness(0.98, "joined")
-        score = self._words(one, other)
-        for short, long in ((one, other), (other, one)):
-            if len(short) == 1 and len(long) > 2 and _initials(short[0], long):
-                return Likeness(max(score, 0.8), "initials")
-        whole = ratio(" ".join(sorted(one)), " ".join(sorted(other)))
-        return Likeness(min(max(score, 0.6 * whole + 0.4 * score), 0.97), "alike")
+    def _compare(self, left: Ids, right: Ids) -> Likeness:
+        how = np.full(len(left), ALIKE)
+        short = (left, right), (right, left)
+        for one, many in short:
+            initials = (self._joined[one][:, None] == self._initials[many]).any(axis=1) & self._alone[one]
+            how[initials] = INITIALS
+        how[self._joined[left] == self._joined[right]] = JOINED
+        how[self.as_words[left] == self.as_words[right]] = WORDS
+        how[self._as_said[left] == self._as_said[right]] = SAME
+        score = np.choose(how, [1.0, 1.0, 0.98, 0.0, 0.0])
+        other = np.zeros(len(left))
+        rest = np.flatnonzero(how >= INITIALS)
+        met, other[rest] = self._by_words(left[rest], right[rest])
+        whole = self._texts.ratios(left[rest], right[rest])
+        alike = np.minimum(np.maximum(met, 0.6 * whole + 0.4 * met), 0.97)
+        score[rest] = np.where(how[rest] == INITIALS, np.maximum(met, 0.8), alike)
+        none = self._empty[left] | self._empty[right]
+        score[none], how[none] = 0.0, ALIKE
+        return Likeness(score, how, other)
 
-    def _words(self, one: tuple[str, ...], other: tuple[str, ...]) -> float:
-        """The share of what both names tell that they have in common."""
-        left, right = set(one), set(other)
-        shared = left & right
-        met = 2 * sum(map(self.weight, shared))
-        total = sum(map(self.weight, left)) + sum(map(self.weight, right))
-        rest = sorted(right - shared)
-        for word in sorted(left - shared):
-            best = max(rest, key=lambda candidate: _word(word, candidate), default=None)
-            if best is not None and (alike := _word(word, best)) > 0:
-                rest.remove(best)
-                met += alike * (self.weight(word) + self.weight(best))
-        return met / total
+    def _by_words(self, left: Ids, right: Ids) -> tuple[Shares, Shares]:
+        """The share of what two names tell that they have in common, and that which each has beside the other."""
+        total = np.maximum(self._telling[left] + self._telling[right], 1e-9)
+        met = np.zeros(len(left))
+        alone: list[tuple[Ids, Ids, Shares]] = []
+        for one, other in ((left, right), (right, left)):
+            owners, words = self._words.each(one)
+            shared = place(code(other[owners], words), self._having) >= 0
+            met += sums(owners[shared], len(left), self._weights[words[shared]])
+            owners, words = owners[~shared], words[~shared]
+            alone.append((owners, words, sums(owners, len(left), self._weights[words])))
+        owners, first, second = _each_with_each(alone[0], alone[1], len(left))
+        alike = self._alike(first, second)
+        some = np.flatnonzero(alike > 0)
+        matched = np.zeros((2, len(left)))
+        rows = some[np.lexsort((-alike[some], owners[some]))]
+        while len(rows):  # of each pair of names the words that are most alike, then those of what is left
+            best = rows[firsts(owners[rows])]
+            weights = self._weights[first[best]], self._weights[second[best]]
+            met[owners[best]] += alike[best] * (weights[0] + weights[1])
+            for side, weight in enumerate(weights):
+                matched[side][owners[best]] += weight
+            taken = np.zeros((2, len(left)), dtype=np.int64)
+            taken[0][owners[best]], taken[1][owners[best]] = first[best], second[best]
+            has = np.zeros(len(left), dtype=bool)
+            has[owners[best]] = True
+            at = owners[rows]
+            rows = rows[has[at] & (first[rows] != taken[0][at]) & (second[rows] != taken[1][at])]
+        beside = np.minimum(alone[0][2] - matched[0], alone[1][2] - matched[1])
+        return met / total, 2 * np.maximum(beside, 0.0) / total
+
+    def _alike(self, first: Ids, second: Ids) -> Shares:
+        """How alike words are."""
+        codes = code(np.minimum(first, second), np.maximum(first, second))
+        every = distinct(codes)
+        found = np.zeros(len(every))
+        for start in range(0, len(every), _BLOCK):
+            one, other = parts(every[start : start + _BLOCK])
+            alike = self._spelt.ratios(one, other)
+            alike[alike < _ALIKE] = 0.0
+            short = np.minimum(self._spelt.lengths[one], self._spelt.lengths[other])
+            begins = self._spelt.begins(one, other)
+            alike[begins & (short > 2)] = _SHORTENED
+            alike[begins & (short == 1)] = _INITIAL
+            alike[(self._numbers[one] | self._numbers[other]) & (one != other)] = 0.0  # another number, another name
+            found[start : start + _BLOCK] = alike
+        return found[np.searchsorted(every, codes)]
 
 
-def _initials(short: str, long: tuple[str, ...]) -> bool:
-    return short in ("".join(word[0] for word in long), "".join(word[0] for word in long if word not in STOP_WORDS))
+def _each_with_each(left: tuple[Ids, Ids, Shares], right: tuple[Ids, Ids, Shares], size: int) -> tuple[Ids, Ids, Ids]:
+    """Each word of a pair's one side beside each of its other one: the pair, and both words."""
+    owners, words, _ = left
+    counts = np.bincount(right[0], minlength=size)
+    rows, places = spread((np.cumsum(counts) - counts)[owners], counts[owners])
+    return owners[rows], words[rows], right[1][places]
+
+
+def _without_idle(words: tuple[str, ...]) -> str:
+    return "".join(word[0] for word in words if word not in STOP_WORDS)
