@@ -75,7 +75,7 @@ def test_different_values_are_against_namesakes() -> None:
     ]
     with made("\n".join(data)) as world:
         (pair,) = (pair for pair in world.duplicates(probability=0.0) if iris(pair) == {"a", "b"})
-        assert pair.score < 0.9
+        assert pair.score < 0.5
         assert any("ex:born differs" in reason for reason in pair.against)
         assert pair.to_dict()["against"] == list(pair.against)
 
@@ -99,6 +99,15 @@ def test_a_copy_is_found_between_two_graphs() -> None:
         assert len(world.duplicates(limit=3)) == 3
         assert len(found.clusters()) == 20
         assert len(found.clusters()[0]) == 2
+
+
+def test_rivals_share_what_is_likely_between_two_graphs() -> None:
+    rival = 'ex:r a ex:Person ; rdfs:label "Ann Abel" .'
+    with made(copies().replace("}", rival + " }")) as world:
+        pairs = world.duplicates(between=("default", "ex:partner"), probability=0.0)
+        chances = {tuple(sorted(iris(pair))): pair.score for pair in pairs}
+        assert chances["p0", "q0"] > 0.5 > chances["p0", "r"]
+        assert chances["p0", "q0"] + chances["p0", "r"] <= 1
 
 
 def test_a_decision_is_kept() -> None:

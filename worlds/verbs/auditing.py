@@ -55,8 +55,9 @@ class Auditing(Parts):
         probability that they are one; pairs of less than `probability` are left out. Names count as sets of words
         ("Armstrong, Neil", "I.B.M."), with initials, abbreviations and misspellings; shared values count by how rare
         they are, different ones by how rarely the values of one thing differ. Only entities that have something in
-        common are compared at all. Pairs that owl:sameAs or owl:differentFrom (see `distinct`) decided do not come
-        again. `.clusters()` puts together what pairs hold together.
+        common are compared at all. `between` two graphs an entity has one twin at most, so that its candidates share
+        what is likely. Pairs that owl:sameAs or owl:differentFrom (see `distinct`) decided do not come again.
+        `.clusters()` puts together what pairs hold together.
         """
         if between is not None and (isinstance(between, str) or len(between) != 2):
             raise ArgumentError(f"between is a pair of graphs, not {between!r}")

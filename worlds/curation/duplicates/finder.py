@@ -14,7 +14,7 @@ from worlds.curation.columns.axioms import OWL, Axioms
 from worlds.curation.columns.lists import code, place
 from worlds.curation.columns.table import NO_IDS, Table, distinct
 from worlds.curation.duplicates.likeness import INITIALS, JOINED
-from worlds.curation.duplicates.pairs import Candidates, Pairs, Weights, features, probabilities
+from worlds.curation.duplicates.pairs import Candidates, Pairs, Weights, features, odds, probabilities
 from worlds.curation.findings.findings import Finding, Findings
 from worlds.errors import ArgumentError
 from worlds.graph.terms import format_term, to_rdflib
@@ -90,7 +90,7 @@ class DuplicateFinder:
         with self._connection.snapshot():
             table = Table(self._connection, self._dictionary)
             pairs, found, weights = self.compared(table, types=types, graphs=graphs, between=between)
-            chances = probabilities(features(found, weights))
+            chances = probabilities(found, odds(features(found, weights)), one_to_one=between is not None)
             likely = np.flatnonzero(chances >= probability)
             likely = likely[np.lexsort((found.b[likely], found.a[likely], -chances[likely]))]
             shown = likely[:limit]

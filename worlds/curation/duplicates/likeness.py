@@ -23,19 +23,14 @@ SAME, WORDS, JOINED, INITIALS, ALIKE = range(5)  # ways in which two names are a
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """Of pairs of names: `score`, float64 [n] from 0 to 1, `how`, one of the ways above, and `other`, float64 [n].
-
-    `other` is the share of what both tell that each has beside the other: "ordinary share" is an other name than
-    "preferred share", where "share" leaves out a word alone.
-    """
+    """Of pairs of names: `score`, float64 [n] from 0 to 1, and `how`, int64 [n], one of the ways above."""
 
     score: Shares
     how: Ids
-    other: Shares
 
     def of(self, rows: Ids) -> Likeness:
         """That of some of the pairs."""
-        return Likeness(self.score[rows], self.how[rows], self.other[rows])
+        return Likeness(self.score[rows], self.how[rows])
 
 
 class Names:
@@ -76,11 +71,7 @@ class Names:
         """How alike names are, pair by pair."""
         blocks = [slice(start, start + _BLOCK) for start in range(0, len(left), _BLOCK)] or [slice(0, 0)]
         found = [self._compare(left[of], right[of]) for of in blocks]
-        return Likeness(
-            np.concatenate([one.score for one in found]),
-            np.concatenate([one.how for one in found]),
-            np.concatenate([one.other for one in found]),
-        )
+        return Likeness(np.concatenate([one.score for one in found]), np.concatenate([one.how for one in found]))
 
     def _compare(self, left: Ids, right: Ids) -> Likeness:
         how = np.full(len(left), ALIKE)
@@ -92,46 +83,40 @@ class Names:
         how[self.as_words[left] == self.as_words[right]] = WORDS
         how[self._as_said[left] == self._as_said[right]] = SAME
         score = np.choose(how, [1.0, 1.0, 0.98, 0.0, 0.0])
-        other = np.zeros(len(left))
         rest = np.flatnonzero(how >= INITIALS)
-        met, other[rest] = self._by_words(left[rest], right[rest])
+        met = self._by_words(left[rest], right[rest])
         whole = self._texts.ratios(left[rest], right[rest])
         alike = np.minimum(np.maximum(met, 0.6 * whole + 0.4 * met), 0.97)
         score[rest] = np.where(how[rest] == INITIALS, np.maximum(met, 0.8), alike)
         none = self._empty[left] | self._empty[right]
         score[none], how[none] = 0.0, ALIKE
-        return Likeness(score, how, other)
+        return Likeness(score, how)
 
-    def _by_words(self, left: Ids, right: Ids) -> tuple[Shares, Shares]:
-        """The share of what two names tell that they have in common, and that which each has beside the other."""
+    def _by_words(self, left: Ids, right: Ids) -> Shares:
+        """The share of what two names tell that they have in common."""
         total = np.maximum(self._telling[left] + self._telling[right], 1e-9)
         met = np.zeros(len(left))
-        alone: list[tuple[Ids, Ids, Shares]] = []
+        alone: list[tuple[Ids, Ids]] = []
         for one, other in ((left, right), (right, left)):
             owners, words = self._words.each(one)
             shared = place(code(other[owners], words), self._having) >= 0
             met += sums(owners[shared], len(left), self._weights[words[shared]])
-            owners, words = owners[~shared], words[~shared]
-            alone.append((owners, words, sums(owners, len(left), self._weights[words])))
+            alone.append((owners[~shared], words[~shared]))
         owners, first, second = _each_with_each(alone[0], alone[1], len(left))
         alike = self._alike(first, second)
         some = np.flatnonzero(alike > 0)
-        matched = np.zeros((2, len(left)))
         rows = some[np.lexsort((-alike[some], owners[some]))]
         while len(rows):  # of each pair of names the words that are most alike, then those of what is left
             best = rows[firsts(owners[rows])]
-            weights = self._weights[first[best]], self._weights[second[best]]
-            met[owners[best]] += alike[best] * (weights[0] + weights[1])
-            for side, weight in enumerate(weights):
-                matched[side][owners[best]] += weight
+            met[owners[best]] += alike[best] * (self._weights[first[best]] + self._weights[second[best]])
             taken = np.zeros((2, len(left)), dtype=np.int64)
             taken[0][owners[best]], taken[1][owners[best]] = first[best], second[best]
             has = np.zeros(len(left), dtype=bool)
             has[owners[best]] = True
             at = owners[rows]
             rows = rows[has[at] & (first[rows] != taken[0][at]) & (second[rows] != taken[1][at])]
-        beside = np.minimum(alone[0][2] - matched[0], alone[1][2] - matched[1])
-        return met / total, 2 * np.maximum(beside, 0.0) / total
+        found: Shares = met / total
+        return found
 
     def _alike(self, first: Ids, second: Ids) -> Shares:
         """How alike words are."""
@@ -151,9 +136,9 @@ class Names:
         return found[np.searchsorted(every, codes)]
 
 
-def _each_with_each(left: tuple[Ids, Ids, Shares], right: tuple[Ids, Ids, Shares], size: int) -> tuple[Ids, Ids, Ids]:
+def _each_with_each(left: tuple[Ids, Ids], right: tuple[Ids, Ids], size: int) -> tuple[Ids, Ids, Ids]:
     """Each word of a pair's one side beside each of its other one: the pair, and both words."""
-    owners, words, _ = left
+    owners, words = left
     counts = np.bincount(right[0], minlength=size)
     rows, places = spread((np.cumsum(counts) - counts)[owners], counts[owners])
     return owners[rows], words[rows], right[1][places]

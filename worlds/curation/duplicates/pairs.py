@@ -118,7 +118,6 @@ class Pairs:
             Likeness(
                 np.concatenate([by_name.likeness.score, others.likeness.score]),
                 np.concatenate([by_name.likeness.how, others.likeness.how]),
-                np.concatenate([by_name.likeness.other, others.likeness.other]),
             ),
         )
 
@@ -169,7 +168,7 @@ class Pairs:
         """Pairs with their most alike names, of all names of both."""
         found = Candidates(
             a, b, (np.full(len(a), -1), np.full(len(a), -1)),
-            Likeness(np.zeros(len(a)), np.full(len(a), ALIKE), np.zeros(len(a))),
+            Likeness(np.zeros(len(a)), np.full(len(a), ALIKE)),
         )  # fmt: skip
         for start in range(0, len(a), _BLOCK):
             left, right = a[start : start + _BLOCK], b[start : start + _BLOCK]
@@ -186,7 +185,6 @@ class Pairs:
             found.names[0][of], found.names[1][of] = one[best], other[best]
             found.likeness.score[of] = alike.score[best]
             found.likeness.how[of] = alike.how[best]
-            found.likeness.other[of] = alike.other[best]
         return found
 
     # -- evidence -------------------------------------------------------------------------------------------------
@@ -297,13 +295,13 @@ class Pairs:
 
 FEATURES = (
     "same name", "initials", "alike", "very alike", "namesakes", "for", "against", "other type", "linked",
-    "lead", "no name", "share that agrees", "none agrees",
+    "lead", "any lead", "no name", "share that agrees", "none agrees",
 )  # fmt: skip
 """What a probability is made from; see `features`."""
 
-# By `python -m benchmarks.duplicates --fit`: a logistic regression on copies of PhySH and FEBRL's third set.
+# By `python -m benchmarks.duplicates --fit`: a logistic regression on the sets that it names as fitted.
 WEIGHTS: tuple[float, ...] = (
-    -0.879, -0.036, 1.185, 6.475, -0.568, 3.188, -1.793, -2.311, -6.333, 1.705, -0.871, -1.289, -2.656, -5.538,
+    -0.998, -0.066, 1.102, 5.525, -0.447, 2.940, -3.119, -1.657, -5.882, 1.137, 0.657, -0.859, -1.696, -2.068, -5.240,
 )  # fmt: skip
 
 
@@ -323,6 +321,7 @@ def features(found: Candidates, weights: Weights) -> NDArray[np.float64]:
             weights.types < 0,
             weights.linked,
             weights.lead,
+            np.clip(weights.lead * 5, -1.0, 1.0),
             found.names[0] < 0,
             np.where(compared > 0, weights.agreeing / np.maximum(compared, 1) - 0.5, 0.0),
             (compared > 1) & (weights.agreeing == 0),
@@ -331,8 +330,23 @@ def features(found: Candidates, weights: Weights) -> NDArray[np.float64]:
     ).astype(np.float64)
 
 
-def probabilities(values: NDArray[np.float64], weights: Sequence[float] = WEIGHTS) -> Shares:
-    """The logistic function of the weighted features; the last weight stands alone."""
-    total = values @ np.array(weights[:-1]) + weights[-1]
-    found: Shares = 1 / (1 + np.exp(-np.clip(total, -60.0, 60.0)))
+def odds(values: NDArray[np.float64], weights: Sequence[float] = WEIGHTS) -> Shares:
+    """The weighted features, as the logarithm of the odds; the last weight stands alone."""
+    found: Shares = np.clip(values @ np.array(weights[:-1]) + weights[-1], -40.0, 40.0)
     return found
+
+
+def probabilities(found: Candidates, odds: Shares, *, one_to_one: bool) -> Shares:
+    """How likely each pair is one.
+
+    With `one_to_one` an entity has one twin at most, and its candidates share what is likely; without, each pair is
+    judged by itself.
+    """
+    chances = np.exp(odds)
+    rivals = chances
+    if one_to_one and len(odds):
+        size = int(found.b.max()) + 1
+        every = sums(found.a, size, chances) + sums(found.b, size, chances)
+        rivals = np.maximum(every[found.a], every[found.b])
+    shares: Shares = chances / (1 + rivals)
+    return shares
