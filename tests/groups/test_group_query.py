@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import worlds
+from tests.support import seams
 from worlds import QueryError, Solutions
 from worlds.groups.group import Group
 
@@ -87,7 +88,7 @@ def test_a_world_by_itself(group: Group, query: str, expected: list[tuple[str | 
 def test_a_service_needs_no_union(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     (row,) = group.query(PREFIX + "SELECT ?n { SERVICE <worlds:birds> { ex:kite ex:nest ?n } }")  # type: ignore[misc]
     assert type(row[0]).__name__ == "BNode"
-    monkeypatch.setattr("worlds.groups.asking.room", lambda: 0)
+    seams.let_no_union_fit(monkeypatch)
     assert len(rows(group, "SELECT ?s { SERVICE <worlds:birds> { ?s ex:eats ?o } }")) == 2
     with pytest.raises(worlds.WorldsError, match="does not fit into memory"):
         rows(group, "SELECT ?s { ?s ex:eats ?o }")

@@ -24,6 +24,7 @@ NEEDS = {
     "worlds.cli.": ("server",),
     "worlds.adapters.langchain": ("langchain",),
     "worlds.adapters.llamaindex": ("llamaindex",),
+    "worlds.adapters.mirroring": ("remote",),
     "worlds.embedders.": ("semantic", "onnx", "model"),
     "worlds.search.rerank": ("semantic",),
     "worlds.documents.html": ("html",),

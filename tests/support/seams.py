@@ -72,3 +72,8 @@ def wait_for_hints(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
 def page_folder(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     """Let the page's query editor be looked for here, not where the clone has it, or has it not."""
     monkeypatch.setattr("worlds.server.bundle.FOLDER", folder)
+
+
+def let_no_union_fit(monkeypatch: Setter) -> None:
+    """No union of a group's worlds fits into memory."""
+    monkeypatch.setattr("worlds.groups.asking.SHARE", 0.0)

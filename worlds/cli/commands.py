@@ -22,6 +22,7 @@ from worlds.cli import (
     keep,
     keys,
     mcp,
+    mirror,
     prefix,
     remote,
     rules,
@@ -98,11 +99,11 @@ _PANELS = {
     "History": ("log", "blame", "diff", "undo", "patch", "apply", "prune"),
     "The file": ("export", "stats", "check", "backup", "restore", "compact", "vector-index"),
     "Serve": ("serve", "keys", "mcp"),
-    "Servers": ("primary", "token", "push", "pull", "follow", "replica"),
+    "Servers": ("primary", "token", "push", "pull", "follow", "replica", "mirror"),
 }
 for _module in (
     init, doctor, config, completion, write, documents, search, ask, context, entities, schema, prefix, rules, history,
-    decide, curate, claims, keep, serve, keys, mcp, remote,
+    decide, curate, claims, keep, serve, keys, mcp, remote, mirror,
 ):  # fmt: skip
     _module.register(app)
 

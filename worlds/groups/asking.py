@@ -25,7 +25,7 @@ from worlds.world import World, connection_of, solutions_of
 
 SCHEME = "worlds:"
 _QUAD = 500  # bytes in memory
-_SHARE = 0.5  # of the memory that is free, which the union may take
+SHARE = 0.5  # of the memory that is free, which the union may take
 _TERM = "urn:worlds:groups:term"  # the function that gives terms which a query's text cannot hold
 
 
@@ -68,7 +68,7 @@ class GroupQueries:
         if self._store is None or any(one is not other for one, other in zip(states, self._states, strict=True)):
             self._store = None
             quads = sum(map(len, self._worlds.values()))
-            if quads * _QUAD > room() * _SHARE:
+            if quads * _QUAD > room() * SHARE:
                 raise WorldsError(
                     f"the union of {quads:,} quads does not fit into memory: ask each world by SERVICE <{SCHEME}NAME>"
                 )
