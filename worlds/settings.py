@@ -376,6 +376,7 @@ def unknown_variables() -> list[str]:
         "WORLDS_WITHOUT_NODE",
         "WORLDS_PRIMARY_TOKEN",
         "WORLDS_PRIMARY_KEY",
+        "WORLDS_MIRROR_TOKEN",
         "WORLDS_SQLD",
         *(setting.variable for setting in _ALL),
     }

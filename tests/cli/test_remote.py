@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import fails, ok
+from tests.support.command_line import fails, ok, run
 from tests.support.primaries import ended, sqld_or_skip
 
 
@@ -37,6 +37,10 @@ def test_from_one_file_to_a_primary_and_back(tmp_path: Path, monkeypatch: pytest
             assert json.loads(ok("stats", url, "--json"))["quads"] == 2
             (replica,) = (tmp_path / "cache" / "replicas").glob("*/kb.db")
             assert json.loads(ok("replica", replica, "--json"))["revision"] == 2
+            for known in (url, replica):
+                told = json.loads(run("doctor", known, "--embedder", "none", "--json").stdout)["findings"]
+                (finding,) = (one for one in told if one["topic"] == "replica")
+                assert (finding["state"], "revision 2" in finding["message"]) == ("ok", True)
             ok("pull", url, tmp_path / "copy.db")
             assert json.loads(ok("stats", tmp_path / "copy.db", "--json"))["quads"] == 2
             assert "is a replica" in fails(7, "load", replica, source)

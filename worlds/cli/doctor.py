@@ -229,12 +229,16 @@ def _settings() -> Iterator[Finding]:
 def _world(path: str, embedder: str) -> Iterator[Finding]:
     """What a world is like. A WorldsError for what cannot be opened or read."""
     import worlds
+    from worlds.remote.address import is_address, replica_of
 
+    file = replica_of(path)
     with worlds.open(path, embedder=None, read_only=True, create=False) as world:
+        yield from _replica(file)
         stats = world.stats()
         told = f"{path}: {counted(stats.quads, 'quad')}, {counted(stats.chunks, 'text chunk')}"
         yield Finding("world", "ok", f"{told}, {counted(stats.revisions, 'revision')}")
-        yield _access(Path(path))
+        if not is_address(path):
+            yield _access(file)
         quoted = shlex.quote(path)
         if stats.pending:
             message = (
@@ -251,6 +255,27 @@ def _world(path: str, embedder: str) -> Iterator[Finding]:
             kept = "the native one is part of the file" if stats.vector_index else "vectors are compared one by one"
             yield Finding("index", "ok", kept)
         yield _check(world, stats.quads, quoted)
+
+
+def _replica(path: Path) -> Iterator[Finding]:
+    """How a replica stands to its primary; nothing for a file of its own."""
+    from worlds.remote.status import Folder
+
+    folder = Folder(path.absolute())
+    told = folder.told()
+    if told is None:
+        return
+    message = (
+        f"revision {told.revision} of {told.address}, {told.age:.1f} s old; {counted(told.conflicts, 'conflict')} and "
+        f"{told.retries:,} retries of writers here"
+    )
+    follow = f"worlds follow {shlex.quote(told.address)} {shlex.quote(str(path))}"
+    if not folder.followed():
+        yield Finding("replica", "problem", f"{message}; nobody follows it", follow)
+    elif told.error is not None:
+        yield Finding("replica", "problem", told.error, f"{folder.log} may say more")
+    else:
+        yield Finding("replica", "ok", message)
 
 
 def _access(path: Path) -> Finding:

@@ -29,18 +29,36 @@ def primary(
         str | None,
         typer.Option(metavar="FILE", help="libSQL's server.", envvar="WORLDS_SQLD", show_default="sqld on the PATH"),
     ] = None,
+    backup: Annotated[
+        str | None,
+        typer.Option(metavar="BUCKET", help="A bucket of S3 that gets all that is written.", show_default=False),
+    ] = None,
+    backup_endpoint: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Of a service that is not Amazon's.", show_default=False),
+    ] = None,
+    restore: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="A world to bring back from the bucket; may be repeated.", show_default=False
+        ),
+    ] = None,
 ) -> None:
     """Serve worlds to replicas: runs libSQL's server with settings that were tried, and starts it again if it ends.
 
-    Replicas need a token each (`worlds token`); pushing needs the key in FOLDER/keys/admin.
+    Replicas need a token each (`worlds token`); pushing needs the key in FOLDER/keys/admin. The keys of a bucket are
+    those of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, its region that of AWS_DEFAULT_REGION.
     """
-    from worlds.remote.primary import Primary
+    from worlds.remote.primary import Primary, backup_to
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, stop)
-    with Primary(folder, host=host, port=port, sqld=sqld) as server:
+    bucket = None if backup is None else backup_to(backup, backup_endpoint)
+    with Primary(folder, host=host, port=port, sqld=sqld, backup=bucket) as server:
+        for name in restore or ():
+            server.restore(name)
         names = ", ".join(server.names()) or "no worlds yet"
         output().print(f"Primary at {server.address}: {names}", soft_wrap=True)
         if host not in ("127.0.0.1", "::1", "localhost"):

@@ -51,9 +51,25 @@ def find_sqld(given: str | None = None) -> str:
     return found
 
 
+def backup_to(bucket: str, endpoint: str | None = None) -> dict[str, str]:
+    """What `Primary` takes as its `backup`, with the keys that the environment has for S3; OpenError without them."""
+    known = {
+        "LIBSQL_BOTTOMLESS_BUCKET": bucket,
+        "LIBSQL_BOTTOMLESS_DATABASE_ID": "worlds",  # so a bucket is for one primary
+        "LIBSQL_BOTTOMLESS_ENDPOINT": endpoint or "https://s3.amazonaws.com",
+        "LIBSQL_BOTTOMLESS_AWS_DEFAULT_REGION": os.environ.get("AWS_DEFAULT_REGION", "us-east-1"),
+    }
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        if not os.environ.get(name):
+            raise OpenError(f"a backup to {bucket!r} needs {name} in the environment")
+        known[f"LIBSQL_BOTTOMLESS_{name}"] = os.environ[name]
+    return known
+
+
 class Primary:
     """Serves the worlds in a folder, until it is closed. `port` 0 takes one that is free.
 
+    `backup` has what sqld's environment needs for copying all that is written to S3, every few seconds (`backup_to`).
     `keys` False serves without keys; only for a port that others cannot reach.
     """
 
@@ -178,6 +194,14 @@ class Primary:
             shutil.rmtree(place.parent, ignore_errors=True)
         place.parent.mkdir(parents=True)
         shutil.move(file, place)
+        self._ask("POST", f"/v1/namespaces/{name}/create", _CONFIG)
+
+    def restore(self, name: str) -> None:
+        """Bring a world back from the backup; ConflictError if there is one of that name."""
+        if name in self.names():
+            raise ConflictError(f"there is a world {name} already")
+        if not self._backup:
+            raise OpenError(f"{name} cannot be restored without a backup to take it from")
         self._ask("POST", f"/v1/namespaces/{name}/create", _CONFIG)
 
     def _ask(self, method: str, path: str, told: object) -> None:
