@@ -58,3 +58,12 @@ def test_duplicates_and_the_decision_that_there_are_none(path: Path) -> None:
     assert "revision" in ok("distinct", path, "ex:one", "ex:other", "--author", "ann")
     assert "nothing was found" in ok("duplicates", path)
     assert "nothing was found" in ok("duplicates", path, "--between", "default", "ex:none")
+
+
+def test_a_proposal_is_amended(path: Path) -> None:
+    ok("propose", path, "DELETE DATA { ex:a ex:born 1 }", "--why", "it is 2", "--author", "bot")
+    told = ok("amend", path, "1", "--why", "no, it is 1", "--author", "ann")
+    assert "ann: no, it is 1" in told
+    document = json.loads(ok("amend", path, "1", "DELETE DATA { ex:a ex:born 2 }", "--author", "ann", "--json"))
+    assert [quad.split()[2] for quad in document["removed"]] == ['"2"^^<http://www.w3.org/2001/XMLSchema#integer>']
+    assert run("amend", path, "9", "--why", "x").exit_code != 0

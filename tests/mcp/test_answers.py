@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+import rdflib
 
 import worlds
 from tests.support import seams
@@ -233,6 +234,25 @@ def test_what_the_budget_cuts_is_told(space: worlds.World) -> None:
 
 
 # --- the other tools --------------------------------------------------------------------------------------------------
+
+
+def test_findings() -> None:
+    async def scenario(agent: Agent) -> None:
+        found = await agent.data("contradictions")
+        assert found["counts"] == {"functional": 1}
+        assert (found["findings"][0]["subjects"], found["findings"][0]["authors"]) == (["ex:a"], ["bob"])
+        pairs = await agent.data("duplicates", probability=0)
+        assert {"ex:a", "ex:b"} == set(pairs["findings"][0]["subjects"])
+        told = await agent.data("report")
+        assert told["quads"] == 5
+        assert {one["level"] for one in told["checks"]} <= {"error", "warning", "info"}
+
+    with worlds.open(embedder=None) as world:
+        world.bind("ex", "http://ex/")
+        quads = [("ex:p", "rdf:type", "owl:FunctionalProperty"), ("ex:a", "ex:p", 1), ("ex:a", "ex:p", 2)]
+        labels = [(name, "rdfs:label", rdflib.Literal("Ada Lovelace")) for name in ("ex:a", "ex:b")]
+        world.add([*quads, *labels], author="bob")
+        ask(inside(world), scenario)
 
 
 def test_validate() -> None:

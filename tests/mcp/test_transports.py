@@ -69,6 +69,9 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "similar": ({"iri": "ex:Curiosity", "types": "s:Rover"}, " (s:Rover) score "),
     "mentions": ({"text": "Was Curiosity on Mars?"}, "4–13 “Curiosity” 1.00 ex:Curiosity"),
     "verify": ({"subject": "ex:Curiosity", "predicate": "rdf:type", "object": "s:Rover"}, "supported"),
+    "contradictions": ({"suggested": False}, "Nothing was found."),
+    "duplicates": ({"types": "s:Rover"}, ""),
+    "report": ({}, "4,546 quads"),
     "sparql": ({"query": "SELECT (COUNT(*) AS ?n) { ?r a s:Rover }"}, "?n\n11"),
 }
 

@@ -345,6 +345,29 @@ def test_validate(client: httpx.Client, writer: httpx.Client) -> None:
     assert writer.post(f"/history/{added}/undo").is_success
 
 
+def test_findings(client: httpx.Client, writer: httpx.Client) -> None:
+    owl, birth = "http://www.w3.org/2002/07/owl#", f"<{EX}birth>"
+    type_ = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+    quads = [f"{birth} {type_} <{owl}FunctionalProperty> ."]
+    for name in ("ada", "ada2"):
+        quads += [f'<{EX}{name}> {label} "Ada Lovelace" .', f"<{EX}{name}> {type_} <{EX}Person> ."]
+        quads += [f'<{EX}{name}> {birth} "1815-12-10" .', f'<{EX}{name}> <{EX}code> "x-17-{"0" * 3}" .']
+    quads += [f'<{EX}ada> {birth} "1816-12-10" .']
+    added = writer.post("/quads", json={"add": quads}).json()["revision"]
+    found = client.get("/contradictions", params={"suggested": False}).json()
+    assert [one["subjects"] for one in found["findings"]] == [[EX + "ada"]]
+    pairs = client.get("/duplicates", params={"probability": 0}).json()
+    assert {EX + "ada", EX + "ada2"} in [set(one["subjects"]) for one in pairs["findings"]]
+    assert "evidence" in pairs["findings"][0]
+    assert "between" in problem(client.get("/duplicates", params={"between": "default"}), 400)
+    assert client.get("/duplicates", params={"between": ["default", EX + "none"]}).json()["findings"] == []
+    report = client.get("/report").json()
+    assert {one["level"] for one in report["checks"]} <= {"error", "warning", "info"}
+    assert report["quads"] > 0
+    assert writer.post(f"/history/{added}/undo").is_success
+
+
 def test_both_addresses_of_the_only_world(client: httpx.Client) -> None:
     assert client.get("/worlds/kb/prefixes").json() == client.get("/prefixes").json()
     listed = client.get("/worlds").json()["worlds"]

@@ -22,10 +22,14 @@ READING = {
     "similar": ["iri", "limit", "types", "graphs", "where", "mode", "cursor", "token_budget"],
     "mentions": ["text", "types", "token_budget"],
     "verify": ["subject", "predicate", "object", "at", "token_budget"],
+    "contradictions": ["suggested", "limit", "token_budget"],
+    "duplicates": ["types", "graphs", "probability", "limit", "token_budget"],
+    "report": ["token_budget"],
     "sparql": ["query", "limit", "union", "format", "timeout", "token_budget"],
 }  # fmt: skip
 PROPOSING = {
     "propose": ["why", "add", "remove", "merge", "confidence"],
+    "amend": ["number", "why", "add", "remove", "confidence"],
     "proposals": ["status", "entity", "author"],
 }
 WRITING = {

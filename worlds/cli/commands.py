@@ -89,6 +89,7 @@ _PANELS = {
         "merge",
         "split",
         "propose",
+        "amend",
         "proposals",
         "accept",
         "reject",

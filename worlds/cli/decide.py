@@ -1,4 +1,4 @@
-"""The commands of curation: merge, split, propose, proposals, accept, reject."""
+"""The commands of curation: merge, split, propose, amend, proposals, accept, reject."""
 
 from __future__ import annotations
 
@@ -109,6 +109,31 @@ def propose(
     text = None if merge and update is None and file is None else given_query(update, file)
     with opened(path, write=True) as world:
         found = world.propose(update=text, merge=merge or (), why=why, confidence=confidence, kind=kind, author=author)
+        if json:
+            write_json(found.to_dict())
+        else:
+            _print(found, world)
+
+
+def amend(
+    path: WorldPath,
+    number: Number,
+    update: Annotated[
+        str | None,
+        typer.Argument(metavar="[UPDATE]", help="A SPARQL Update to put in its place, or -.", show_default=False),
+    ] = None,
+    file: Annotated[
+        str | None, typer.Option("--file", "-f", metavar="FILE", help="Read the update from a file.")
+    ] = None,
+    why: Why = None,
+    confidence: Annotated[float | None, typer.Option(metavar="NUMBER", help="How sure it is, from 0 to 1.")] = None,
+    author: Author = None,
+    json: Json = False,
+) -> None:
+    """Say something of an open proposal, or put another change in its place."""
+    text = None if update is None and file is None else given_query(update, file)
+    with opened(path, write=True) as world:
+        found = world.amend(number, update=text, why=why, confidence=confidence, author=author)
         if json:
             write_json(found.to_dict())
         else:
@@ -228,6 +253,7 @@ def register(app: typer.Typer) -> None:
         (merge, ("worlds merge kb.db ex:Perseverance ex:Mars2020Rover --dry-run",)),
         (split, ("worlds split kb.db 4 --author ann",)),
         (propose, ("worlds propose kb.db 'DELETE DATA { ex:a ex:b 1 }' --why 'it is 2' --author bot",)),
+        (amend, ("worlds amend kb.db 7 --why 'the source says so on page 3' --author ann",)),
         (proposals, ("worlds proposals kb.db", "worlds proposals kb.db 7")),
         (accept, ("worlds accept kb.db 7 --reviewer ann",)),
         (reject, ("worlds reject kb.db 7 8 --why 'no source' --reviewer ann",)),

@@ -1,4 +1,7 @@
-"""The tools for who may not write: propose, proposals. A server has them by --allow-proposals or --allow-writes."""
+"""The tools for who may not write: propose, amend, proposals.
+
+A server has them by --allow-proposals or --allow-writes.
+"""
 
 from __future__ import annotations
 
@@ -72,6 +75,30 @@ def register(server: MCPServer[Any], service: Service) -> None:
 
         return await service.run(work, writes=True)
 
+    async def amend(
+        context: Context[Any, Any],
+        number: Annotated[int, Field(ge=1, description="The proposal's.")],
+        why: Annotated[str, Field(description="What to say of it: an answer, or why it is another change now.")],
+        add: Annotated[list[list[Part]] | None, Field(description="Quads of another change in its place.")] = None,
+        remove: Annotated[list[list[Part]] | None, Field(description="Likewise.")] = None,
+        confidence: Annotated[float | None, Field(ge=0, le=1, description="How sure you are now.")] = None,
+    ) -> Annotated[CallToolResult, Proposed]:
+        """Say something of an open proposal, and put another change in its place, if one is given."""
+        author = service.author(context)
+
+        def work() -> CallToolResult:
+            with service.explained():
+                service.require_write(context, "propose")
+                if len(add or ()) + len(remove or ()) > MOST_QUADS:
+                    raise ValueError(f"a proposal has {MOST_QUADS:,} quads at most")
+                sides = [None if quads is None else as_quads(quads) for quads in (add, remove)]
+                made = service.world.amend(
+                    number, add=sides[0], remove=sides[1], why=why, confidence=confidence, author=author
+                )
+                return _answer(f"Proposal {made.id} is amended.", [_waiting(service.world, made.id)])
+
+        return await service.run(work, writes=True)
+
     async def proposals(
         status: Annotated[str, Field(description="open, accepted, rejected, or any.")] = "open",
         entity: Annotated[str | None, Field(description="Only those on this entity.")] = None,
@@ -89,7 +116,11 @@ def register(server: MCPServer[Any], service: Service) -> None:
 
         return await service.run(work)
 
-    for tool, title, reads in ((propose, "Propose a change", False), (proposals, "List proposals", True)):
+    for tool, title, reads in (
+        (propose, "Propose a change", False),
+        (amend, "Amend a proposal", False),
+        (proposals, "List proposals", True),
+    ):
         annotations = ToolAnnotations(
             read_only_hint=reads, destructive_hint=False, idempotent_hint=reads, open_world_hint=False
         )

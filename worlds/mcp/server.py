@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult
 from pydantic import ValidationError
 
-from worlds.mcp import claims, describing, guide, proposing, querying, resources, searching, writing
+from worlds.mcp import claims, describing, findings, guide, proposing, querying, resources, searching, writing
 from worlds.mcp.toolbox import Service
 
 _WRITES = ("update", "add", "undo")
@@ -29,6 +29,7 @@ class WorldServer(MCPServer[Any]):
         describing.register(self, service)
         searching.register(self, service)
         claims.register(self, service)
+        findings.register(self, service)
         querying.register(self, service)
         if service.allow_writes:
             writing.register(self, service)

@@ -103,6 +103,28 @@ def suggest_links(world: World, **options: Any) -> bytes:
     return encoded({"counts": found.counts, "findings": found.to_dicts()})
 
 
+@job("contradictions")
+def contradictions(world: World, **options: Any) -> bytes:
+    """`World.contradictions`."""
+    found = world.contradictions(**options)
+    return encoded({"counts": found.counts, "findings": found.to_dicts()})
+
+
+@job("duplicates")
+def duplicates(world: World, *, between: Sequence[str] | None = None, **options: Any) -> bytes:
+    """`World.duplicates`."""
+    if between is not None and len(between) != 2:
+        raise ArgumentError(f"between is given twice, for two graphs, not {len(between)} times")
+    found = world.duplicates(between=None if between is None else (between[0], between[1]), **options)
+    return encoded({"counts": found.counts, "findings": found.to_dicts()})
+
+
+@job("report")
+def report(world: World) -> bytes:
+    """`World.report`."""
+    return encoded(world.report().to_dict())
+
+
 @job("verify")
 def verify(world: World, *, claim: str | list[Any], at: int | None = None) -> bytes:
     """`World.verify`, without an `extract`; the trail too."""

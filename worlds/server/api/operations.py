@@ -367,7 +367,7 @@ def operations() -> tuple[Operation, ...]:
             "/links",
             "Find literals that should be entities, and texts that name what their subject is not joined with.",
             "read",
-            _json("The links, the surest first.", "Links"),
+            _json("The links, the surest first.", "Findings"),
             parameters=(
                 _TYPES,
                 _IN_GRAPHS,
@@ -375,6 +375,43 @@ def operations() -> tuple[Operation, ...]:
                 Parameter("limit", "integer", "The most links.", default=100, least=1, most=10_000),
                 Parameter("minimum", "number", "The least confidence.", default=0.5, least=0, most=1),
             ),
+        ),
+        Operation(
+            "contradictions",
+            "GET",
+            "/contradictions",
+            "Find what contradicts itself, and who said it.",
+            "read",
+            _json("What was found, the gravest first.", "Findings"),
+            parameters=(
+                Parameter(
+                    "suggested", "boolean", "Also what the data suggest, not only what is declared.", default=True
+                ),
+                Parameter("limit", "integer", "The most of each kind.", default=100, least=1, most=10_000),
+            ),
+        ),
+        Operation(
+            "duplicates",
+            "GET",
+            "/duplicates",
+            "Find pairs of entities that may be one, with what is for and against it.",
+            "read",
+            _json("The pairs, the likeliest first.", "Findings"),
+            parameters=(
+                _TYPES,
+                _IN_GRAPHS,
+                Parameter("between", "texts", "Given twice: the entities of one graph with those of another."),
+                Parameter("probability", "number", "The least probability.", default=0.5, least=0, most=1),
+                Parameter("limit", "integer", "The most pairs.", default=100, least=1, most=10_000),
+            ),
+        ),
+        Operation(
+            "report",
+            "GET",
+            "/report",
+            "Tell what the world lacks and what is untidy in it.",
+            "read",
+            _json("Checks with counts, examples and queries.", "WorldReport"),
         ),
         Operation(
             "verify",

@@ -164,7 +164,26 @@ SCHEMAS: dict[str, Any] = {
             )
         }
     ),
-    "Links": _object({"counts": {"type": "object"}, "findings": _list({"type": "object"})}),
+    "Findings": _object({"counts": {"type": "object"}, "findings": _list({"type": "object"})}),
+    "WorldReport": _object(
+        {
+            "quads": _COUNT,
+            "entities": _COUNT,
+            "counts": {"type": "object", "additionalProperties": _COUNT},
+            "checks": _list(
+                _object(
+                    {
+                        "name": _TEXT,
+                        "level": {"type": "string", "enum": ["error", "warning", "info"]},
+                        "title": _TEXT,
+                        "count": _COUNT,
+                        "examples": _list(_TEXT),
+                        "query": _TEXT,
+                    }
+                )
+            ),
+        }
+    ),
     "Verification": _object(
         {
             "claim": _TEXT,
