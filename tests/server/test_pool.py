@@ -176,7 +176,7 @@ def test_guests_with_long_jobs_keep_no_other_guest_waiting_and_get_their_answers
     run(work, most=2)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no template")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of which process one is")
 def test_workers_are_forked_of_a_template_that_starts_again(file: Path) -> None:
     async def work(pool: Pool) -> None:
         (template,) = parents(pool.pids["readers"])
@@ -401,6 +401,7 @@ def test_a_job_that_takes_too_much_memory_is_an_error_and_its_process_is_replace
     run(work, max_memory=200 << 20)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of which process one is")
 def test_workers_that_cannot_be_started_later_make_the_server_busy(
     file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

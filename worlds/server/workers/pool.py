@@ -3,7 +3,8 @@
 libSQL's driver holds the GIL during a statement, so one process could do one thing at a time, and pyoxigraph cannot be
 stopped but by ending its process. Readers and writers are separate processes. A job that has run for a second no longer
 counts: if others wait, the pool grows, up to `most` processes of a kind, and shrinks again later. A job that passes its
-time limit, or whose client has gone, is stopped by killing its process.
+time limit, or whose client has gone, is stopped by killing its process; a long one of a client without a key gives way
+to others, and may begin anew.
 """
 
 from __future__ import annotations

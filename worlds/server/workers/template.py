@@ -1,4 +1,4 @@
-"""A process that has imported what workers need, has no world open, and is forked for each: a tenth of the time.
+"""A process that has imported what workers need, has no world open, and is forked for each: in a tenth of the time.
 
 The server starts it as `python -P -c "from worlds.server.workers.template import main; main()" MODULE…`, with one end
 of a socket as its standard input, over which come single bytes with the end of another socket, for the standard input
