@@ -6,12 +6,13 @@ The parameters of a search come from the table of its options, so that there are
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import difflib
 import json
 import math
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -20,7 +21,7 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request
 
 from worlds.search.options import OPTIONS, Kind, Option
-from worlds.server.errors import Problem, TooLarge, UnsupportedType
+from worlds.server.errors import ClientGone, Problem, TooLarge, UnsupportedType
 from worlds.server.http.base import server_of
 
 # Bytes of a JSON body: it is parsed whole, while nothing else runs. Without a key one asks, and needs less.
@@ -148,35 +149,41 @@ async def read_json(
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json" and not media_type.endswith("+json"):
         raise UnsupportedType(f"the body is JSON, with the Content-Type application/json, not {media_type or 'none'!r}")
-    try:
-        document = await _parsed(body, server_of(request).limits.parsing)
-    except UnicodeDecodeError as error:
-        raise Problem(f"the body is not UTF-8: {error.reason} at byte {error.start}") from error
-    except json.JSONDecodeError as error:
-        raise Problem(f"the body is not JSON: {error}") from error
-    except RecursionError as error:
-        raise Problem("the body is nested too deeply") from error
-    except ValueError as error:
-        raise Problem(f"the body is not JSON as it is read here: {error}") from error
-    if not isinstance(document, dict):
-        raise Problem(f"the body is a JSON object, not {_shown(document)}")
-    given = {name: value for name, value in document.items() if value is not None}
-    _refuse_unknown(given, known)
-    values = {name: known[name].check(value) for name, value in given.items()}
-    _require(values, known)
-    return values
-
-
-async def _parsed(body: bytes, turn: asyncio.Lock) -> Any:
-    """The document; of large ones one is parsed at a time, and then others run for as long as that took."""
-    if len(body) < _QUICK:
-        return _loads(body.decode("utf-8"))
-    async with turn:
-        began = time.monotonic()
+    async with _turn(request, len(body)):
         try:
-            return _loads(body.decode("utf-8"))
-        finally:
-            await asyncio.sleep(time.monotonic() - began)
+            document = _loads(body.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            raise Problem(f"the body is not UTF-8: {error.reason} at byte {error.start}") from error
+        except json.JSONDecodeError as error:
+            raise Problem(f"the body is not JSON: {error}") from error
+        except RecursionError as error:
+            raise Problem("the body is nested too deeply") from error
+        except ValueError as error:
+            raise Problem(f"the body is not JSON as it is read here: {error}") from error
+        if not isinstance(document, dict):
+            raise Problem(f"the body is a JSON object, not {_shown(document)}")
+        given = {name: value for name, value in document.items() if value is not None}
+        _refuse_unknown(given, known)
+        values = {name: known[name].check(value) for name, value in given.items()}
+        _require(values, known)
+        return values
+
+
+@contextlib.asynccontextmanager
+async def _turn(request: Request, size: int) -> AsyncIterator[None]:
+    """Large documents are read one at a time, with a pause of three times as long, in which others run."""
+    if size < _QUICK:
+        yield
+        return
+    turn, began = server_of(request).limits.parsing, 0.0
+    await turn.acquire()
+    try:
+        if await request.is_disconnected():
+            raise ClientGone
+        began = time.monotonic()
+        yield
+    finally:
+        asyncio.get_running_loop().call_later(3 * (time.monotonic() - began) if began else 0, turn.release)
 
 
 async def _body(request: Request, most: int) -> bytes:

@@ -13,6 +13,7 @@ from worlds.server.workers.template import Template
 from worlds.server.workers.worker import Duties, Request, packed
 
 SLICE = 0.3  # seconds that a guest's job may take before it gives way to others
+STARVED = 5.0  # seconds after which it does so where a busy machine gave it less of the processor
 STUCK = 1.0  # seconds after which a job no longer counts as one that will soon be done
 SPARE = 30.0  # seconds after which a process that is not needed ends
 KEPT_FREE = 30.0  # seconds after a job for a key, or a long one, in which guests leave one process to others
@@ -38,7 +39,7 @@ class Group:
     jobs of guests that have run for a `SLICE`, with less of the processor than the others; what else runs for as long
     is set back: it begins anew when one of these is free, or is stopped, if a part of its answer was sent. Guests who
     have shown that they ask for what is short come before those of whom nothing is known, and for half a minute after
-    a long job a guest comes after all others, and leaves one process to them.
+    a long job one process is left to them; who had it comes after all others.
     """
 
     def __init__(self, duties: Duties, size: int, most: int, template: Template | None) -> None:
@@ -55,6 +56,7 @@ class Group:
         self._guests: deque[asyncio.Future[WorkerProcess]] = deque()  # of others
         self._heavy: deque[asyncio.Future[WorkerProcess]] = deque()  # of guests that had long jobs
         self._set_back: deque[asyncio.Future[WorkerProcess]] = deque()  # of guests' long jobs
+        self._parted = float("-inf")  # when a guest's job was found to be long
         self._known: dict[str, float] = {}  # guests, and when they had a long job
         self._asked = dict.fromkeys((False, True), float("-inf"))  # when the last job came that was (not) a guest's
         self._stopped = False
@@ -155,8 +157,7 @@ class Group:
                 if isinstance(error, TimeoutError):
                     raise Busy("there is more to do than this server has processes for") from None
                 raise
-        worker.since = loop.time()
-        worker.guest = guest
+        worker.begins(guest, loop.time())
         self._busy.add(worker)
         return worker
 
@@ -217,7 +218,8 @@ class Group:
         """How many free processes a queue leaves to those before it."""
         if queue is self._waiting or (queue is self._set_back and self._free(long=True)):
             return 0
-        return self._kept_free + (queue is not self._quick and queue is not self._guests and self._most > 2)
+        contended = asyncio.get_running_loop().time() - self._parted < KEPT_FREE
+        return self._kept_free + (contended and queue is not self._quick and self._most > 2)
 
     def _next_waiting(self, worker: WorkerProcess) -> asyncio.Future[WorkerProcess] | None:
         for queue in [self._set_back] if worker.long else self._queues:
@@ -274,13 +276,17 @@ class Group:
         """Let long jobs of guests give way to others."""
         guests = [worker for worker in self._busy if worker.guest and not worker.long and worker.alive]
         for worker in sorted(guests, key=lambda worker: worker.since):
-            if now - worker.since < SLICE:
-                break
-            self._knows(worker.guest, now)
+            took, quick = now - worker.since, self._queue(worker.guest) is self._quick
+            used = took if (found := worker.used()) is None else found
+            if used < SLICE and took < (STARVED if quick else SLICE):
+                continue
+            self._parted = now
+            if used >= SLICE:
+                self._knows(worker.guest, now)
             if self._for_long > 0:
                 worker.give_way()
             elif any(not future.done() for queue in self._queues[:4] for future in queue) and (
-                not worker.answers or now - worker.since > STUCK
+                not worker.answers or took > STUCK
             ):
                 worker.set_back = not worker.answers
                 worker.kill()

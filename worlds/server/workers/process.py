@@ -8,6 +8,7 @@ import os
 import pickle
 import signal
 import sys
+import time
 from pathlib import Path
 
 from worlds.server.workers.template import Forked, Template
@@ -45,6 +46,7 @@ class WorkerProcess:
         self.long = False  # it is for long jobs of guests
         self.answers = False  # a part of its job's answer was read
         self.set_back = False  # it was killed so that its job begins anew
+        self._used: float | None = None  # processor time, before its job
         self.since = 0.0  # when it began its job, or became idle, by the loop's clock
 
     @classmethod
@@ -105,6 +107,23 @@ class WorkerProcess:
             raise WorkerDied("the process that did this ended before it was done") from error
         self._head = None
         return kind, body
+
+    def begins(self, guest: str, now: float) -> None:
+        """It is given a job, of a client without a key if one is named."""
+        self.guest, self.since, self._used = guest, now, self._processor_time()
+
+    def used(self) -> float | None:
+        """Seconds of processor time that its job took; None where the system does not tell."""
+        now = self._processor_time()
+        return None if now is None or self._used is None else now - self._used
+
+    def _processor_time(self) -> float | None:
+        if sys.platform != "linux":
+            return None
+        try:
+            return time.clock_gettime((~self.pid << 3) | 2)  # what clock_getcpuclockid gives
+        except OSError:
+            return None
 
     def give_way(self) -> None:
         """Be for long jobs of guests, with less of the processor than the others."""
