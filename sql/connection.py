@@ -305,6 +305,11 @@ class Connection:
         """The same object while the file stays as it is, whoever writes to it; another one afterwards."""
         return self.remembered("state", object)
 
+    @property
+    def version(self) -> object:
+        """What other connections left, as it was looked at last: something else once they have written."""
+        return self._version
+
     def _agree(self) -> None:
         """Forget what other connections have changed; in a transaction they cannot."""
         if not (self._depth or self._reading):

@@ -12,26 +12,34 @@ WHERE quads.graph IS NOT {shapes};
 SELECT rowid, highlight(chunks_fts, 0, char(2), char(3)) FROM chunks_fts
 WHERE chunks_fts MATCH :match AND rowid IN (SELECT value FROM json_each(:ids_json));
 
--- name: same_passages
--- Other chunks with the same text as the given: with the same vector, which texts in other cases may have too, or the
--- same part of a literal of the same value, where there is no vector yet.
--- Gives (given chunk, other chunk, its literal), and (NULL, chunk, its literal) for those of :found_json.
-SELECT one.id, other.id, other.term
-FROM json_each(:ids_json) AS given CROSS JOIN chunks AS one ON one.id = given.value
-CROSS JOIN chunks AS other INDEXED BY chunks_vector ON other.vector = one.vector AND other.id <> one.id
-CROSS JOIN terms AS literal ON literal.id = one.term
-CROSS JOIN terms AS same ON same.id = other.term
-WHERE coalesce(one.text, literal.value) = coalesce(other.text, same.value)
-UNION
-SELECT one.id, other.id, other.term
-FROM json_each(:ids_json) AS given CROSS JOIN chunks AS one ON one.id = given.value AND one.vector IS NULL
-CROSS JOIN terms AS literal ON literal.id = one.term
-CROSS JOIN terms AS same INDEXED BY terms_hash ON same.hash = literal.hash
-CROSS JOIN chunks AS other INDEXED BY chunks_term ON other.term = same.id
-WHERE same.value = literal.value AND same.id <> literal.id AND other.start = one.start AND other.end = one.end
-UNION
-SELECT NULL, chunks.id, chunks.term
-FROM json_each(:found_json) AS given CROSS JOIN chunks ON chunks.id = given.value;
+-- name: quads_of_passages
+-- The quads of chunks, and of others with the same text: with the same vector, which texts in other cases may have too;
+-- the same part of a literal of the same value, where there is no vector yet; or those of :alike_json, (chunk, other).
+-- Gives columns: chunks, others (or the chunk itself), literals, ids, subjects, predicates, graphs; NULLs for none.
+SELECT group_concat(passage.chunk), group_concat(passage.other), group_concat(passage.term), group_concat(quads.id),
+       group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.graph)
+FROM (
+    SELECT one.id AS chunk, one.id AS other, one.term AS term
+    FROM json_each(:ids_json) AS given CROSS JOIN chunks AS one ON one.id = given.value
+    UNION ALL
+    SELECT one.id, other.id, other.term
+    FROM json_each(:ids_json) AS given CROSS JOIN chunks AS one ON one.id = given.value
+    CROSS JOIN chunks AS other INDEXED BY chunks_vector ON other.vector = one.vector AND other.id <> one.id
+    CROSS JOIN terms AS literal ON literal.id = one.term
+    CROSS JOIN terms AS same ON same.id = other.term
+    WHERE coalesce(one.text, literal.value) = coalesce(other.text, same.value)
+    UNION ALL
+    SELECT one.id, other.id, other.term
+    FROM json_each(:ids_json) AS given CROSS JOIN chunks AS one ON one.id = given.value AND one.vector IS NULL
+    CROSS JOIN terms AS literal ON literal.id = one.term
+    CROSS JOIN terms AS same INDEXED BY terms_hash ON same.hash = literal.hash
+    CROSS JOIN chunks AS other INDEXED BY chunks_term ON other.term = same.id
+    WHERE same.value = literal.value AND same.id <> literal.id AND other.start = one.start AND other.end = one.end
+    UNION ALL
+    SELECT value ->> 0, other.id, other.term
+    FROM json_each(:alike_json) CROSS JOIN chunks AS other ON other.id = value ->> 1
+) AS passage CROSS JOIN quads INDEXED BY quads_o ON quads.object = passage.term
+WHERE quads.graph IS NOT {shapes};
 
 -- name: matching_chunks
 SELECT group_concat(rowid) FROM chunks_fts WHERE chunks_fts MATCH :match;

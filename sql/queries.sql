@@ -246,8 +246,11 @@ SELECT count(*) FROM quads INDEXED BY quads_spog WHERE subject = 0 AND revision 
 -- name: graphs_dropped
 SELECT count(*) FROM removed_quads WHERE removed = :revision AND subject = 0;
 
--- name: next_quad
-SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'quads'), 0) + 1;
+-- name: bounds
+-- Where a revision begins: the last revision, the id of its first quad, and that of the last chunk before it.
+SELECT (SELECT coalesce(max(revision), 0) FROM revisions),
+       coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'quads'), 0) + 1,
+       coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0);
 
 -- name: first_quad_since
 SELECT coalesce(min(first_quad), 0) FROM revisions WHERE revision > :revision;
@@ -317,9 +320,6 @@ SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?1;
 
 -- name: count_pending
 SELECT count(*) FROM chunks WHERE vector IS NULL AND id > :after;
-
--- name: last_chunk
-SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0);
 
 -- name: find_embedded
 -- digests_json: hexadecimal. Gives (position in digests_json, vector id).

@@ -188,8 +188,9 @@ scores (chunk, vector_rank, similarity, vector_score, text_rank, bm25, text_scor
 -- (predicate, weight; the others have :other_weight). A text that is a label, and is what was asked, gets :label_score
 -- too, which is more than all else. The sum of a chunk whose vector is pending is multiplied by :pending_factor: all weights
 -- over those of the lists that it can be in, so that it pays nothing for a vector that is not there yet. Of the chunks
--- that are the same passage of text the best stays, with the others beside it. :with_text is 0 where stages follow, most
--- of whose candidates are not shown.
+-- that are the same passage of text the best stays, of equals the first, with the others beside it (SQLite takes the
+-- other columns from the row of the only min() or max()). :with_text is 0 where stages follow, most of whose candidates are not
+-- shown.
 weighed AS MATERIALIZED (
     SELECT scores.*,
            CASE WHEN chunks.term < 0 THEN chunks.id ELSE coalesce(chunks.text, terms.value) END AS passage, -- id: a profile
@@ -198,7 +199,8 @@ weighed AS MATERIALIZED (
                     (SELECT value ->> 1 FROM json_each(:weights_json) WHERE value ->> 0 = quads.predicate), :other_weight))
                 FROM quads INDEXED BY quads_o WHERE quads.object = chunks.term), :other_weight) END AS weight,
            CASE WHEN chunks.vector IS NULL THEN :pending_factor ELSE 1.0 END AS pending,
-           CASE WHEN lower(trim(coalesce(chunks.text, terms.value))) IN (SELECT value FROM json_each(:spellings_json))
+           CASE WHEN octet_length(trim(coalesce(chunks.text, terms.value))) <= :label_bytes -- lower() takes longer
+                 AND lower(trim(coalesce(chunks.text, terms.value))) IN (SELECT value FROM json_each(:spellings_json))
                  AND EXISTS (
                     SELECT 1 FROM quads INDEXED BY quads_o
                     WHERE quads.object = chunks.term AND quads.predicate IN (SELECT value FROM json_each(:labels_json)))
@@ -210,20 +212,18 @@ summed AS (
     FROM weighed
 ),
 fused AS (
-    SELECT * FROM (
-        SELECT *, row_number() OVER same AS place, group_concat(chunk) OVER same AS alike,
-               max(max(coalesce(vector_rank, 0), coalesce(text_rank, 0))) OVER same AS deepest
-        FROM summed
-        WINDOW same AS (
-            PARTITION BY passage ORDER BY score DESC, chunk ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
-        )
-    ) WHERE place = 1 ORDER BY score DESC, chunk LIMIT :limit
+    SELECT *, max(score) AS best, group_concat(equal) AS alike, group_concat(equal_ranks) AS ranks
+    FROM (
+        SELECT *, min(chunk) AS first, group_concat(chunk) AS equal,
+               group_concat(max(coalesce(vector_rank, 0), coalesce(text_rank, 0))) AS equal_ranks
+        FROM summed GROUP BY passage, score
+    ) GROUP BY passage ORDER BY best DESC, first LIMIT :limit
 )
 SELECT fused.chunk, fused.score, fused.vector_rank, fused.similarity, fused.vector_score,
        fused.text_rank, fused.bm25, fused.text_score,
        chunks.term, chunks.start, chunks.end,
        CASE WHEN :with_text
             THEN coalesce(chunks.text, (SELECT value FROM terms WHERE terms.id = chunks.term)) END AS text,
-       chunks.vector, fused.weight, fused.coverage, fused.pending, fused.label_score, fused.alike, fused.deepest
+       chunks.vector, fused.weight, fused.coverage, fused.pending, fused.label_score, fused.alike, fused.ranks
 FROM fused CROSS JOIN chunks ON chunks.id = fused.chunk
 ORDER BY fused.score DESC, fused.chunk

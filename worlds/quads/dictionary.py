@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn, TypeAlias
 from zlib import crc32
@@ -32,6 +32,7 @@ _SQL = statements("queries.sql")
 _ENTITIES = statements("entities.sql")
 _BATCH = 5000  # rows a statement
 _CACHE = 200_000  # decoded terms kept, and ids of terms that were looked for
+_UNKNOWN = 1000  # IRIs that are remembered as unknown
 _LAST_ID = 2**31 - 1
 _IMPLIED = {
     "http://www.w3.org/2001/XMLSchema#string",
@@ -60,12 +61,19 @@ class Dictionary:
         self._remembered = remembered
         self._terms: dict[int, Term] = {}
         self._ids: dict[Term, int] = {}
+        self._unknown: set[Term] = set()  # IRIs that were looked for in vain
+        self._version: object = None  # of the file then, as others left it
         self._removals: object = None  # how often compact() had removed terms when `_ids` was filled
 
     def forget(self) -> None:
         """Drop what is cached: a transaction was rolled back, and its ids may come to mean other terms."""
         self._terms.clear()
         self._ids.clear()
+        self._unknown.clear()
+
+    def learn(self, terms: Container[Term]) -> None:
+        """These are stored from now on."""
+        self._unknown = {term for term in self._unknown if term not in terms}
 
     def find(self, terms: Sequence[Term]) -> list[int | None]:
         """The id of each term, None for one that the world doesn't know."""
@@ -75,7 +83,10 @@ class Dictionary:
         if removals != self._removals:  # a term that compact() removed may be back, under another id
             self._ids.clear()
             self._removals = removals
-        missing = [term for term in terms if term not in self._ids]
+        if self._version != self._connection.version or len(self._unknown) > _UNKNOWN:
+            self._unknown.clear()
+            self._version = self._connection.version
+        missing = [term for term in terms if term not in self._ids and term not in self._unknown]
         if missing:
             if len(self._ids) > self._remembered:
                 self._ids.clear()
@@ -84,6 +95,8 @@ class Dictionary:
             known = [(term, key) for term, key in zip(missing, keys, strict=True) if key is not None]
             for position, number in self.lookup([key for _, key in known]).items():
                 self._ids[known[position][0]] = number
+            # Others may come to be stored under a label that nobody gave, or with a datatype that is new.
+            self._unknown |= {term for term in missing if type(term) is ox.NamedNode and term not in self._ids}
         return [self._ids.get(term) for term in terms]
 
     def _key(self, term: Term) -> Row | None:
@@ -314,6 +327,7 @@ class Interner:
         if not pending:
             return
         self._add_parts()
+        self._dictionary.learn(self.numbers)
         first = len(self._ids)
         self._ids.frombytes(bytes(8 * len(pending)))
         atoms: list[int] = []

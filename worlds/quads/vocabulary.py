@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from difflib import get_close_matches
+from functools import cached_property
 
 import pyoxigraph as ox
 
@@ -23,15 +24,19 @@ _RDF_TYPE = ox.NamedNode(RDF + "type")
 
 
 class Budget:
-    """Seconds of this thread's work for something that may be left unfinished."""
+    """Seconds of this thread's work, from the first question on, for something that may be left unfinished."""
 
     def __init__(self, seconds: float) -> None:
-        self._end = time.thread_time() + seconds
+        self._seconds = seconds
+
+    @cached_property
+    def _end(self) -> float:
+        return time.thread_time() + self._seconds
 
     @property
     def spent(self) -> bool:
         """Whether they have passed."""
-        return time.thread_time() > self._end
+        return self._end < time.thread_time()
 
 
 class Vocabulary:

@@ -127,8 +127,7 @@ class Gate:
         try:
             with self._connection.transaction():
                 self._followers.begin()
-                last = self._connection.value(_SQL["last_revision"])
-                next_quad, last_chunk = (self._connection.value(_SQL[name]) for name in ("next_quad", "last_chunk"))
+                last, next_quad, last_chunk = self._connection.rows(_SQL["bounds"])[0]
                 revision = Revision(last + 1, next_quad, last_chunk, author, message, undoes, guard=guard)
                 self._revision = revision
                 try:

@@ -52,6 +52,11 @@ class Forgetting:
             raise TypeError(f"a retention is a Retention, not {retention!r}")
         self._connection.run(_QUERIES["set_meta"], ("retention", json.dumps(asdict(retention))))
 
+    @property
+    def limited(self) -> bool:
+        """Whether there is something that is not kept for ever."""
+        return self._connection.meta("retention") is not None
+
     def retain(self) -> None:
         """Forget what the retention does not keep."""
         retention = self.retention

@@ -15,6 +15,7 @@ from worlds.quads.dictionary import Ids
 from worlds.quads.rows import NO_QUADS
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change, Gate, Revision
+from worlds.revisions.retention import Forgetting
 from worlds.rules.guard import Queued, sentence
 from worlds.sql.connection import Connection
 
@@ -66,7 +67,7 @@ class Writing:
 
 
 class Writer:
-    """Writes the revisions of one world, and sees to what follows them: `retain` and `embed_new` of their texts."""
+    """Writes the revisions of one world, and sees to what follows them: older ones are forgotten, texts embedded."""
 
     def __init__(
         self,
@@ -74,14 +75,14 @@ class Writer:
         gate: Gate,
         *,
         rehearsed: Rehearsed,
-        retain: Callable[[], None],
+        forgetting: Forgetting,
         embed_new: EmbedNew,
         queue: Queue,
     ) -> None:
         self._connection = connection
         self._gate = gate
         self._rehearsed = rehearsed
-        self._retain = retain
+        self._forgetting = forgetting
         self._embed_new = embed_new
         self._queue = queue
 
@@ -118,6 +119,7 @@ class Writer:
             with self._gate.write(author=author, message=message, undoes=undoes, guard=guard) as revision:
                 writing = Writing(self._gate, revision)
                 yield writing
+                limited = self._forgetting.limited
         except Queued as queued:
             number = self._queue(queued.diff, queued.report, author, message)
             note = f"nothing is changed, but proposed: proposal {number} waits; it brings {sentence(queued.report)}"
@@ -131,7 +133,8 @@ class Writer:
         elif revision.added or revision.removed:  # what was added and removed again is no change
             for note in revision.notes:
                 _log.warning("%s: %s", self._connection.path, note)
-            self._forget()
+            if limited:
+                self._forget()
             wanted = revision.chunks and (embed or revision.embed)
             embedded, notes = self._embed_new(revision.last_chunk, progress) if wanted else (0, ())
             writing.change = Change(
@@ -156,7 +159,7 @@ class Writer:
     def _forget(self) -> None:
         """Forget what the retention does not keep; the write before is kept already, so it must not seem to fail."""
         try:
-            self._retain()
+            self._forgetting.retain()
         except WorldsError as error:
             _log.warning("%s: older revisions are not forgotten yet: %s", self._connection.path, error)
 

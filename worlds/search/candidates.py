@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -43,7 +44,7 @@ class Fused(NamedTuple):
     pending: float  # what makes up for a vector that is not there yet
     label_score: float | None  # of a label that is exactly what was asked
     alike: str  # ids of the chunks that were found and are the same passage, this one among them
-    deepest: int  # the greatest rank that one of them has in a list
+    ranks: str  # the greatest that each of them has in a list
 
 
 def fused(rows: Iterable[Row]) -> list[Fused]:
@@ -69,50 +70,59 @@ class Cited:
         columns = (self.subjects[part], self.predicates[part], self.objects[part], self.graphs[part])
         return list(zip(*(column.tolist() for column in columns), strict=True))
 
-    def by_chunk(self, chunks: Ids, literals: Ids) -> Cited:
-        """The same quads, of literals, by the chunks that show them: pairs in the order of the chunks."""
-        known = np.isin(literals, self.owners)
-        chunks, place = chunks[known], np.searchsorted(self.owners, literals[known])
-        pair, quad = spread(self.starts[place], self.starts[place + 1])
-        owners, starts = np.unique(chunks[pair], return_index=True)
-        columns = (self.subjects, self.predicates, self.objects, self.graphs)
-        return Cited(owners, np.append(starts, len(quad)), *(column[quad] for column in columns))
-
 
 def read_cited(connection: Connection, literals: Ids, eligible: Eligible) -> Cited:
     """The quads of literals, ascending ids, that may be cited, oldest first.
 
     A profile stands as if its entity had it.
     """
-    profiles, literals = literals[literals < 0], literals[literals >= 0]
-    table = np.stack(connection.columns(_SQL["quads_of_literals"], (json_ids(literals),)))
-    table = np.delete(table[:, np.lexsort(table[1::-1])], 1, axis=0)  # literals, subjects, predicates, graphs
-    table = table[:, eligible.admits(*table[1:])]
-    subjects = term_of(profiles)
-    about = [profiles, subjects, np.full_like(subjects, PROFILE_ID), np.full_like(subjects, DEFAULT_GRAPH_ID)]
-    table = np.concatenate([np.stack(about), table], axis=1)
-    owners, starts = np.unique(table[0], return_index=True)
-    return Cited(owners, np.append(starts, table.shape[1]), table[1], table[2], table[0], table[3])
+    table = np.stack(connection.columns(_SQL["quads_of_literals"], (json_ids(literals[literals >= 0]),)))
+    table = table[:, eligible.admits(*table[2:])]
+    literals, _, *quads = np.concatenate([_of_profiles(literals[literals < 0]), table[:, np.lexsort(table[1::-1])]], 1)
+    return _by_owner(literals, literals, *quads)
 
 
 def read_passages(connection: Connection, rows: Sequence[Fused], eligible: Eligible | None, citable: Eligible) -> Cited:
     """The quads that rows may cite, by their chunks: first those of a row's own literal, then those of the others that
     have the same passage of text and are `eligible`; of each, oldest first. Without a filter, `citable` says which.
     """
-    alike = {row.chunk: [int(chunk) for chunk in row.alike.split(",")] for row in rows}
-    terms = {row.chunk: row.term for row in rows}
-    found = [chunk for chunks in alike.values() if len(chunks) > 1 for chunk in chunks]
-    values = _SQL["same_passages"].bind(ids_json=json_ids(terms), found_json=json_ids(found))
-    for chunk, other, term in connection.rows(_SQL["same_passages"], values):
-        terms[other] = term
-        if chunk is not None:
-            alike[chunk].append(other)
-    pairs = []
-    for row in sorted(rows, key=lambda row: row.chunk):
-        others = (terms[chunk] for chunk in sorted(alike[row.chunk]) if eligible is None or eligible.has(chunk))
-        pairs += [(row.chunk, literal) for literal in dict.fromkeys((row.term, *others))]
-    table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    return read_cited(connection, np.unique(table[:, 1]), eligible or citable).by_chunk(table[:, 0], table[:, 1])
+    alike = [
+        (row.chunk, chunk)
+        for row in rows
+        if "," in row.alike
+        for chunk in map(int, row.alike.split(","))
+        if chunk != row.chunk
+    ]
+    values = {"ids_json": json_ids(row.chunk for row in rows), "alike_json": json.dumps(alike)}
+    table = np.stack(connection.columns(_SQL["quads_of_passages"], _SQL["quads_of_passages"].bind(**values)))
+    table = table[:, (eligible or citable).admits(*table[4:])]
+    if profiles := [(row.chunk, row.term) for row in rows if row.term < 0]:
+        own, terms = np.array(profiles, dtype=np.int64).T
+        table = np.concatenate([table, np.concatenate([[own, own], _of_profiles(terms)])], axis=1)
+    foreign = table[0] != table[1]
+    if not foreign.any():
+        table = table[:, np.lexsort((table[3], table[0]))]
+    else:
+        if eligible is not None:
+            may = [not other or eligible.has(chunk) for other, chunk in zip(foreign, table[1].tolist(), strict=True)]
+            table, foreign = table[:, may], foreign[may]
+        table = table[:, np.lexsort((table[3], table[1], foreign, table[0]))]
+        first = np.unique(table[[0, 3]], axis=1, return_index=True)[1]  # one literal may be that of several chunks
+        table = table[:, np.sort(first)]
+    chunks, _, literals, _, *quads = table
+    return _by_owner(chunks, literals, *quads)
+
+
+def _of_profiles(profiles: Ids) -> Ids:
+    """What stands for the quads of profiles, int64 [5, n]: themselves, ids, subjects, predicates, graphs."""
+    rows = [profiles, np.zeros_like(profiles), term_of(profiles)]
+    return np.stack([*rows, np.full_like(profiles, PROFILE_ID), np.full_like(profiles, DEFAULT_GRAPH_ID)])
+
+
+def _by_owner(owners: Ids, literals: Ids, subjects: Ids, predicates: Ids, graphs: Ids) -> Cited:
+    """The quads of owners in ascending order."""
+    distinct, starts = np.unique(owners, return_index=True)
+    return Cited(distinct, np.append(starts, len(owners)), subjects, predicates, literals, graphs)
 
 
 def spread(first: Ids, last: Ids) -> tuple[Indexes, Indexes]:

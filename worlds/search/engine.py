@@ -127,7 +127,7 @@ class SearchEngine:
                 cited = self._hits.cited(rows, prepared.eligible)
                 citing = set(cited.owners.tolist())
                 found = candidates([row for row in rows if row.chunk in citing], cited, by_subject=most is not None)
-                whole = all(row.deepest < depth for row in rows)
+                whole = all(int(rank) < depth for row in rows for rank in row.ranks.split(","))
                 if whole or enough(found, most, request.cursor, request.limit):
                     return prepared, found, cited
             if depth >= MOST_CANDIDATES:

@@ -32,6 +32,7 @@ class Fields:
             "weights_json": weights_json,
             "other_weight": weights["other"],
             "spellings_json": json.dumps(asked),
+            "label_bytes": max((len(way.encode()) for way in asked), default=-1),
             "labels_json": json_ids(labels),
             # Twice what the lists can give, so that an entity's other texts cannot outweigh it in a group either.
             "label_score": 2 * sum(request.weights.values()) * max(weights.values()),

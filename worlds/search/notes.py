@@ -23,6 +23,7 @@ _SQL = statements("queries.sql")
 _FILTERS = statements("filters.sql")
 SECONDS = 0.04  # for all notes of one search
 _MOST_NAMES = 20  # of one filter that are looked at
+_MOST_MET = 100  # conditions that are remembered
 _MOST_GRAPHS = 1000  # whose names one is compared with
 _SHOWN = 3
 _PROFILE = "urn:worlds:profile"
@@ -48,12 +49,14 @@ class SearchNotes:
         self._vocabulary = vocabulary
         self._namespaces = namespaces
         self._strangers = strangers
+        self._met: set[tuple[Conditions, bool]] = set()  # conditions of which there is nothing to say
+        self._state: object = None  # of the file then
 
     def of(self, request: SearchRequest, found: Candidates, eligible: Eligible | None) -> tuple[str, ...]:
         """What there is to say of a search and what it found; nothing, where nothing is odd."""
         budget = Budget(SECONDS)
         filter_, stages = request.filter, request.stages
-        unknown = list(self._unknown(filter_.include, budget, subclasses=filter_.subclasses))
+        unknown = self._unknown(filter_.include, budget, subclasses=filter_.subclasses)
         beside = [f"exclude: {note}" for note in self._unknown(filter_.exclude, budget, subclasses=filter_.subclasses)]
         for boost in stages.boosts:
             named = Conditions(predicates=boost.predicate and (boost.predicate,), where=boost.where)
@@ -69,7 +72,19 @@ class SearchNotes:
             return (*(unknown or self._why_nothing(request, eligible)), *beside)
         return (*unknown, *beside, *_no_word(request, found))
 
-    def _unknown(self, conditions: Conditions, budget: Budget, *, subclasses: bool = False) -> Iterator[str]:
+    def _unknown(self, conditions: Conditions, budget: Budget, *, subclasses: bool = False) -> list[str]:
+        if not conditions.any:
+            return []
+        state = self._connection.state()
+        if state is not self._state or len(self._met) > _MOST_MET:
+            self._met.clear()
+            self._state = state
+        told = [] if (conditions, subclasses) in self._met else list(self._told(conditions, budget, subclasses))
+        if not told:
+            self._met.add((conditions, subclasses))
+        return told
+
+    def _told(self, conditions: Conditions, budget: Budget, subclasses: bool) -> Iterator[str]:
         for what in ("types", "predicates", "subjects", "graphs"):
             names: Sequence[Any] = getattr(conditions, what) or ()
             for name in names[:_MOST_NAMES]:

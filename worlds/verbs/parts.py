@@ -30,7 +30,9 @@ from worlds.search.filters import Filters
 from worlds.search.notes import SearchNotes
 from worlds.search.request import Requests
 from worlds.sparql.index import Place, SparqlIndex
+from worlds.sparql.notes import Notes
 from worlds.sparql.patterns import SubjectPatterns
+from worlds.sparql.queries import Queries
 from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
 from worlds.vectors.codes import Codes
@@ -53,8 +55,6 @@ if TYPE_CHECKING:
     from worlds.entities.resolving import Resolver
     from worlds.entities.similar import SimilarEntities
     from worlds.rules.checking import ShapeChecker
-    from worlds.sparql.notes import Notes
-    from worlds.sparql.queries import Queries
 
 
 class Parts:
@@ -91,7 +91,7 @@ class Parts:
             Gate(connection, self._dictionary, followers, self._guard.check),
             rehearsed=self._history.rehearsed,
             queue=lambda *queued: self._proposals.queue(*queued),
-            retain=self._forgetting.retain,
+            forgetting=self._forgetting,
             embed_new=self._embedder.embed_new,
         )
         self._codes = Codes(connection)
@@ -151,14 +151,10 @@ class Parts:
 
     @cached_property
     def _notes(self) -> Notes:
-        from worlds.sparql.notes import Notes
-
         return Notes(self._connection, self._dictionary, self._sparql, self._vocabulary)
 
     @cached_property
     def _queries(self) -> Queries:
-        from worlds.sparql.queries import Queries
-
         return Queries(
             self._connection,
             self._dictionary,
