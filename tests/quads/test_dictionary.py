@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pyoxigraph as ox
 import pytest
 
+import worlds
 from worlds import IntegrityError, World
 from worlds.quads.dictionary import Dictionary
 from worlds.world import connection_of
@@ -29,3 +32,26 @@ def test_more_terms_than_are_remembered_can_be_read_at_once(world: World) -> Non
     assert found[0] == ox.DefaultGraph()
     with pytest.raises(IntegrityError, match="term 999999 is referred to"):
         dictionary.terms([1, 999_999])
+
+
+def test_an_iri_that_was_unknown_is_found_once_anybody_has_stored_it(tmp_path: Path) -> None:
+    def found(world: World, name: str) -> int:
+        return len(world.search("text", predicates=f"urn:{name}"))
+
+    with worlds.open(tmp_path / "w.db", embedder=None) as world, worlds.open(tmp_path / "w.db", embedder=None) as other:
+        world.add([("urn:s", "urn:first", '"a text"')])
+        names = ("own", "undone", "others")
+        assert [found(one, name) for one in (world, other) for name in names] == [0] * 6
+        world.add([("urn:s", "urn:own", '"a text"')])
+        with pytest.raises(KeyError), world.transaction():
+            world.add([("urn:s", "urn:undone", '"a text"')])
+            assert found(world, "undone") == 1
+            raise KeyError
+        other.add([("urn:s", "urn:others", '"a text"')])
+        for one in (world, other):
+            assert [found(one, name) for name in names] == [1, 0, 1]
+        other.remove([("urn:s", "urn:others", '"a text"')])
+        world.compact()
+        world.add([("urn:s", "urn:undone", '"a text"')])
+        for one in (world, other):
+            assert [found(one, name) for name in names] == [1, 1, 0]

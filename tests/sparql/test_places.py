@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from pathlib import Path
 
@@ -66,15 +67,24 @@ def test_it_moves_once_its_queries_have_taken_long(tmp_path: Path, monkeypatch: 
         assert place(world) == "disk"
 
 
-def test_what_is_written_before_and_after_the_move_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("slowly", [False, True])
+def test_what_is_written_before_during_and_after_the_move_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slowly: bool
+) -> None:
     seams.keep_small_indexes_on_disk(monkeypatch, 10)
     seams.move_indexes_to_memory_at_once(monkeypatch)
+    if slowly:
+        seams.move_indexes_slowly(monkeypatch)
     path = path_with(tmp_path, 30)
     chosen = random.Random(3)
     with worlds.open(path, embedder=None) as world, worlds.open(path, embedder=None) as other:
         for turn in range(12):
             writer = chosen.choice([world, other])
             quads = list(writer.quads())
+            with contextlib.suppress(KeyError), writer.transaction():
+                writer.remove(chosen.sample(quads, 5))
+                writer.add([(f"{EX}{turn}", f"{EX}m", '"never"', f"{EX}g")])
+                raise KeyError
             writer.remove(chosen.sample(quads, 2))
             writer.add([(f"{EX}{turn}", f"{EX}m", f'"{turn}.0"^^xsd:decimal', f"{EX}g{turn % 3}")])
             if turn % 4 == 0:

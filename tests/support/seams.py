@@ -38,6 +38,12 @@ def move_indexes_to_memory_at_once(monkeypatch: Setter) -> None:
     monkeypatch.setattr("worlds.sparql.index.MOVED", 1e12)
 
 
+def move_indexes_slowly(monkeypatch: Setter) -> None:
+    """Let each query move three quads to memory; otherwise it is what a tenth of a second suffices for."""
+    monkeypatch.setattr("worlds.sparql.index.SLICE", -1.0)
+    monkeypatch.setattr("worlds.sparql.index.AT_ONCE", 3)
+
+
 def look_up_texts(monkeypatch: Setter, always: bool) -> None:
     """Let the full-text index be asked for each eligible text alone, or never; otherwise where that costs less."""
     monkeypatch.setattr("worlds.search.statement.LOOKING_UP", -1 if always else 1e9)

@@ -3,14 +3,16 @@
 The world's shapes are not in it, unless a query names their graph: so they are in no union.
 
 It is built at the first query: in memory for a small world, in a cache folder beside the file for a larger one, from
-where it moves to memory once queries have taken longer than the move takes. libSQL stays the truth: dropping the store
-loses nothing.
+where it moves to memory once queries have taken longer than the move takes: a slice with each query, so that none waits
+long. libSQL stays the truth: dropping the store loses nothing.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
@@ -39,6 +41,8 @@ _REPUBLISH = 0.02  # the share of the quads that must have changed for the cache
 _QUAD = 500  # bytes in memory
 MOVED = 200_000  # quads a second, from disk to memory
 PATIENCE = 0.5  # seconds of queries on disk that are too few to move for
+SLICE = 0.1  # seconds of one query that go to the move
+AT_ONCE = 5000  # quads that are moved between two looks at the clock
 _SHARE = 0.5  # of the memory that is free, which the index may take where nobody asked for it
 
 _DAMAGED = ("Corruption", "IO error", "No such file")  # what RocksDB says of a store that it cannot read
@@ -62,6 +66,34 @@ class _Step:
     count: int
 
 
+class _Move:
+    """The way of a store from disk to memory, a slice at a time, while the store goes on changing."""
+
+    def __init__(self, store: ox.Store) -> None:
+        self.memory = ox.Store()
+        self.done = 0
+        self._quads = iter(store)  # as they are now, whatever becomes of the store
+        self._since: list[tuple[list[ox.Quad], list[ox.Quad]]] = []
+
+    def follow(self, removed: list[ox.Quad], added: list[ox.Quad]) -> None:
+        """Take note of a change of the store."""
+        self._since.append((removed, added))
+
+    def go_on(self) -> bool:
+        """Take another slice; whether it was the last, and the memory has what the store has now."""
+        end = time.perf_counter() + SLICE
+        while quads := list(itertools.islice(self._quads, AT_ONCE)):
+            self.memory.bulk_extend(quads)
+            self.done += len(quads)
+            if time.perf_counter() > end:
+                return False
+        for removed, added in self._since:
+            for quad in removed:
+                self.memory.remove(quad)
+            self.memory.extend(added)
+        return True
+
+
 class SparqlIndex(Follower):
     """The pyoxigraph store of one world; a follower of its gate."""
 
@@ -69,6 +101,7 @@ class SparqlIndex(Follower):
         self._place = place
         self._users = 0  # of the store, one within another
         self._asked = 0.0  # seconds that queries have taken on disk
+        self._move: _Move | None = None
         self._connection = connection
         self._dictionary = dictionary
         self._store: ox.Store | None = None
@@ -108,8 +141,8 @@ class SparqlIndex(Follower):
     def use(self, work: Callable[[ox.Store], T], progress: Progress | None = None) -> T:
         """What `work` gives for the store; once more with another one if this one's files turn out to be damaged."""
         with self._connection.lock:
-            if self._pays:
-                self._move(progress)
+            if not (self._users or self._writing):
+                self._go_on(progress)
             self._users += 1
             try:
                 return work(self.store(progress))
@@ -173,7 +206,7 @@ class SparqlIndex(Follower):
     def _pays(self) -> bool:
         """Whether queries have taken so long on disk that the move to memory would have paid."""
         moving = max(self._count / MOVED, PATIENCE)
-        return self._asked > moving and self._place == "auto" and not (self._users or self._writing)
+        return self._asked > moving and self._place == "auto"
 
     @property
     def on_disk(self) -> bool:
@@ -187,7 +220,7 @@ class SparqlIndex(Follower):
 
     def drop(self) -> None:
         """Forget the store; the next query makes it again."""
-        self._store = None
+        self._store = self._move = None
         if self._copy is not None:
             self._copy.remove()
             self._copy = None
@@ -233,6 +266,8 @@ class SparqlIndex(Follower):
         for quad in step.added:
             self._store.remove(quad)
         self._store.extend(step.removed)
+        if self._move is not None:
+            self._move.follow(step.added, step.removed)
         self._markers = step.markers
         self._settle(step.graphs)
         self._count = step.count
@@ -296,6 +331,8 @@ class SparqlIndex(Follower):
             if self.forms.several(quad.object) and quad not in store:
                 store.add(quad)
                 step.added.append(quad)
+        if self._move is not None:
+            self._move.follow(step.removed, step.added)
         self._markers = (self._markers - set(removed[removed[:, 0] == 0, 3].tolist())) | set(
             added[added[:, 0] == 0, 3].tolist()
         )
@@ -359,21 +396,20 @@ class SparqlIndex(Follower):
     def _created(self) -> set[int]:
         return {number for (number,) in self._connection.rows(_SQL["markers"]) if number != self._shapes()}
 
-    def _move(self, progress: Progress | None) -> None:
-        """Take the store from disk into memory, if there is room."""
-        self._asked = 0.0
-        if self._store is None or self._copy is None or self._count * _QUAD > room() * _SHARE:
+    def _go_on(self, progress: Progress | None) -> None:
+        """Take the store from disk into memory, if that pays and there is room: a slice of it."""
+        if self._pays:
+            self._asked = 0.0
+            if self._store is not None and self._move is None and self._count * _QUAD < room() * _SHARE:
+                self._move = _Move(self._store)
+        if self._move is None:
             return
-        total = self._count
-
-        def quads(stored: ox.Store) -> Iterator[ox.Quad]:
-            for done, quad in enumerate(stored):
-                if progress and not done % _TERMS:
-                    progress(done, total)
-                yield quad
-
-        memory = ox.Store()
-        memory.bulk_extend(quads(self._store))
+        if progress:
+            progress(self._move.done, self._count)
+        if not self._move.go_on():
+            return
+        assert self._store is not None
+        memory = self._move.memory
         for graph in self._store.named_graphs():
             memory.add_graph(graph)
         with reporting("it could not be published"):
@@ -422,6 +458,7 @@ class SparqlIndex(Follower):
         """Make the store, which is closed by it, a generation of the cache."""
         assert self._store is not None
         assert self._copy is not None
+        self._move = None
         stamp = Stamp(self._world(), self._revision, self._row, self._count, {})
         self._store.flush()
         self._store = None
