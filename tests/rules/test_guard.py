@@ -247,3 +247,24 @@ def test_subclasses_are_followed(guarded: World) -> None:
     with guarded.transaction(guard="off"):
         guarded.add([("ex:Pilot", "rdfs:subClassOf", "ex:Person")])
     assert guarded.remove([("ex:Pilot", "rdfs:subClassOf", "ex:Person")]).removed == 1
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"), [("reject", "would reject it"), ("queue", "would wait as a proposal"), ("warn", "new")]
+)
+def test_a_dry_run_says_what_the_guard_would_do(setting: Any, expected: str) -> None:
+    with worlds.open(":memory:", embedder=None) as world:
+        world.bind("ex", "http://ex/")
+        shape = "@prefix ex: <http://ex/> . @prefix sh: <http://www.w3.org/ns/shacl#> . "
+        shape += "ex:S sh:targetSubjectsOf ex:p ; sh:property [ sh:path ex:p ; sh:maxCount 1 ] ."
+        world.shapes.load(shape.encode(), format="turtle")
+        world.add([("ex:a", "ex:p", 1)])
+        world.guard = setting
+        (note,) = world.add([("ex:a", "ex:p", 2)], dry_run=True).notes
+        assert expected in note
+        assert "http://ex/p" in note or "ex:p" in note
+        assert len(quads(world)) == 1 + len(list(world.quads(None, None, None, OWN)))
+        assert world.add([("ex:b", "ex:p", 2)], dry_run=True).notes == ()
+        assert not world.proposals()
+        update = world.update("INSERT DATA { ex:a ex:p 3 }", dry_run=True)
+        assert expected in update.notes[0]

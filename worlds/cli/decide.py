@@ -80,8 +80,6 @@ def split(
 
 def _finish(world: World, change: Change, began: float, *, dry_run: bool, as_json: bool) -> None:
     report(world, change, time.perf_counter() - began, as_json=as_json, nothing="nothing changed")
-    for remark in change.notes:
-        note(remark)
     if not dry_run and change.chunks:
         note_pending(world, change)
 

@@ -136,9 +136,8 @@ def report(
         write_json(outcome(change, world.stats().pending, seconds))
     else:
         output().print(nothing if change.revision is None else sentence(change, seconds), soft_wrap=True)
-    if not isinstance(change, Diff):
-        for remark in change.notes:
-            note(remark)
+    for remark in change.notes:
+        note(remark)
 
 
 def outcome(change: Change, pending: int, seconds: float) -> dict[str, object]:

@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from worlds.errors import ValidationError
 from worlds.quads.delta import Delta, Follower
 from worlds.quads.dictionary import Dictionary, Ids, batches
 from worlds.quads.rows import NO_QUADS, find_quads
+from worlds.rules.guard import Queued, sentence
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 
@@ -120,6 +122,17 @@ class Gate:
                     raise ValueError("the outermost transaction alone says what its guard is")
                 with self._part(self._revision) as revision:
                     yield revision
+
+    def would(self, revision: Revision, guard: Any) -> tuple[str, ...]:
+        """What would be said of a revision that is only tried, as it stands, if it were kept."""
+        if self._check is None:
+            return ()
+        try:
+            return self._check(revision.number, revision.first_quad, guard)
+        except ValidationError as error:
+            return (f"the guard would reject it: {error}",)
+        except Queued as queued:
+            return (f"it would wait as a proposal: it brings {sentence(queued.report)}",)
 
     @contextlib.contextmanager
     def _outermost(self, author: str | None, message: str | None, undoes: int | None, guard: Any) -> Iterator[Revision]:

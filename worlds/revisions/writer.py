@@ -105,14 +105,15 @@ class Writer:
     ) -> Iterator[Writing]:
         """A revision, or a part of the one that this thread is writing: kept when the block ends, undone if it raises.
 
-        With `dry_run` it is undone in any case, and its `change` is the difference that it would have made.
+        With `dry_run` it is undone in any case, and its `change` is the difference that it would have made, whose notes
+        say what the guard would have done.
 
         What is kept is followed up once the outermost block is over: older revisions are forgotten as the retention
         asks, and new texts embedded if one of the writes wants it (`embed`). A failure of that undoes nothing.
         `guard` is that of this revision, instead of the world's. Where it queues, the write becomes a proposal.
         """
         if dry_run:
-            with self._rehearsal(author, message) as writing:
+            with self._rehearsal(author, message, guard) as writing:
                 yield writing
             return
         try:
@@ -147,13 +148,17 @@ class Writer:
             )
 
     @contextlib.contextmanager
-    def _rehearsal(self, author: str | None, message: str | None) -> Iterator[Writing]:
+    def _rehearsal(self, author: str | None, message: str | None, guard: Any) -> Iterator[Writing]:
+        whole = not self._gate.writing  # the guard looks at what is kept, not at its parts
         with contextlib.suppress(_Over), self._gate.write(author=author, message=message) as revision:
             writing = Writing(self._gate, revision)
             revision.effects = revision.effects or []
             before = len(revision.effects)
             yield writing
-            writing.change = self._rehearsed(*_net(revision.effects[before:]))
+            diff = self._rehearsed(*_net(revision.effects[before:]))
+            if whole and diff:
+                diff.notes = self._gate.would(revision, guard)
+            writing.change = diff
             raise _Over
 
     def _forget(self) -> None:
