@@ -146,6 +146,8 @@ class Linker:
             read.append((text, quad, among, self.gazetteer.spans(text, among, own)))
         choice = Choice(self._dictionary, self._chunks, self._neighbours, types)
         choice.learn({name for *_, spans in read for span in spans for name in span.named})
+        borne = [{name.entity for name in span.named} for *_, spans in read for span in spans]
+        choice.words_about({one for entities in borne if 1 < len(entities) <= _NAMESAKES for one in entities})
         found: list[EntityMention] = []
         for text, quad, among, spans in read:
             for span in spans:
