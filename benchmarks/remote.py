@@ -3,8 +3,8 @@
 Everything is on this machine: the primary (WORLDS_SQLD says where sqld is), followers, writers and readers. `adds` is
 the time of single writes, with and without a round trip of 40 ms; `contention` is four writers, each a process with a
 replica of its own, whose every write counts a number up; `load` compares `rows` quads loaded into a file, through a
-replica, and pushed; `seen` is the time from a write to a hit on another replica; `idle` is the CPU of eight followers
-of which nobody wants anything.
+replica, and pushed; `kills` ends followers, primaries and writers, and looks whether anything is lost; `seen` is the
+time from a write to a hit on another replica; `idle` is the CPU of eight followers of which nobody wants anything.
 """
 
 from __future__ import annotations
@@ -221,6 +221,93 @@ def seen(bench: Bench) -> None:
     )
 
 
+_ACKNOWLEDGING = """
+import sys, worlds
+url, replica, token, name, start = sys.argv[1:]
+with worlds.open(url, replica=replica, token=token, embedder=None) as w:
+    for n in range(int(start), 10**9):
+        try:
+            w.add([(f"http://example.org/{name}-{n}", "http://example.org/p", f'"kite {name} {n}"')])
+        except worlds.WorldsError:
+            continue
+        print(n, flush=True)
+"""
+
+
+class _Writer:
+    """A process that writes, and says which of its writes were acknowledged; started again when it is killed."""
+
+    def __init__(self, bench: Bench, name: str) -> None:
+        self._bench, self.name = bench, name
+        self.acknowledged: set[int] = set()
+        self._next = 0
+        self._over = False
+        self._thread = threading.Thread(target=self._run)
+        self._start()
+        self._thread.start()
+
+    def _start(self) -> None:
+        bench = self._bench
+        arguments = [bench.url, str(bench.folder / f"{self.name}.db"), bench.token, self.name, str(self._next)]
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _ACKNOWLEDGING, *arguments], stdout=subprocess.PIPE, text=True
+        )
+
+    def _run(self) -> None:
+        while not self._over:
+            assert self.process.stdout is not None
+            for line in self.process.stdout:
+                self.acknowledged.add(int(line))
+                self._next = int(line) + 1
+            self.process.wait()
+            self._next += 1000  # the one that was killed may be there or not
+            if not self._over:
+                self._start()
+
+    def end(self) -> None:
+        self._over = True
+        self.process.kill()
+        self._thread.join()
+
+
+def kills(bench: Bench, pause: float) -> None:
+    """Kill followers, primaries and writers under two writers, and look whether anything acknowledged is lost."""
+    writers = [_Writer(bench, f"killed{n}") for n in range(2)]
+    time.sleep(5)
+    done = {"follower": 0, "primary": 0, "writer": 0}
+    plan = ["follower", "primary", "follower", "writer"] * 10 + ["follower", "primary"] * 2 + ["follower"] * 2
+    for number, what in enumerate(plan):
+        writer = writers[number // 2 % 2]
+        status = Folder(bench.folder / f"{writer.name}.db").read()
+        process = {
+            "follower": 0 if status is None else status.process,
+            "primary": bench.primary.process.pid,
+            "writer": writer.process.pid,
+        }[what]
+        with suppress(ProcessLookupError):
+            if process:
+                os.kill(process, signal.SIGKILL)
+                done[what] += 1
+        time.sleep(pause)
+    for writer in writers:
+        writer.end()
+    with bench.open("after") as w:
+        w.refresh()
+        kept = {str(subject).removeprefix(EX) for subject, _, _, _ in w.quads(predicate=f"{EX}p")}
+        acknowledged = {f"{writer.name}-{n}" for writer in writers for n in writer.acknowledged}
+        problems = len(w.check().problems)
+    for writer in writers:
+        with bench.open(writer.name) as replica:
+            replica.refresh()
+            problems += len(replica.check().problems)
+            assert {str(quad[0]).removeprefix(EX) for quad in replica.quads(predicate=f"{EX}p")} == kept
+    lost = len(acknowledged - kept)
+    table("Kills", ["followers", "primaries", "writers", "acknowledged", "lost", "problems of check()"],
+          [[*done.values(), len(acknowledged), lost, problems]])  # fmt: skip
+    assert not lost
+    assert not problems
+
+
 def _cpu(process: int) -> float:
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS
@@ -247,19 +334,25 @@ def idle(bench: Bench, seconds: float, followers: int = 8) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    names = ("adds", "seen", "contention", "load", "idle")
+    names = ("adds", "seen", "contention", "load", "idle", "kills")
     parser.add_argument("--only", nargs="*", choices=names, default=names)
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--world", type=int, default=10_000, help="quads that the world has before")
     parser.add_argument("--seconds", type=float, default=15.0)
+    parser.add_argument("--pause", type=float, default=2.0, help="seconds between two kills")
     arguments = parser.parse_args()
     environment()
     with tempfile.TemporaryDirectory() as folder, Primary(Path(folder) / "primary") as primary:
         bench = Bench(Path(folder), primary, arguments.world)
         try:
             for name in arguments.only:
-                given = {"load": (arguments.rows,), "contention": (arguments.seconds,), "idle": (arguments.seconds,)}
-                globals()[name](bench, *given.get(name, ()))
+                given = {
+                    "load": arguments.rows,
+                    "contention": arguments.seconds,
+                    "idle": arguments.seconds,
+                    "kills": arguments.pause,
+                }
+                globals()[name](bench, *([given[name]] if name in given else []))
         finally:
             bench.end()
 

@@ -462,3 +462,16 @@ def format_term(term: Term, prefixes: Mapping[str, str] | None = None) -> str:
         if datatype != XSD + "string":
             return f"{ox.Literal(term.value)}^^{shorten(datatype, prefixes)}"
     return str(term)
+
+
+def skolemised(quad: ox.Quad, start: str) -> ox.Quad:
+    """The quad with IRIs in the place of blank nodes: `start` and the node's label."""
+
+    def named(term: Any) -> Any:
+        if isinstance(term, ox.BlankNode):
+            return ox.NamedNode(start + term.value)
+        if isinstance(term, ox.Triple):
+            return ox.Triple(named(term.subject), term.predicate, named(term.object))
+        return term
+
+    return ox.Quad(named(quad.subject), quad.predicate, named(quad.object), named(quad.graph_name))

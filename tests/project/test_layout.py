@@ -21,7 +21,7 @@ FOLDERS = {"worlds": "worlds", "graph": "worlds/graph", "sql": "worlds/sql"}  # 
 
 # What doors may use of the engine while they run, besides the public names: terms, formats and SPARQL; kinds of
 # documents; which embedder a name means, where it lies, how it is run, and why there is none; what embedders of other
-# libraries share; worlds on servers; the options of a search; the settings.
+# libraries share; worlds on servers, and shards; the options of a search; the settings.
 OPEN_TO_DOORS = {
     "worlds.documents.reading",
     "worlds.embedders.DEFAULT_MODEL",
@@ -34,6 +34,7 @@ OPEN_TO_DOORS = {
     "worlds.embedders.reason_without",
     "worlds.embedders.resolve_embedder",
     "worlds.graph",
+    "worlds.groups.sharding",
     "worlds.remote",
     "worlds.search.options",
     "worlds.settings",

@@ -15,7 +15,7 @@ from typing import Any
 import pyoxigraph as ox
 
 from worlds.errors import ConflictError, OpenError, WorldsError
-from worlds.graph.terms import to_oxigraph
+from worlds.graph.terms import skolemised, to_oxigraph
 from worlds.world import World
 
 STATE_GRAPH = "urn:worlds:mirror"
@@ -161,7 +161,7 @@ class Mirror:
         A difference of counts alone may be the engine's reading of literals, such as 01 for 1.
         """
         found: list[str] = []
-        quads = [_without_blanks(_quad(*row)) for row in self._world.quads()]
+        quads = [skolemised(_quad(*row), BLANK) for row in self._world.quads()]
         graphs: dict[Any, int] = {}
         for quad in quads:
             graphs[quad.graph_name] = graphs.get(quad.graph_name, 0) + 1
@@ -222,25 +222,6 @@ def _quad(subject: Any, predicate: Any, value: Any, graph: Any) -> ox.Quad:
     return ox.Quad(terms[0], terms[1], terms[2], name)
 
 
-def _without_blanks(quad: ox.Quad) -> ox.Quad:
-    """The quad with IRIs in the place of blank nodes, which no update could name."""
-    graph = quad.graph_name
-    return ox.Quad(
-        _skolem(quad.subject),
-        quad.predicate,
-        _skolem(quad.object),
-        graph if isinstance(graph, ox.DefaultGraph) else _skolem(graph),
-    )
-
-
-def _skolem(term: Any) -> Any:
-    if isinstance(term, ox.BlankNode):
-        return ox.NamedNode(BLANK + term.value)
-    if isinstance(term, ox.Triple):
-        return ox.Triple(_skolem(term.subject), term.predicate, _skolem(term.object))
-    return term
-
-
 def _line(quad: ox.Quad) -> str:
     triple = f"{quad.subject} {quad.predicate} {quad.object}"
     return (
@@ -250,6 +231,6 @@ def _line(quad: ox.Quad) -> str:
 
 def _pieces(quads: Iterable[ox.Quad]) -> Iterator[tuple[str, int]]:
     """Quads as an update's data, and how many they are, in pieces."""
-    lines = (_line(_without_blanks(quad)) for quad in quads)
+    lines = (_line(skolemised(quad, BLANK)) for quad in quads)
     while block := list(islice(lines, 1000)):
         yield "".join(block), len(block)

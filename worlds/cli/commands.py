@@ -29,6 +29,7 @@ from worlds.cli import (
     schema,
     search,
     serve,
+    shard,
     write,
 )
 from worlds.cli.errors import EXIT_CODES, Group
@@ -100,11 +101,11 @@ _PANELS = {
     "History": ("log", "blame", "diff", "undo", "patch", "apply", "prune"),
     "The file": ("export", "stats", "check", "backup", "restore", "compact", "vector-index"),
     "Serve": ("serve", "keys", "mcp"),
-    "Servers": ("primary", "token", "push", "pull", "follow", "replica", "mirror"),
+    "Servers": ("primary", "token", "push", "pull", "follow", "replica", "mirror", "shard"),
 }
 for _module in (
     init, doctor, config, completion, write, documents, search, ask, context, entities, schema, prefix, rules, history,
-    decide, curate, claims, keep, serve, keys, mcp, remote, mirror,
+    decide, curate, claims, keep, serve, keys, mcp, remote, mirror, shard,
 ):  # fmt: skip
     _module.register(app)
 

@@ -1,0 +1,96 @@
+"""A source that is cut into shards is found as a whole by their group, also after a run that was interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import worlds
+from tests.support.command_line import ok
+from worlds import ConflictError, ParseError
+from worlds.groups.sharding import BLANK, shard
+
+EX = "http://example.org/"
+WORDS = ["kite", "heron", "finch", "lake", "river", "hill", "oak", "reed", "mouse", "vole"]
+
+
+def source(path: Path, subjects: int = 300) -> Path:
+    """Some subjects with texts, types and a blank node each, in three graphs and the default one."""
+    rng = random.Random(5)
+    lines = ["@prefix ex: <http://example.org/> ."]
+    for number in range(subjects):
+        text = " ".join(rng.choices(WORDS, k=rng.randint(3, 9)))
+        body = f"ex:s{number} ex:text '{text}' ; a ex:C{number % 3} ; ex:near _:b{number} . _:b{number} ex:n {number} ."
+        lines.append(f"ex:g{number % 4} {{ {body} }}" if number % 4 else body)
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_the_group_of_them_answers_as_one_world(tmp_path: Path) -> None:
+    given = source(tmp_path / "all.trig")
+    paths = shard(str(given), tmp_path / "shards", shards=3)
+    assert sorted(path.name for path in (tmp_path / "shards").iterdir()) == [
+        *(f"shard-00{number}.db" for number in range(3)),
+        "shards.json",
+    ]
+    with worlds.open(embedder=None) as whole, worlds.group(paths, embedder=None) as group:
+        whole.load(given)
+        assert len(group) == len(whole) == 1200
+        assert all(len(one) > 200 for one in group.worlds.values())
+        assert all(one.prefixes["ex"] == EX for one in group.worlds.values())
+        for words in ("kite", "lake oak", "heron river vole"):
+            for options in ({}, {"types": [f"{EX}C1"]}):
+                wanted = whole.search(words, limit=300, **options)  # type: ignore[arg-type]
+                found = group.search(words, limit=300, **options)  # type: ignore[arg-type]
+                assert sorted((hit.text, round(hit.score, 9)) for hit in found) == sorted(
+                    (hit.text, round(hit.score, 9)) for hit in wanted
+                )
+        # What spoke of a blank node finds it in whichever shard it is.
+        query = "SELECT (count(*) AS ?n) { GRAPH ?g { ?s ex:near ?b . ?b ex:n ?n FILTER(isIRI(?b)) } }"
+        assert int(group.query(query)[0][0]) == 225  # type: ignore[index]
+        assert any(str(quad[0]).startswith(BLANK) for one in group.worlds.values() for quad in one.quads())
+
+
+def test_by_graph(tmp_path: Path) -> None:
+    paths = shard(str(source(tmp_path / "all.trig")), tmp_path / "shards", by="graph", shards=5, workers=1)
+    with worlds.group(paths, embedder=None) as group:
+        names = [str(name) for one in group.worlds.values() for name in one.graphs()]
+        assert sorted(names) == [f"{EX}g{number}" for number in (1, 2, 3)]
+        assert len(group) == 1200
+
+
+def test_a_run_that_is_killed_is_finished_by_the_next(tmp_path: Path) -> None:
+    given, into = source(tmp_path / "all.trig", 4000), tmp_path / "shards"
+    command = [sys.executable, "-m", "worlds", "shard", str(given), "--into", str(into), "--embedder", "none"]
+    process = subprocess.Popen([*command, "--shards", "6", "--workers", "1"], start_new_session=True)
+    deadline = time.monotonic() + 60
+    while not list(into.glob("shard-*")) and process.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    before = {path: path.stat().st_mtime_ns for path in into.glob("*.db")}
+    with pytest.raises(ConflictError, match="cut in another way"):
+        shard(str(given), into, shards=5)
+    done = ok("shard", given, "--into", into, "--shards", "6", "--embedder", "none").split()
+    assert len(done) == 6
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    with worlds.group(done, embedder=None) as group:
+        assert len(group) == 16_000
+        assert not any(one.check().problems for one in group.worlds.values())
+
+
+def test_what_is_no_rdf(tmp_path: Path) -> None:
+    (tmp_path / "bad.nt").write_text("this is not RDF")
+    for _ in range(2):
+        with pytest.raises(ParseError):
+            shard(str(tmp_path / "bad.nt"), tmp_path / "shards")
+    assert json.loads((tmp_path / "shards" / "shards.json").read_text())["shards"] == 4

@@ -1,0 +1,48 @@
+"""The command that cuts a source into worlds: shard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from worlds.cli.options import Command, EmbedderName, examples
+from worlds.cli.terminal import output, waiting
+
+
+def shard(
+    source: Annotated[
+        list[str], typer.Argument(metavar="SOURCE...", help="Files or folders of RDF.", show_default=False)
+    ],
+    into: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the worlds are to lie.", show_default=False)],
+    by: Annotated[
+        Literal["subject", "graph"], typer.Option(help="What is kept together: all of a subject, or of a graph.")
+    ] = "subject",
+    shards: Annotated[int, typer.Option(metavar="N", help="How many worlds.", min=1, max=999)] = 4,
+    workers: Annotated[int, typer.Option(metavar="N", help="How many processes load and embed them.", min=1)] = 2,
+    embedder: EmbedderName = "auto",
+) -> None:
+    """Cut RDF into several worlds, loaded and embedded by several processes, to be searched as one by `--world`.
+
+    A run that was interrupted is finished by the next one with the same arguments.
+    """
+    from worlds.groups.sharding import shard as run
+
+    with waiting("cutting, loading and embedding"):
+        worlds = run(
+            source, into, by=by, shards=shards, workers=workers, embedder=None if embedder == "none" else embedder
+        )
+    for path in worlds:
+        output().print(str(path), soft_wrap=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        cls=Command,
+        epilog=examples(
+            "worlds shard dump.nq.zst --into shards --shards 8 --workers 8",
+            "worlds search --world shards/shard-000.db --world shards/shard-001.db water",
+        ),
+    )(shard)

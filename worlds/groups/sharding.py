@@ -1,0 +1,140 @@
+"""A source that one world is too small, or too slow, for is cut into shards: worlds that a group has as one.
+
+The cut is by the subject, so that all of a subject is in one shard, or by the graph. What is done is seen by the files
+that are there, so that a run that was interrupted is finished by another one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import shutil
+import zlib
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+import pyoxigraph as ox
+
+from worlds.errors import ConflictError, WorldsError
+from worlds.graph.formats import parsing
+from worlds.graph.sources import sources
+from worlds.graph.terms import skolemised
+from worlds.world import open as open_world
+
+By = Literal["subject", "graph"]
+Progress = Callable[[str, int, int | None], object]
+
+BLANK = "urn:worlds:blank:"
+"""What the IRI of a blank node begins with: it may be spoken of in several shards."""
+
+_PREFIXES = "prefixes.json"
+_TOLD = 100_000  # quads between two words of progress
+
+
+@dataclass(frozen=True)
+class _Plan:
+    sources: list[str]
+    by: By
+    shards: int
+    embedder: str | None
+
+
+def shard(
+    source: str | list[str],
+    into: str | Path,
+    *,
+    by: By = "subject",
+    shards: int = 4,
+    workers: int = 2,
+    embedder: str | None = None,
+    progress: Progress | None = None,
+) -> list[Path]:
+    """Cut files of RDF into `shards` worlds in the folder `into`, which `workers` processes load and embed.
+
+    Gives the worlds' paths, for `worlds.group`. `source` is as `World.load` takes paths. A run that was interrupted is
+    finished by the next one; ConflictError if that has other arguments. `embedder` is a model's name, None for none.
+    Blank nodes become IRIs, `urn:worlds:blank:…`. Errors as of `World.load`.
+    """
+    folder = Path(into)
+    given = [source] if isinstance(source, str) else list(source)
+    plan = _Plan([str(Path(one).absolute()) for one in given], by, shards, embedder)
+    folder.mkdir(parents=True, exist_ok=True)
+    _keep(plan, folder / "shards.json")
+    targets = [folder / f"shard-{number:03}.db" for number in range(shards)]
+    parts = folder / "parts"
+    missing = [target for target in targets if not target.exists()]
+    if missing and not parts.exists():
+        _cut(plan, parts, progress)
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max(1, min(workers, len(missing))), mp_context=context) as pool:
+        running = [pool.submit(_build, str(parts / f"{target.stem}.nq"), str(target), embedder) for target in missing]
+        try:
+            for done, future in enumerate(as_completed(running), len(targets) - len(missing) + 1):
+                future.result()
+                if progress is not None:
+                    progress("shard", done, shards)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    shutil.rmtree(parts, ignore_errors=True)
+    return targets
+
+
+def _keep(plan: _Plan, path: Path) -> None:
+    """Note what the folder is for; ConflictError if that is something else."""
+    told = json.dumps(asdict(plan), indent=1)
+    if not path.exists():
+        draft = path.with_suffix(".new")
+        draft.write_text(told, "utf-8")
+        draft.replace(path)
+    elif path.read_text("utf-8") != told:
+        raise ConflictError(f"{path.parent} holds shards of something else, or cut in another way: see {path}")
+
+
+def _cut(plan: _Plan, parts: Path, progress: Progress | None) -> None:
+    """Write the quads of each shard to a file; the folder of these is there when it is whole."""
+    draft = parts.with_name("parts.new")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir()
+    read = 0
+    prefixes: dict[str, str] = {}
+    with contextlib.ExitStack() as stack:
+        files = [
+            stack.enter_context((draft / f"shard-{number:03}.nq").open("wb", buffering=1 << 20))
+            for number in range(plan.shards)
+        ]
+        for document, found in enumerate(sources(plan.sources)):
+            with parsing(found) as quads:
+                for quad in quads:
+                    named = skolemised(quad, f"{BLANK}{document}-")
+                    key = named.subject if plan.by == "subject" else named.graph_name
+                    line = f"{named.subject} {named.predicate} {named.object}"
+                    if not isinstance(named.graph_name, ox.DefaultGraph):
+                        line += f" {named.graph_name}"
+                    files[zlib.crc32(str(key).encode()) % plan.shards].write(f"{line} .\n".encode())
+                    read += 1
+                    if progress is not None and not read % _TOLD:
+                        progress("read", read, None)
+                prefixes |= quads.prefixes
+    (draft / _PREFIXES).write_text(json.dumps(prefixes), "utf-8")
+    draft.rename(parts)
+
+
+def _build(part: str, target: str, embedder: str | None) -> None:
+    """Make one world, in a process of its own."""
+    draft = Path(target).with_suffix(".part")
+    with open_world(str(draft), embedder=embedder) as world:
+        if not world.history(1):  # else it is loaded, and perhaps embedded in part
+            world.load(part, format="nq", embed=False)
+            for prefix, iri in json.loads(Path(part).with_name(_PREFIXES).read_text("utf-8")).items():
+                world.bind(prefix, iri)
+        if embedder is not None:
+            world.embed()
+    log = Path(f"{draft}-wal")
+    if log.exists() and log.stat().st_size:
+        raise WorldsError(f"{draft} is used by another process: end that, and begin again")
+    draft.rename(target)
