@@ -90,29 +90,41 @@ class LexicalForms:
     def __bool__(self) -> bool:
         return bool(self._given)
 
-    def learn(self, terms: Iterable[Any]) -> None:
-        """Take in terms of the file, in the forms that were given."""
+    def learn(self, terms: Iterable[Any]) -> list[tuple[str, str]]:
+        """Take in terms of the file, in the forms that were given; gives what `unlearn` takes back."""
         odd = []
+        added: list[tuple[str, str]] = []
         for term in terms:
             if may_change(term):
                 odd.append(term)
             elif self._given and (text := format_term(term)) in self._given:
-                self._add(text, text)
+                added += self._add(text, text)
         fresh: dict[str, Any] = {}
         for given, stored in zip(odd, canonical(odd) if odd else (), strict=True):
             key = format_term(stored)
             if key not in self._given and given != stored:
                 fresh[key] = stored
             if key in self._given or given != stored:
-                self._add(key, format_term(given))
+                added += self._add(key, format_term(given))
         for key, known in zip(fresh, self._is_stored(list(fresh.values())), strict=True):
             if known:
-                self._add(key, key)
+                added += self._add(key, key)
+        return added
 
-    def _add(self, key: str, text: str) -> None:
+    def _add(self, key: str, text: str) -> list[tuple[str, str]]:
         forms = self._given.setdefault(key, [])
-        if text not in forms:
-            forms.append(text)
+        if text in forms:
+            return []
+        forms.append(text)
+        return [(key, text)]
+
+    def unlearn(self, added: Iterable[tuple[str, str]]) -> None:
+        """Forget what was learned of terms that the file does not have after all."""
+        for key, text in added:
+            self._read.pop(key, None)
+            left = [form for form in self._given.pop(key, ()) if form != text]
+            if left:
+                self._given[key] = left
 
     def several(self, given: Any) -> bool:
         """Whether the store's form of a given term stands for another term as well, or may."""

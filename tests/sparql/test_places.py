@@ -83,7 +83,7 @@ def test_what_is_written_before_during_and_after_the_move_is_there(
             quads = list(writer.quads())
             with contextlib.suppress(KeyError), writer.transaction():
                 writer.remove(chosen.sample(quads, 5))
-                writer.add([(f"{EX}{turn}", f"{EX}m", '"never"', f"{EX}g")])
+                writer.add([(f"{EX}{turn}", f"{EX}m", 0, f"{EX}g")])  # another form of "00"
                 raise KeyError
             writer.remove(chosen.sample(quads, 2))
             writer.add([(f"{EX}{turn}", f"{EX}m", f'"{turn}.0"^^xsd:decimal', f"{EX}g{turn % 3}")])

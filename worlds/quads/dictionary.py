@@ -39,6 +39,7 @@ _IMPLIED = {
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString",
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString",
 }
+_OF_DOCUMENTS = {ox.BlankNode, ox.Triple}  # kinds of terms that may mean something in their document alone
 _DIRECTIONS = {"ltr": ox.BaseDirection.LTR, "rtl": ox.BaseDirection.RTL}
 
 
@@ -102,12 +103,10 @@ class Dictionary:
     def _key(self, term: Term) -> Row | None:
         """The row to look for; None where a part of the term is unknown, and so the term."""
         if isinstance(term, ox.Literal):
-            datatype = None
-            if not implied_datatype(term):
-                datatype = self.find([term.datatype])[0]
-                if datatype is None:
-                    return None
-            return literal_key(term, datatype)
+            stated = stated_datatype(term)
+            datatype = None if stated is None else self.find([stated])[0]
+            unknown = stated is not None and datatype is None
+            return None if unknown else literal_key(term, datatype)
         if isinstance(term, ox.Triple):
             parts = self.find([term.subject, term.predicate, term.object])
             return None if None in parts else triple_key(parts)
@@ -215,9 +214,12 @@ class Dictionary:
                 into[number] = ox.Triple(*[terms[part] for part in parts])
 
 
-def implied_datatype(literal: ox.Literal) -> bool:
-    """Whether the datatype goes without saying: xsd:string, or a language-tagged string's."""
-    return literal.language is not None or literal.datatype.value in _IMPLIED
+def stated_datatype(literal: ox.Literal) -> ox.NamedNode | None:
+    """The datatype; None where it goes without saying: xsd:string, or a language-tagged string's."""
+    if literal.language is not None:
+        return None
+    datatype = literal.datatype
+    return None if datatype.value in _IMPLIED else datatype
 
 
 def literal_key(literal: ox.Literal, datatype: int | None) -> Row:
@@ -296,7 +298,7 @@ class Interner:
         if number is None:
             number = self.numbers[term] = len(self._ids) + len(self.pending)
             self.pending.append(term)
-            if _of_document(term):
+            if type(term) in _OF_DOCUMENTS and _of_document(term):
                 self._blank_nodes.append(term)
         return number
 
@@ -326,7 +328,7 @@ class Interner:
         pending = self.pending
         if not pending:
             return
-        self._add_parts()
+        datatypes = self._add_parts()
         self._dictionary.learn(self.numbers)
         first = len(self._ids)
         self._ids.frombytes(bytes(8 * len(pending)))
@@ -337,25 +339,30 @@ class Interner:
             kind = type(term)
             (literals if kind is ox.Literal else triples if kind is ox.Triple else atoms).append(position)
         self._store(first, atoms, [self._atom_key(pending[position]) for position in atoms])
-        self._store(first, literals, [self._literal_key(pending[position]) for position in literals])  # type: ignore[arg-type]  # literals
+        keys = [self._literal_key(pending[position], datatypes.get(position)) for position in literals]  # type: ignore[arg-type]  # literals
+        self._store(first, literals, keys)
         depths = {position: _depth(pending[position]) for position in triples}
         for depth in sorted(set(depths.values())):  # parts before wholes
             level = [position for position in triples if depths[position] == depth]
             self._store(first, level, [self._triple_key(pending[position]) for position in level])  # type: ignore[arg-type]  # triples
         self.pending = []
 
-    def _add_parts(self) -> None:
-        """Make sure that the datatypes of literals and the parts of triple terms have local numbers too."""
+    def _add_parts(self) -> dict[int, ox.NamedNode]:
+        """Give local numbers to the datatypes of literals and the parts of triple terms; the datatypes by position."""
+        datatypes: dict[int, ox.NamedNode] = {}
         position = 0
         while position < len(self.pending):  # the list grows while it is read
             term = self.pending[position]
             position += 1
             if type(term) is ox.Literal:
-                if not implied_datatype(term):
-                    self.local(term.datatype)
+                datatype = stated_datatype(term)
+                if datatype is not None:
+                    datatypes[position - 1] = datatype
+                    self.local(datatype)
             elif type(term) is ox.Triple:
                 for part in (term.subject, term.predicate, term.object):
                     self.local(part)
+        return datatypes
 
     def _id(self, term: Term) -> int:
         return self._ids[self.numbers[term]]
@@ -365,8 +372,8 @@ class Interner:
             return (IRI, term.value, None, None, None)
         return (BLANK_NODE, None if self._rename else term.value, None, None, None)
 
-    def _literal_key(self, literal: ox.Literal) -> Row:
-        return literal_key(literal, None if implied_datatype(literal) else self._id(literal.datatype))
+    def _literal_key(self, literal: ox.Literal, datatype: ox.NamedNode | None) -> Row:
+        return literal_key(literal, None if datatype is None else self._id(datatype))
 
     def _triple_key(self, triple: ox.Triple) -> Row:
         return triple_key([self._id(part) for part in (triple.subject, triple.predicate, triple.object)])

@@ -64,6 +64,7 @@ class _Step:
     markers: set[int]  # as they were before
     graphs: dict[int, Any]  # that may have come or gone
     count: int
+    learned: Sequence[tuple[str, str]] = ()  # forms of literals
 
 
 class _Move:
@@ -268,6 +269,7 @@ class SparqlIndex(Follower):
         self._store.extend(step.removed)
         if self._move is not None:
             self._move.follow(step.added, step.removed)
+        self.forms.unlearn(step.learned)
         self._markers = step.markers
         self._settle(step.graphs)
         self._count = step.count
@@ -323,7 +325,7 @@ class SparqlIndex(Follower):
         for quad in step.removed:
             store.remove(quad)
         come = list(decoded(added, terms))
-        self.forms.learn({quad.object for quad in come})
+        step.learned = self.forms.learn({quad.object for quad in come})
         alike = [quad for quad in come if not self.forms.several(quad.object)]
         store.extend(alike)
         step.added += alike
