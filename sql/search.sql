@@ -189,8 +189,8 @@ scores (chunk, vector_rank, similarity, vector_score, text_rank, bm25, text_scor
 -- too, which is more than all else. The sum of a chunk whose vector is pending is multiplied by :pending_factor: all weights
 -- over those of the lists that it can be in, so that it pays nothing for a vector that is not there yet. Of the chunks
 -- that are the same passage of text the best stays, of equals the first, with the others beside it (SQLite takes the
--- other columns from the row of the only min() or max()). :with_text is 0 where stages follow, most of whose candidates are not
--- shown.
+-- other columns from the row of the only min() or max()). :with_text is 0 where stages follow, most of whose candidates
+-- are not shown.
 weighed AS MATERIALIZED (
     SELECT scores.*,
            CASE WHEN chunks.term < 0 THEN chunks.id ELSE coalesce(chunks.text, terms.value) END AS passage, -- id: a profile
