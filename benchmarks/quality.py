@@ -131,7 +131,7 @@ def ask(world: worlds.World, judged: JudgedSet, search: Mapping[str, Any]) -> Ou
         began = time.perf_counter()
         hits = world.search(question, **options)
         times.append((time.perf_counter() - began) * 1e3)
-        notes |= dict.fromkeys(hits.notes)
+        notes |= dict.fromkeys(note.split(":")[0] for note in hits.notes)
         rankings[key] = ranking(hits, grouped)
     return Outcome(measure(rankings, judged.judgements), sorted(times)[len(times) // 2], tuple(notes))
 

@@ -3,11 +3,12 @@
 -- ---- stats ---------------------------------------------------------------------------------------------------------
 
 -- name: counts
--- Gives (bytes of the pages, created, quads, named graphs, revisions, last revision, texts, chunks, pending chunks,
+-- Gives (bytes of the pages, created, quads, those in named graphs, named graphs, revisions, last revision, texts, chunks, pending chunks,
 -- characters of all chunks, vectors kept for texts that are gone).
 SELECT (SELECT page_count * page_size FROM pragma_page_count, pragma_page_size),
        (SELECT value FROM meta WHERE name = 'created'),
        (SELECT count(*) FROM quads) - (SELECT count(*) FROM quads INDEXED BY quads_spog WHERE subject = 0),
+       (SELECT count(*) FROM quads INDEXED BY quads_g WHERE graph <> 0),
        (SELECT count(DISTINCT graph) FROM quads INDEXED BY quads_g WHERE graph <> 0),
        (SELECT count(*) FROM revisions),
        (SELECT coalesce(max(revision), 0) FROM revisions),

@@ -194,7 +194,7 @@ scores (chunk, vector_rank, similarity, vector_score, text_rank, bm25, text_scor
 weighed AS MATERIALIZED (
     SELECT scores.*,
            CASE WHEN chunks.term < 0 THEN chunks.id ELSE coalesce(chunks.text, terms.value) END AS passage, -- id: a profile
-           CASE WHEN :weights_json IS NULL THEN 1.0 ELSE coalesce(
+           CASE WHEN :weights_json IS NULL OR instr(:asked, ' ' || lower(trim(terms.value)) || ' ') THEN 1.0 ELSE coalesce(
                (SELECT max(coalesce(
                     (SELECT value ->> 1 FROM json_each(:weights_json) WHERE value ->> 0 = quads.predicate), :other_weight))
                 FROM quads INDEXED BY quads_o WHERE quads.object = chunks.term), :other_weight) END AS weight,

@@ -154,6 +154,21 @@ _ALL = (
         choices=("auto", "memory", "disk"),
     ),
     Setting(
+        "default_graph",
+        "text",
+        None,
+        "What queries of a world that `worlds init` makes see if they name no graph: the default graph alone (strict), "
+        "or all graphs together (union).",
+        choices=("strict", "union"),
+        meaning="union if all data are in named graphs, else strict",
+    ),
+    Setting(
+        "profiles",
+        "boolean",
+        False,
+        "Whether each entity of a world that `worlds init` makes gets a text of its own, its triples in words.",
+    ),
+    Setting(
         "author",
         "text",
         None,

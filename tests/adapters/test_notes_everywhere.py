@@ -75,6 +75,73 @@ def test_a_search(path: Path, server: Served, options: dict[str, Any], flags: li
         assert answer.json()["notes"] == notes
 
 
+@pytest.mark.parametrize(
+    ("verb", "arguments", "options", "command", "told"),
+    [
+        ("resolve", {"names": "Curiosity"}, {"types": "s:Landr"}, ["resolve", "Curiosity", "--type", "s:Landr"],
+         "Did you mean s:Lander?"),
+        ("resolve", {"names": "qqqq"}, {}, ["resolve", "qqqq"], "No entity has such a name"),
+        ("similar", {"iri": "s:mission/mer-a"}, {"types": "s:Landr"},
+         ["similar", "s:mission/mer-a", "--type", "s:Landr"], "Did you mean s:Lander?"),
+        ("similar", {"iri": "s:nobody"}, {}, ["similar", "s:nobody"], "s:nobody is no entity of this world"),
+        ("schema", {}, {"graphs": "s:nowhere"}, ["schema", "--graph", "s:nowhere"], "s:nowhere is no graph"),
+        ("mentions", {"text": "the Viking landers"}, {"types": "s:Landr"},
+         ["mentions", "the Viking landers", "--type", "s:Landr"], "Did you mean s:Lander?"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and " " not in value else "",
+)  # fmt: skip
+def test_what_knows_entities(
+    path: Path, server: Served, verb: str, arguments: dict[str, Any], options: dict[str, Any], command: list[str],
+    told: str,
+) -> None:  # fmt: skip
+    with worlds.open(path, embedder=None) as world:
+        (first, *_), *_ = [list(arguments.values()) or [None]]
+        found = getattr(world, verb)(*([] if first is None else [first]), **options)
+        notes = list(found.notes)
+        assert told in notes[0]
+
+        async def scenario(agent: Agent) -> None:
+            assert (await agent.data(verb, **arguments, **options))["notes"] == notes
+
+        ask(inside(world), scenario)
+    name, *rest = command
+    shown = " ".join(run(name, path, *rest).stderr.replace("│", " ").split())
+    assert " ".join(notes[0].split()) in shown
+    with server.client() as client:
+        if verb == "similar":
+            answer = client.get("/similar", params={**arguments, **options})
+        elif verb == "schema":
+            answer = client.get("/schema", params=options)
+        else:
+            listed = {**arguments, "names": [first]} if verb == "resolve" else arguments
+            answer = client.post(f"/{verb}", json={**listed, **options})
+        if answer.status_code != 404:  # as for an unknown entity
+            told_there = answer.raise_for_status().json()
+            assert (told_there[0] if isinstance(told_there, list) else told_there)["notes"] == notes
+
+
+def test_a_group_tells_what_holds_of_all_its_worlds(path: Path) -> None:
+    with (
+        worlds.open(path, embedder=None) as one,
+        worlds.open(embedder=None) as other,
+        worlds.open(embedder=None) as none,
+    ):
+        for world in (other, none):
+            for prefix, iri in one.prefixes.items():
+                world.bind(prefix, iri)
+        other.add([("s:a", "rdf:type", "s:Landr"), ("s:a", "rdfs:label", '"qqqq"'), ("s:b", "rdf:type", "s:Orbital")])
+        group = worlds.group({"one": one, "other": other, "none": none})
+        alone = [world.search("water", types="s:Rovr").notes for world in (one, none)]
+        assert alone[0][0] == group.search("water", types="s:Rovr").notes[0]  # of all hints the best
+        assert "Did you mean s:Rover" in alone[0][0]
+        assert "Did you mean" not in alone[1][0]
+        assert not any("s:Landr" in note for note in group.search("qqqq", types="s:Landr").notes)
+        assert one.search("zzzz").notes[0] == group.search("zzzz").notes[0]
+        assert one.search("water", languages="xx").notes[0] == group.search("water", languages="xx").notes[0]
+        assert "its subclasses have" in group.search("water", types="s:Mission").notes[0]
+        assert sum("only words were searched" in note for note in group.search("water").notes) == 1
+
+
 @pytest.mark.parametrize("query", ["SELECT * { ?x s:launchd ?day }", "ASK { ?x a s:Landr }"])
 def test_a_query(path: Path, server: Served, query: str) -> None:
     with worlds.open(path, embedder=None) as world:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import worlds
 from tests.support.command_line import DATA, ENVIRONMENT, fails, ok, process, run
 from worlds.settings import SETTINGS
 
@@ -52,8 +53,62 @@ def test_init_loads_files() -> None:
     assert entry["author"] == "ann"
 
 
+@pytest.mark.parametrize(
+    ("options", "setting", "pattern"),
+    [
+        ((), "union", "{ ?s ?p ?o }"),
+        (("--default-graph", "strict"), "strict", "{ GRAPH ?g { ?s ?p ?o } }"),
+        (("--default-graph", "union"), "union", "{ ?s ?p ?o }"),
+    ],
+)
+def test_init_recommends_a_query_that_finds_what_is_in_named_graphs(
+    folder: Path, options: tuple[str, ...], setting: str, pattern: str
+) -> None:
+    Path("a.nq").write_text('<urn:a> <urn:b> "c" <urn:g> .\n')
+    told = ok("init", "kb.db", "a.nq", "--no-embed", *options)
+    assert f"SELECT * {pattern} LIMIT 10" in told
+    assert f"1 named graph: a query that names none sees {'all' if setting == 'union' else 'the default graph'}" in told
+    assert "c" in ok("sparql", "kb.db", f"SELECT * {pattern} LIMIT 10")
+    with worlds.open("kb.db", embedder=None) as world:
+        assert world.default_graph == setting
+
+
+def test_init_keeps_to_the_specification_where_the_default_graph_has_data(folder: Path) -> None:
+    Path("a.nq").write_text('<urn:a> <urn:b> "c" <urn:g> .\n<urn:a> <urn:b> "d" .\n')
+    assert json.loads(ok("init", "kb.db", "a.nq", "--no-embed", "--json"))["default_graph"] == "strict"
+
+
+def test_the_policy_is_shown_and_changed(folder: Path) -> None:
+    Path("a.ttl").write_text("@prefix ex: <http://e/> . ex:a a ex:T ; ex:knows ex:b .")
+    ok("init", "kb.db", "a.ttl", "--no-embed")
+    assert json.loads(ok("policy", "kb.db", "--json"))["profiles"] is False
+    told = json.loads(
+        ok("policy", "kb.db", "profiles=ex:T", 'size={"max_chars": 500}', "default_graph=union", "--json")
+    )
+    assert (told["profiles"], told["default_graph"]) == (["http://e/T"], "union")
+    assert (told["size"]["max_chars"], told["size"]["overlap"]) == (500, 200)
+    with worlds.open("kb.db", embedder=None) as world:
+        assert world.default_graph == "union"
+        assert [str(hit.predicate) for hit in world.search("knows")] == ["urn:worlds:profile"]
+    for wrong in ("nothing=1", "profiles=ex", "tokenizer=7", "sizes=3", "default_graph=all", "profiles"):
+        fails(2, "policy", "kb.db", wrong)
+
+
+def test_init_takes_profiles_from_an_option_and_from_the_settings(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ok("init", "one.db", "--profiles")
+    monkeypatch.setenv("WORLDS_PROFILES", "true")
+    monkeypatch.setenv("WORLDS_DEFAULT_GRAPH", "union")
+    ok("init", "two.db")
+    for name in ("one.db", "two.db"):
+        with worlds.open(name, embedder=None) as world:
+            assert world.policy.profiles is True
+            assert world.default_graph == ("union" if name == "two.db" else "strict")
+
+
 def test_init_as_json() -> None:
-    assert json.loads(ok("init", "kb.db", "--json")) == {"world": "kb.db"}
+    assert json.loads(ok("init", "kb.db", "--json")) == {"world": "kb.db", "default_graph": "strict"}
     told = json.loads(ok("init", "other.db", "birds.ttl", "--no-embed", "--settings", "--json"))
     assert told["seconds"] >= 0
     assert (told["world"], told["settings"], told["added"], told["pending"]) == ("other.db", "worlds.toml", 14, 6)

@@ -32,7 +32,7 @@ def test_mentions(path: Path) -> None:
     assert "ex:nasa" in ok("mentions", path, "built for NASA")
     found = json.loads(ok("mentions", path, "built for NASA", "--type", "ex:Agency", "--json"))
     assert [(one["start"], one["end"]) for one in found] == [(10, 14)]
-    assert "no entity" in ok("mentions", path, "nothing")
+    assert "names no entity" in run("mentions", path, "nothing").stderr
     assert "ex:c" in run("mentions", path, "-", input="the Curiosity rover").output
 
 

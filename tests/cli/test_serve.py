@@ -55,6 +55,31 @@ def test_it_says_where_it_is_and_who_may_do_what(kb: Path) -> None:
         assert server.url.startswith("http://127.0.0.1:")
 
 
+def test_it_answers_while_its_processes_start_and_says_when_they_are_there(kb: Path) -> None:
+    with served(kb, "--readers", "1", "--allow-writes", wait=False) as server, server.client() as client:
+        assert client.get("/health/live").status_code == 200
+        early = client.get("/health")
+        assert early.status_code == 503
+        assert "is starting" in early.json()["detail"]
+        assert "starting 1 reader and a writer" in server.log.read_text()
+        found = client.get("/sparql", params={"query": "ASK { ?s ?p '7' }"})  # it waits for them
+        assert found.json()["boolean"] is True
+        server.logged("note: ready")
+        assert client.get("/health").json() == {"status": "ok"}
+        assert 'worlds_workers{kind="writers"} 1.0' in client.get("/metrics").text  # before the first write
+
+
+def test_a_server_whose_processes_cannot_start_ends(kb: Path) -> None:
+    (kb.parent / "sitecustomize.py").write_text(
+        "import sys\nif any('worlds.server.workers' in one for one in sys.orig_argv): sys.exit(3)\n"
+    )
+    ended = run(
+        "serve", str(kb), "--port", "0", folder=kb.parent, PYTHONPATH=os.pathsep.join([str(kb.parent), str(ROOT)])
+    )
+    assert ended.returncode == 9, ended.stderr
+    assert "the server could not start" in ended.stderr
+
+
 def test_off_loopback_it_needs_a_key(kb: Path) -> None:
     refused = run("serve", str(kb), "--host", "0.0.0.0", "--port", "0", folder=kb.parent)
     assert refused.returncode == 9

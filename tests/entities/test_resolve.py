@@ -306,8 +306,12 @@ def path(tmp_path: Path) -> str:
         (["describe", "ex:nowhere"], 1, []),
         (["similar", "ex:paris", "--type", "ex:City", "--words"], 0, ["ex:texan"]),
         (["similar", "ex:paris", "--mode", "text", "--predicate", "skos:prefLabel", "--lang", "en"], 0, ["ex:hilton"]),
-        (["similar", "ex:paris", "--mode", "text", "--lang", "de"], 0, ["nothing is like it"]),
-        (["similar", "ex:nowhere"], 1, ["the world says nothing of it"]),
+        (
+            ["similar", "ex:paris", "--mode", "text", "--lang", "de"],
+            0,
+            ["No other entity has texts"],
+        ),
+        (["similar", "ex:nowhere"], 1, ["ex:nowhere is no entity of this world"]),
     ],
     ids=str,
 )

@@ -14,7 +14,7 @@ def world() -> worlds.World:
     return found
 
 
-def test_searches_resolutions_and_solutions_are_tables(world: worlds.World) -> None:
+def test_searches_resolutions_solutions_and_histories_are_tables(world: worlds.World) -> None:
     hits = world.search("text", limit=3)
     rows = hits.to_dicts()
     assert [row["subject"] for row in rows] == [str(hit.subject) for hit in hits]
@@ -23,7 +23,10 @@ def test_searches_resolutions_and_solutions_are_tables(world: worlds.World) -> N
     assert (candidate["iri"], candidate["label"]) == ("urn:s7", "<b>text</b> 7")
     solutions = world.query("SELECT ?s ?l { ?s rdfs:label ?l }")
     assert isinstance(solutions, worlds.Solutions)
-    for told in (hits, world.resolve("text 7"), solutions):
+    revisions = world.history()
+    assert revisions == list(revisions)
+    assert [row["revision"] for row in revisions.to_dicts()] == [1]
+    for told in (hits, world.resolve("text 7"), solutions, revisions):
         shown = told._repr_html_()
         assert shown.startswith("<table>")
         assert "<b>" not in shown
@@ -31,7 +34,8 @@ def test_searches_resolutions_and_solutions_are_tables(world: worlds.World) -> N
     assert world.search("nothing")._repr_html_().count("<tr>") == 1
 
 
-def test_searches_and_resolutions_are_data_frames(world: worlds.World) -> None:
+def test_searches_resolutions_and_histories_are_data_frames(world: worlds.World) -> None:
     pytest.importorskip("pandas", reason="pandas is not installed")
     assert list(world.search("text", limit=2).to_dataframe()["rank"]) == [1, 2]
     assert "confidence" in world.resolve("text 7").to_dataframe().columns
+    assert list(world.history().to_dataframe()["added"]) == [60]

@@ -404,3 +404,21 @@ def test_a_filter_without_values_lets_nothing_pass(reading: Connect, name: str) 
         assert "No results." in await agent.text("search", query="water", **{name: []})
 
     ask(reading, scenario)
+
+
+def test_a_description_says_where_each_value_is_from() -> None:
+    with worlds.open(embedder=None) as world:
+        world.bind("ex", "http://e/")
+        world.add([("ex:a", "ex:p", "ex:b"), ("ex:a", "rdfs:label", '"thing"@en'), ("ex:a", "rdfs:label", '"Ding"@de')])
+        world.add([("ex:a", "ex:p", "ex:c", "ex:g"), ("ex:a", "ex:p", "ex:b", "ex:g")])
+
+        async def scenario(agent: Agent) -> None:
+            text = await agent.text("describe", iri="ex:a", language="de")
+            assert "ex:a Ding" in text
+            assert "ex:p: ex:b [r1, r2 ex:g] ; ex:c [r2 ex:g]" in text
+            assert 'rdfs:label: "Ding"@de ; "thing"@en [r1]' in text or '"thing"@en ; "Ding"@de [r1]' in text
+            told = await agent.data("describe", iri="ex:a")
+            (found,) = [one for one in told["properties"] if one["predicate"] == "ex:p"]
+            assert found["sources"] == ["r1, r2 ex:g", "r2 ex:g"]
+
+        ask(inside(world), scenario)

@@ -175,8 +175,8 @@ def test_an_empty_answer_tells_of_named_graphs(world: worlds.World) -> None:
 
     async def scenario(agent: Agent) -> None:
         notes = (await agent.data("sparql", query="SELECT * { ?s rdfs:label ?o }"))["notes"]
-        assert notes[0] == ("1 quads are in named graphs, 0 in the default graph, which alone a query reads: give "
-                            "union=true, or write GRAPH ?g { … }.")  # fmt: skip
+        assert notes[0] == ("The only quad is in a named graph, none in the default graph, which alone a query reads: "
+                            "give union=true (--union), or write GRAPH ?g { … }.")  # fmt: skip
         found = await agent.data("sparql", query="SELECT * { ?s rdfs:label ?o }", union=True)
         assert found["rows"] == [["<http://e/a>", '"A"']]
 

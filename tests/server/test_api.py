@@ -609,6 +609,19 @@ def admin(folder: Served) -> Iterator[httpx.Client]:
         yield found
 
 
+def test_the_policy_is_shown_and_changed(admin: httpx.Client, folder: Served) -> None:
+    address = "/worlds/kb/policy"
+    assert admin.get(address).json()["profiles"] is False
+    changed = admin.post(address, json={"changes": {"profiles": [f"{EX}Paper"], "default_graph": "union"}}).json()
+    assert (changed["profiles"], changed["default_graph"]) == ([f"{EX}Paper"], "union")
+    assert admin.get(address).json() == changed
+    problem(admin.post(address, json={"changes": {"nothing": 1}}), 400)
+    problem(admin.post(address, json={"changes": {"default_graph": "all"}}), 400)
+    with folder.client() as anybody:
+        problem(anybody.post(address, json={"changes": {"profiles": True}}), 401)
+    admin.post(address, json={"changes": {"profiles": False, "default_graph": "strict"}}).raise_for_status()
+
+
 def test_worlds_of_a_folder_are_made_and_deleted(admin: httpx.Client, folder: Served) -> None:
     files = folder.log.parent / "worlds"
     assert [world["name"] for world in admin.get("/worlds").json()["worlds"]] == ["kb"]

@@ -46,8 +46,8 @@ async def pool_of(**options: Any) -> AsyncIterator[Pool]:
             **options,
         }
     )
-    await pool.start()
     try:
+        await pool.start()
         yield pool
     finally:
         await pool.stop(1)
@@ -409,6 +409,8 @@ def test_workers_that_cannot_be_started_later_make_the_server_busy(
         monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
         for pid in parents(pool.pids["readers"]):  # of which they are forked
             os.kill(pid, signal.SIGKILL)
+        os.kill(pool.pids["writers"][0], signal.SIGKILL)
+        await until(lambda: not pool.pids["writers"])
         with pytest.raises(Busy, match="could not be started"):
             await ask(pool, file, "insert", write=True, text="a")
 

@@ -520,6 +520,19 @@ def test_service_reaches_the_hosts_that_the_server_names(tmp_path: Path, server:
         assert select(client, text.replace("127.0.0.1", "localhost")).json()["kind"] == "network"
 
 
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [("http://example.org/x.ttl", "--allow-network (server.allow_network)"), ("file:///etc/passwd", "is not allowed")],
+)
+def test_load_is_refused_in_the_words_of_the_server(client: httpx.Client, source: str, told: str) -> None:
+    """The library's own advice, an argument, is none that a client could follow."""
+    refused = client.post("/sparql", data={"update": f"LOAD <{source}>"})
+    assert refused.status_code == 400
+    assert told in refused.json()["detail"]
+    assert "allow_network=" not in refused.text
+    assert "allow_files" not in refused.text
+
+
 def test_an_empty_answer_says_why_in_a_header(client: httpx.Client) -> None:
     text = f"SELECT * {{ ?s <{EX}in> ?o }}"
     (note,) = json.loads(select(client, text).headers["worlds-notes"])

@@ -72,8 +72,8 @@ def test_an_empty_answer_says_why(world: World, query: str, told: list[str]) -> 
 
 
 IN_NAMED_GRAPHS = (
-    "2 quads are in named graphs, 8 in the default graph, which alone a query reads: give union=true, or write "
-    "GRAPH ?g { … }."
+    "2 quads are in named graphs, 8 in the default graph, which alone a query reads: give union=true (--union), or "
+    "write GRAPH ?g { … }."
 )
 
 

@@ -9,7 +9,7 @@ from tests.support.mcp_clients import Agent
 
 READING = {
     "schema": ["limit", "matching", "graphs", "token_budget"],
-    "describe": ["iri", "limit", "token_budget"],
+    "describe": ["iri", "limit", "language", "token_budget"],
     "history": ["limit", "revision", "token_budget"],
     "validate": ["subjects", "token_budget"],
     "search": [

@@ -52,9 +52,16 @@ class Served:
 
 @contextmanager
 def served(
-    target: Path, *options: str, embedder: str = "none", environment: dict[str, str] | None = None
+    target: Path,
+    *options: str,
+    embedder: str = "none",
+    environment: dict[str, str] | None = None,
+    wait: bool = True,
 ) -> Iterator[Served]:
-    """`worlds serve` with these options; it is stopped at the end, if it still runs."""
+    """`worlds serve` with these options; it is stopped at the end, if it still runs.
+
+    Without `wait` its processes may still be starting.
+    """
     log = target.parent / f"{target.name}.server.log"
     command = [sys.executable, "-m", "worlds", "serve", str(target), "--port", "0", "--embedder", embedder, *options]
     known = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CONFIG_HOME": str(target.parent), **(environment or {})}
@@ -68,7 +75,10 @@ def served(
             assert process.stdout is not None
             line = _first_line(process.stdout)
             assert " at http" in line, f"the server said {line!r} and {log.read_text()!r}"
-            yield Served(line.rpartition(" ")[2].strip(), process, log)
+            one = Served(line.rpartition(" ")[2].strip(), process, log)
+            if wait:
+                one.logged("note: ready")
+            yield one
         finally:
             if process.poll() is None:
                 process.terminate()

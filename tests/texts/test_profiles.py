@@ -316,6 +316,17 @@ def test_filters_know_profiles(films: World, filters: dict[str, Any], expected: 
     assert found(films, **filters) == expected
 
 
+def test_a_name_in_the_question_is_found_beside_profiles() -> None:
+    """Profiles hold the name of every neighbour: an entity with many would be found by theirs only."""
+    with worlds.open(embedder=None) as world:
+        world.policy = TextPolicy(profiles=True)
+        films = [(f"{EX}f{number}", f"{EX}directedBy", f"{EX}lang") for number in range(30)]
+        world.add([(f"{EX}lang", LABEL, '"Fritz Lang"'), *films])
+        world.add([(f"{EX}f{number}", LABEL, f'"Fritz Lang film {number}"') for number in range(30)])
+        for question in ("who is Fritz Lang?", "Fritz Lang's films", "what did fritz lang (director) make"):
+            assert f"{EX}lang" in [str(hit.subject) for hit in world.search(question, limit=5)], question
+
+
 def test_a_hit_on_a_profile_cites_what_it_was_made_from(films: World) -> None:
     hit = films.search("directed by fritz lang", predicates=PROFILE, types=EX + "Film")[0]
     assert (str(hit.subject), hit.label, str(hit.predicate)) == (EX + "m", "Metropolis", PROFILE)

@@ -14,7 +14,7 @@ from worlds.cli.curate import print_findings
 from worlds.cli.entities import Graphs, Types
 from worlds.cli.errors import NO
 from worlds.cli.options import Command, Json, WorldPath, examples, opened
-from worlds.cli.terminal import clean, output, waiting, write_json
+from worlds.cli.terminal import clean, note, output, waiting, write_json
 from worlds.errors import OpenError
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ def mentions(
     if json:
         write_json([one.to_dict() for one in found])
         return
+    for remark in found.notes:
+        note(remark)
     rows = [
         (
             f"{one.start}–{one.end}",
@@ -54,8 +56,6 @@ def mentions(
     ]
     if rows:
         show.print_table(output(), ("characters", "text", "entity", "confidence"), rows)
-    else:
-        output().print("it names no entity of this world")
 
 
 def suggest_links(

@@ -23,6 +23,7 @@ from worlds.cli import (
     keys,
     mcp,
     mirror,
+    policy,
     prefix,
     remote,
     rules,
@@ -78,7 +79,7 @@ def _options(
 _PANELS = {
     "Begin": ("init", "doctor", "config", "completion"),
     "Write": ("load", "add-document", "update", "embed"),
-    "Ask": ("search", "sparql", "context", "resolve", "similar", "describe", "schema", "prefix"),
+    "Ask": ("search", "sparql", "context", "resolve", "similar", "describe", "schema", "prefix", "policy"),
     "Curate": (
         "verify",
         "mentions",
@@ -104,8 +105,8 @@ _PANELS = {
     "Servers": ("primary", "token", "push", "pull", "follow", "replica", "mirror", "shard"),
 }
 for _module in (
-    init, doctor, config, completion, write, documents, search, ask, context, entities, schema, prefix, rules, history,
-    decide, curate, claims, keep, serve, keys, mcp, remote, mirror, shard,
+    init, doctor, config, completion, write, documents, search, ask, context, entities, schema, prefix, policy, rules,
+    history, decide, curate, claims, keep, serve, keys, mcp, remote, mirror, shard,
 ):  # fmt: skip
     _module.register(app)
 

@@ -63,6 +63,8 @@ def resolve(
         if json:
             write_json([one.to_dict() for one in found])
         else:
+            for remark in dict.fromkeys(remark for one in found for remark in one.notes):
+                note(remark)
             for one in found:
                 _print_resolution(output(), one, world.prefixes)
     if any(one.outcome != "match" for one in found):
@@ -110,11 +112,11 @@ def similar(
         hits = world.similar(iri, limit=limit, **options)
         known = bool(hits) or bool(world.describe(iri, limit=1))
         if json:
-            write_json(hits.to_dict())
-        elif hits:
-            show.print_hits(output(), hits, world.prefixes)
+            write_json(hits.to_dict(sql=False))
         else:
-            note("nothing is like it" if known else _UNKNOWN)
+            for remark in hits.notes:
+                note(remark)
+            show.print_hits(output(), hits, world.prefixes)
     if not known:
         raise typer.Exit(NO)
 
@@ -123,11 +125,14 @@ def describe(
     path: WorldPath,
     iri: Iri,
     limit: Annotated[int, typer.Option("--limit", "-n", help="The most values of a predicate.")] = 20,
+    lang: Annotated[
+        str | None, typer.Option("--lang", "-l", metavar="TAG", help="Labels and the description in it come first.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Show what the world says of an entity, and what points to it."""
     with opened(path) as world:
-        found = world.describe(iri, limit=limit)
+        found = world.describe(iri, limit=limit, language=lang)
         if json:
             write_json(found.to_dict())
         elif found:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import shlex
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from worlds.cli.errors import Interrupted
-from worlds.cli.options import Author, Command, EmbedderName, Json, examples, opened
-from worlds.cli.terminal import output, progress, write_json
+from worlds.cli.options import Author, Command, EmbedderName, Json, examples, from_settings, opened
+from worlds.cli.terminal import counted, output, progress, write_json
 from worlds.cli.write import note_pending, outcome, sentence
 from worlds.errors import OpenError
 
@@ -27,6 +27,22 @@ def init(
     ] = None,
     settings: Annotated[
         bool, typer.Option("--settings", help="Also write ./worlds.toml, with every setting and what it does.")
+    ] = False,
+    default_graph: Annotated[
+        str | None,
+        typer.Option(
+            "--default-graph",
+            metavar="SETTING",
+            help="What queries see that name no graph: [bold]strict[/bold], the default graph alone, or "
+            "[bold]union[/bold], all graphs together; else union if all data are in named graphs.",
+            callback=from_settings,
+        ),
+    ] = None,
+    profiles: Annotated[
+        bool,
+        typer.Option(
+            "--profiles", help="Give each entity a text of its own, its triples in words.", callback=from_settings
+        ),
     ] = False,
     no_embed: Annotated[bool, typer.Option("--no-embed", help="Leave the texts to `worlds embed`.")] = False,
     embedder: EmbedderName = "auto",
@@ -48,9 +64,14 @@ def init(
     began = time.perf_counter()
     try:
         with opened(path, write=True, create=True, embedder="none" if no_embed else embedder) as world:
+            if profiles:
+                world.policy = world.policy.with_(profiles=True)
             if sources:
                 with progress() as bar:
                     change = world.load(sources, author=author, embed=not no_embed, progress=bar)
+            named = bool(len(world)) and not world.count(graph="default")
+            world.default_graph = cast("Any", default_graph or ("union" if named else "strict"))
+            graphs = len(world.graphs()), world.default_graph
             pending = world.stats().pending
             if change is not None and embedder != "none" and not no_embed:
                 note_pending(world, change)
@@ -63,12 +84,12 @@ def init(
     if json:
         told_settings = {"settings": str(file)} if settings else {}
         loaded = {} if change is None else outcome(change, pending, time.perf_counter() - began)
-        write_json({"world": path, **told_settings, **loaded})
+        write_json({"world": path, "default_graph": graphs[1], **told_settings, **loaded})
     else:
-        _report(path, change, time.perf_counter() - began, settings=settings)
+        _report(path, change, time.perf_counter() - began, graphs, settings=settings)
 
 
-def _report(path: str, change: Change | None, seconds: float, *, settings: bool) -> None:
+def _report(path: str, change: Change | None, seconds: float, graphs: tuple[int, str], *, settings: bool) -> None:
     from worlds.settings import FILE
 
     console = output()
@@ -76,6 +97,16 @@ def _report(path: str, change: Change | None, seconds: float, *, settings: bool)
     if settings:
         console.print(f"{FILE}: all settings, each commented out", soft_wrap=True)
     world = shlex.quote(path)
+    named, setting = graphs
+    if named:
+        other = "strict" if setting == "union" else "union"
+        seen = "all graphs together" if setting == "union" else "the default graph alone"
+        console.print(
+            f"{counted(named, 'named graph')}: a query that names none sees {seen} "
+            f"(`worlds policy {world} default_graph={other}` changes that)",
+            soft_wrap=True,
+        )
+    pattern = "?s ?p ?o" if not named or setting == "union" else "GRAPH ?g { ?s ?p ?o }"
     steps = {
         f"worlds load {world} FILE": "load RDF",
         f"worlds add-document {world} FOLDER --base IRI": "load Markdown, text and HTML",
@@ -84,7 +115,7 @@ def _report(path: str, change: Change | None, seconds: float, *, settings: bool)
         steps = {
             f"worlds stats {world}": "what is in it",
             f"worlds search {world} WORDS": "find texts",
-            f"worlds sparql {world} 'SELECT * {{ ?s ?p ?o }} LIMIT 10'": "ask",
+            f"worlds sparql {world} 'SELECT * {{ {pattern} }} LIMIT 10'": "ask",
         }
     steps["worlds doctor"] = "what is installed, and what is missing"
     console.print("\nNext:", style="bold")

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from worlds.cli.options import Command, Json, WorldPath, examples, opened
 from worlds.cli.table import table
-from worlds.cli.terminal import clean, counted, output, write_json
+from worlds.cli.terminal import clean, counted, note, output, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +33,8 @@ def schema(
         if json:
             write_json(found.to_dict())
         else:
+            for remark in found.notes:
+                note(remark)
             _print(found, world.prefixes)
 
 

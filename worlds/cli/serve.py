@@ -84,7 +84,7 @@ def serve(
             raise
         raise WorldsError(f"{error.name} is not installed; pip install 'worlds-kg[server]' brings it") from error
     with _there(target, follow) as path:
-        run(path.absolute(), ServerSettings(settings), _announce)
+        run(path.absolute(), ServerSettings(settings), _announce, _say_ready)
 
 
 @contextlib.contextmanager
@@ -120,6 +120,12 @@ def _announce(address: str, server: Server) -> None:
     output().print(f"Serving {what} at {address}", soft_wrap=True)
     for line in _allowed(server.settings, sum(key.state() == "valid" for key in server.keys.all())):
         note(line)
+    readers = server.settings.readers
+    note(f"starting {readers} reader{'s' * (readers != 1)} and a writer; requests wait until they are there")
+
+
+def _say_ready(seconds: float) -> None:
+    note(f"ready, {seconds:.1f} s after the start")
 
 
 def _allowed(settings: ServerSettings, keys: int) -> list[str]:

@@ -63,6 +63,7 @@ class Resolution(Tabular):
     name: str
     outcome: str
     candidates: tuple[Candidate, ...]  # the likeliest first
+    notes: tuple[str, ...] = ()  # what is odd: names that the world does not know, why nothing matches
 
     @property
     def best(self) -> Candidate | None:
@@ -80,7 +81,7 @@ class Resolution(Tabular):
     def to_dict(self) -> dict[str, Any]:
         """The resolution as JSON-ready values."""
         found = [candidate.to_dict() for candidate in self.candidates]
-        return {"name": self.name, "outcome": self.outcome, "candidates": found}
+        return {"name": self.name, "outcome": self.outcome, "candidates": found, "notes": list(self.notes)}
 
 
 @dataclass

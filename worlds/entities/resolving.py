@@ -19,6 +19,8 @@ from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
 from worlds.texts.facts import Facts
 
+_NOBODY = "No entity has such a name: try `search`, which also reads descriptions."
+_UNLIKELY = "No entity is likely to be meant: the best has a confidence of {:.2f}."
 _HITS = 50  # of each search for names
 _INITIALS = 6  # capitals that may stand apart, as in I.B.M.
 _COMPARED = 20  # candidates that are looked at closely
@@ -52,8 +54,12 @@ class Resolver:
         check_limit(limit)
         with self._connection.snapshot():
             sought, close = self._compared(name, context=context, types=types, graphs=graphs, exclude=exclude)
+            notes = self._searches.unknown(types=types, graphs=graphs)
         found = [candidate for _, candidate in ranked(sought, close)]
-        return Resolution(name, outcome(sought, close, found), tuple(found[:limit]))
+        meant = outcome(sought, close, found)
+        if meant == "no match" and not notes:
+            notes = (_UNLIKELY.format(found[0].confidence) if found else _NOBODY,)
+        return Resolution(name, meant, tuple(found[:limit]), notes)
 
     def candidates(
         self, name: str, *, context: str | None = None, types: object = None, graphs: object = None

@@ -14,6 +14,7 @@ from worlds.entities.describing import Value
 from worlds.entities.limits import check_limit
 from worlds.graph.terms import RDF, shorten, to_rdflib
 from worlds.quads.dictionary import BLANK_NODE, IRI, LITERAL, Dictionary, json_ids
+from worlds.quads.vocabulary import nearest, spelled
 from worlds.sql import statements
 from worlds.sql.connection import Connection, Row, integers
 from worlds.texts.chunks import ChunkStore
@@ -111,7 +112,8 @@ class Schema:
     """What a world's data look like; see `World.schema`. Lists have the commonest first.
 
     `class_count`, `predicate_count` and `graph_count` are how many there are in all; the default graph is no part of
-    the last. `languages` maps a tag, "" for none, to the number of literals that are text.
+    the last. `languages` maps a tag, "" for none, to the number of literals that are text. `notes` say which of the
+    graphs that were asked for there are not.
     """
 
     revision: int
@@ -124,6 +126,17 @@ class Schema:
     graph_count: int
     languages: Mapping[str, int]
     prefixes: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+    def nearest(self, name: str) -> list[str]:
+        """The IRIs of the predicates and classes here that are spelt most like a name, or whose labels are."""
+        spellings: dict[str, str] = {}
+        named = [(one.iri, one.label) for one in self.predicates]
+        for iri, label in (*named, *((one.iri, one.label) for one in self.classes)):
+            spellings.setdefault(spelled(str(iri)), str(iri))
+            if label:
+                spellings.setdefault("".join(label.split()).casefold(), str(iri))
+        return nearest(name, spellings)
 
     def to_dict(self) -> dict[str, Any]:
         """The schema as JSON-ready values."""
@@ -138,6 +151,7 @@ class Schema:
             "graph_count": self.graph_count,
             "languages": dict(self.languages),
             "prefixes": dict(self.prefixes),
+            "notes": list(self.notes),
         }
 
 

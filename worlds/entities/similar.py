@@ -24,6 +24,7 @@ from worlds.sql.connection import Connection, as_text
 _SQL = statements("entities.sql")
 _NEAREST = 100  # entities near one whose means are compared
 _RANKING = ("boost", "decay", "diversity", "min_similarity", "per_subject", "rerank")
+_FILTERS = ("types", "subclasses", "predicates", "graphs", "where")
 _QUERY_WORDS = 60  # of an entity's texts, that others are sought by
 
 
@@ -47,13 +48,23 @@ class SimilarEntities:
         number = self._dictionary.find([iri])[0]
         embedded = self._connection.meta("embedder") is not None
         mean = self._mean(number) if embedded and options.get("mode") != "text" else None
-        if mean is not None:
-            near = {**given, "mode": "vector", "vector": mean}
-            if any(_given(name, options.get(name)) for name in _RANKING):  # who ranks otherwise gets that ranking
-                return self._searches.run("", **near)
-            return self._by_means(iri, near, mean)
-        text = "" if number is None else self._words_of(number)
-        return self._searches.run(text, **{**given, "mode": "text"})
+        text = "" if number is None or mean is not None else self._words_of(number)
+        if mean is None:
+            found = self._searches.run(text, **{**given, "mode": "text"})
+        elif any(_given(name, options.get(name)) for name in _RANKING):  # who ranks otherwise gets that ranking
+            found = self._searches.run("", **{**given, "mode": "vector", "vector": mean})
+        else:
+            found = self._by_means(iri, {**given, "mode": "vector", "vector": mean}, mean)
+        notes = self._searches.unknown(**{name: options.get(name) for name in _FILTERS})
+        if not found and options.get("cursor") is None and not notes:
+            name = self._searches.notes.short(iri)
+            if number is None:
+                notes = (f"{name} is no entity of this world.",)
+            elif mean is None and not text:
+                notes = (f"{name} has no text that others could be compared with.",)
+            else:
+                notes = (f"No other entity has texts like those of {name}: try `search` with its label.",)
+        return found.noting(notes)
 
     def _mean(self, number: int | None) -> NDArray[np.float32] | None:
         """The mean of the vectors of an entity's texts, of unit length; None without any, or a direction."""

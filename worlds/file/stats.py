@@ -27,6 +27,7 @@ class Stats:
     bytes: int  # the file and its log
     created: str  # UTC, ISO 8601
     quads: int
+    named_quads: int  # those in named graphs
     graphs: int  # named graphs with a quad
     iris: int  # terms that are stored, for the history too
     blank_nodes: int
@@ -59,9 +60,8 @@ class Stats:
 def stats(connection: Connection, embeddings: Embeddings) -> Stats:
     """What the world holds, read in one snapshot; a tenth of a second for a million quads and more with the texts."""
     with connection.snapshot():
-        size, created, quads, graphs, revisions, last, texts, chunks, pending, characters, retired = connection.rows(
-            _SQL["counts"]
-        )[0]
+        (counts,) = connection.rows(_SQL["counts"])
+        size, created, quads, named, graphs, revisions, last, texts, chunks, pending, characters, retired = counts
         kinds: dict[int, int] = dict(connection.rows(_SQL["terms_by_kind"]))
         stored = embeddings.stored
         predicates = connection.rows(_SQL["commonest_predicates"], (_COMMONEST,))
@@ -73,6 +73,7 @@ def stats(connection: Connection, embeddings: Embeddings) -> Stats:
             bytes=_size(connection.file) or size,
             created=created,
             quads=quads,
+            named_quads=named,
             graphs=graphs,
             iris=kinds.get(IRI, 0),
             blank_nodes=kinds.get(BLANK_NODE, 0),

@@ -101,6 +101,7 @@ class PropertyShown(BaseModel):
     predicate: str
     label: str
     values: list[str]
+    sources: list[str] = Field(description="For each value the revisions that said it, in which graphs: r3 <graph>.")
     count: int
 
 

@@ -39,8 +39,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
                     raise ValueError(f"a text has up to {_LONGEST:,} characters, not {len(text):,}: give a part of it")
                 found = service.world.mentions(text, types=listed(types))
                 terms = service.terms()
-                notes = list(service.hints.unknown("types", listed(types) or [], lately=bool(found)))
-            return _mentioned([_mention(one, terms) for one in found], service.budget(token_budget), notes)
+            return _mentioned([_mention(one, terms) for one in found], service.budget(token_budget), list(found.notes))
 
         return await service.run(work)
 
@@ -90,8 +89,6 @@ def _mentioned(shown: Sequence[MentionShown], budget: Budget, notes: list[str]) 
     kept = budget.fill(shown, lambda one: (line(one), plain(one)))
     if len(kept) < len(shown):
         notes.append(f"{len(shown) - len(kept)} mentions were left out to stay within the token budget.")
-    if not shown:
-        notes.append("It names no entity by a label or an alias: `search` finds texts by meaning.")
     return answer("\n".join([*map(line, kept), *notes]), Mentioned(mentions=kept, notes=notes))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,13 +25,13 @@ from worlds.mcp.answers import (
     plain,
 )
 from worlds.mcp.arguments import Graphs, Iri, Tokens
-from worlds.mcp.hints import either, expand
+from worlds.mcp.hints import either
 from worlds.mcp.rendering import Budget, Terms, clip
 from worlds.mcp.searching import READS
 from worlds.mcp.toolbox import Service, answer, listed
 
 if TYPE_CHECKING:
-    from worlds.entities.describing import Property, Value
+    from worlds.entities.describing import Property, Source, Value
     from worlds.entities.schema import ClassSummary, PredicateSummary
 
 _MATCHED = 3000  # classes and predicates that `matching` looks through
@@ -61,13 +62,19 @@ def register(server: MCPServer[Any], service: Service) -> None:
     async def describe(
         iri: Iri,
         limit: Annotated[int, Field(ge=1, le=200, description="The most values of a predicate.")] = 10,
+        language: Annotated[
+            str | None, Field(description="The reader's, such as de: labels and the description in it come first.")
+        ] = None,
         token_budget: Tokens = None,
     ) -> Annotated[CallToolResult, Described]:
-        """Tell what the world says of an entity: label, types, description, its triples and those that point to it."""
+        """Tell what the world says of an entity: label, types, description, its triples and those that point to it.
+
+        Behind a value stands which revision said it, and in which graph: [r3 ex:graph].
+        """
 
         def work() -> CallToolResult:
             with service.explained():
-                return described(service, iri, limit, token_budget)
+                return described(service, iri, limit, token_budget, language)
 
         return await service.run(work)
 
@@ -125,10 +132,9 @@ def overview(
         sought = matching.casefold()
         classes = [one for one in classes if sought in f"{one.iri} {one.label or ''}".casefold()][:limit]
         predicates = [one for one in predicates if sought in f"{one.iri} {one.label}".casefold()][:limit]
-        if not classes and not predicates and (nearest := service.hints.vocabulary().nearest(matching)):
+        if not classes and not predicates and (nearest := service.hints.nearest(matching)):
             notes.append(f"Nothing has {matching!r} in its name; near it: {', '.join(nearest)}.")
-    if graphs:
-        notes += service.hints.unknown("graphs", graphs)
+    notes += found.notes
     counted = {"default" if one.name is None else terms.show(one.name): one.quads for one in found.graphs}
     languages = {language or "none": texts for language, texts in found.languages.items()}
 
@@ -223,10 +229,12 @@ def _predicate_line(one: PredicateShown) -> str:
 # -- describe ---------------------------------------------------------------------------------------------------------
 
 
-def described(service: Service, iri: str, limit: int, tokens: int | None) -> CallToolResult:
+def described(
+    service: Service, iri: str, limit: int, tokens: int | None, language: str | None = None
+) -> CallToolResult:
     """What the world says of an entity; ValueError for one that it does not know."""
     world, terms = service.world, service.terms()
-    found = world.describe(iri, limit=limit)
+    found = world.describe(iri, limit=limit, language=language)
     if not found:
         raise ValueError(f"the world says nothing of {terms.show(found.iri)}.{_alike(service, iri)}")
     budget = service.budget(tokens)
@@ -266,8 +274,7 @@ def described(service: Service, iri: str, limit: int, tokens: int | None) -> Cal
 
 def _alike(service: Service, iri: str) -> str:
     """The entities whose names are like the last part of an IRI."""
-    full = expand(iri, service.world.prefixes) or iri
-    words = full.rstrip("/#").replace("#", "/").rpartition("/")[2].replace("_", " ")
+    words = re.split(r"[/#:]", iri.strip("<>").rstrip("/#:"))[-1].replace("_", " ")
     candidates = service.hints.named(words)
     return f" Did you mean {either(candidates)}?" if candidates else " Call `resolve` with its name, or `search`."
 
@@ -277,7 +284,7 @@ def _fitting(budget: Budget, properties: list[PropertyShown]) -> list[PropertySh
     shown = []
     for one in properties:
         for most in (len(one.values), 3, 1):
-            part = one.model_copy(update={"values": one.values[:most]})
+            part = one.model_copy(update={"values": one.values[:most], "sources": one.sources[:most]})
             if budget.take(_property_line(part, "^"), plain(part)):
                 shown.append(part)
                 break
@@ -289,18 +296,29 @@ def _value(value: Value, terms: Terms) -> str:
     return f"{shown} {clip(value.label, 80)}" if value.label else shown
 
 
+def _source(one: Source, terms: Terms) -> str:
+    return f"r{one.revision}" if one.graph is None else f"r{one.revision} {terms.show(one.graph)}"
+
+
 def _property(one: Property, terms: Terms) -> PropertyShown:
     return PropertyShown(
         predicate=terms.show(one.predicate),
         label=clip(one.label, 80),
         values=[_value(value, terms) for value in one.values],
+        sources=[", ".join(_source(source, terms) for source in value.sources) for value in one.values],
         count=one.count,
     )
 
 
 def _property_line(one: PropertyShown, mark: str) -> str:
     more = one.count - len(one.values)
-    return f"  {mark}{one.predicate}: {' ; '.join(one.values)}{f' … and {more:,} more' if more else ''}"
+    # What all values have in common is said once, behind the last.
+    same = len(set(one.sources)) == 1
+    values = [
+        value if same and place < len(one.values) else f"{value} [{source}]"
+        for place, (value, source) in enumerate(zip(one.values, one.sources, strict=True), 1)
+    ]
+    return f"  {mark}{one.predicate}: {' ; '.join(values)}{f' … and {more:,} more' if more else ''}"
 
 
 # -- history ----------------------------------------------------------------------------------------------------------

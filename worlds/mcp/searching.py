@@ -39,7 +39,6 @@ _PASSAGE = 4000  # characters
 _LONGEST_NAME = 1000  # characters
 _LONGEST_CONTEXT = 100_000  # characters
 _CURSOR = re.compile(r"([0-9]{1,9})\.(.+)", re.DOTALL)  # how many results were numbered, and the cursor of the world
-_NAMED = ("types", "predicates", "subjects", "graphs")  # filters that take names
 
 
 def register(server: MCPServer[Any], service: Service) -> None:
@@ -162,16 +161,6 @@ def register(server: MCPServer[Any], service: Service) -> None:
         filters = {"types": listed(types), "graphs": listed(graphs), "where": where or None}
         options = given({**filters, "mode": mode})
 
-        def told(hits: SearchResults) -> list[str]:
-            unknown = _unknown_names(service, filters, lately=bool(hits))
-            if hits:
-                return unknown
-            return [
-                *service.hints.unknown("subjects", [iri]),
-                *unknown,
-                f"No other entity has texts like those of {iri}, or it has none: try `search` with its label.",
-            ]
-
         def work() -> CallToolResult:
             with service.explained(where):
                 return _found(
@@ -181,7 +170,6 @@ def register(server: MCPServer[Any], service: Service) -> None:
                     cursor,
                     service.budget(token_budget),
                     full_text=False,
-                    told=told,
                 )
 
         return await service.run(work)
@@ -230,7 +218,6 @@ def _found(
     budget: Budget,
     *,
     full_text: bool,
-    told: Callable[[SearchResults], list[str]] | None = None,
 ) -> CallToolResult:
     """The results as numbered citations, as many as the budget allows; the numbers go on from page to page."""
     before, after = _sent(cursor)
@@ -238,7 +225,7 @@ def _found(
         hits = find(limit, after)
     terms = service.terms()
     numbered = [_citation(number, hit, terms, full_text=full_text) for number, hit in enumerate(hits, before + 1)]
-    notes = [*(told(hits) if told else ()), *hits.notes]
+    notes = list(hits.notes)
     budget.take("\n".join(notes), notes)
     shown = budget.fill(numbered, lambda one: (_cited(one), plain(one)))
     cut = len(numbered) - len(shown)
@@ -297,18 +284,6 @@ def _similarity(hit: Hit) -> float | None:
     return None if leg is None else round(leg.value, 4)
 
 
-def _unknown_names(
-    service: Service, filters: dict[str, Any], *, subclasses: bool = False, lately: bool = False
-) -> list[str]:
-    """What to say of the names in filters that the world does not know; `lately` as for Hints.vocabulary."""
-    told: list[str] = []
-    for name in _NAMED:
-        told += service.hints.unknown(name, listed(filters.get(name)) or [], subclasses=subclasses, lately=lately)
-    if where := filters.get("where"):
-        told += service.hints.strangers(where, lately=lately)
-    return told
-
-
 def _resolved(
     service: Service, names: Sequence[str], context: str | None, filters: dict[str, Any], limit: int
 ) -> CallToolResult:
@@ -320,12 +295,7 @@ def _resolved(
         )
         for one in found
     ]
-    notes: list[str] = []
-    nothing = all(not one.candidates for one in shown)
-    for name in ("types", "graphs"):
-        notes += service.hints.unknown(name, filters[name] or [], lately=not nothing)
-    if nothing:
-        notes.append("No entity has such a name: try `search`, which also reads descriptions.")
+    notes = list(dict.fromkeys(note for one in found for note in one.notes))
     budget = service.budget()
     budget.take("\n".join(notes), notes)
     kept = budget.fill(shown, lambda one: (_resolution(one), plain(one)))

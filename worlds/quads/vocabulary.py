@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cached_property
 
@@ -62,14 +63,7 @@ class Vocabulary:
         spellings: dict[str, str] = {}
         for found in kinds:
             spellings = found | spellings
-        sought = _local(name).casefold()
-        pairs = _pairs(sought)
-        shared = {spelling: len(pairs & self._pairs[spelling]) for spelling in spellings}
-        likely = sorted((spelling for spelling in shared if shared[spelling]), key=shared.__getitem__, reverse=True)
-        matches = get_close_matches(sought, likely[:_COMPARED], n=2 * _NEAREST, cutoff=_ALIKE)
-        within = [one for one in spellings if len(sought) > 3 and (sought in one or one in sought)]
-        close = [*matches, *sorted(within, key=len)]
-        return list(dict.fromkeys(spellings[spelling] for spelling in close if len(spelling) > 2))[:_NEAREST]
+        return nearest(name, spellings, self._pairs)
 
     def _read(self, budget: Budget) -> None:
         """Go on reading the names, as far as the budget allows."""
@@ -88,7 +82,7 @@ class Vocabulary:
             terms = self._dictionary.terms(numbers)
             for term in (terms[number] for number in numbers):
                 if isinstance(term, ox.NamedNode):
-                    spelling = _local(term.value).casefold()
+                    spelling = spelled(term.value)
                     self._spellings[kind].setdefault(spelling, term.value)
                     self._pairs[spelling] = _pairs(spelling)
             if len(numbers) < _AT_ONCE:
@@ -97,8 +91,21 @@ class Vocabulary:
                 values["after"] = numbers[-1]
 
 
-def _local(name: str) -> str:
-    return re.split(r"[/#:]", name.strip("<>").rstrip("/#:"))[-1]
+def nearest(name: str, spellings: Mapping[str, str], pairs: Mapping[str, frozenset[str]] | None = None) -> list[str]:
+    """Of IRIs by their spelling, those that are spelt most like a name; `pairs` are the spellings' pairs of letters."""
+    sought = spelled(name)
+    wanted = _pairs(sought)
+    shared = {one: len(wanted & (_pairs(one) if pairs is None else pairs[one])) for one in spellings}
+    likely = sorted((spelling for spelling in shared if shared[spelling]), key=shared.__getitem__, reverse=True)
+    matches = get_close_matches(sought, likely[:_COMPARED], n=2 * _NEAREST, cutoff=_ALIKE)
+    within = [one for one in spellings if len(sought) > 3 and (sought in one or one in sought)]
+    close = [*matches, *sorted(within, key=len)]
+    return list(dict.fromkeys(spellings[spelling] for spelling in close if len(spelling) > 2))[:_NEAREST]
+
+
+def spelled(name: str) -> str:
+    """How an IRI, a prefixed name or a bare word is compared: its last part, case-folded."""
+    return re.split(r"[/#:]", name.strip("<>").rstrip("/#:"))[-1].casefold()
 
 
 def _pairs(name: str) -> frozenset[str]:

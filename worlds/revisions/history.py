@@ -10,14 +10,15 @@ import datetime
 import json
 import uuid
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from numbers import Integral, Real
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyoxigraph as ox
 
 from worlds.errors import ArgumentError, WorldsError
+from worlds.graph.tabular import Tabular
 from worlds.quads.dictionary import Dictionary, Ids
 from worlds.quads.rows import difference
 from worlds.revisions.diff import Diff
@@ -52,6 +53,18 @@ class Entry:
     undone_by: int | None = None
 
 
+class Entries(list[Entry], Tabular):
+    """Revisions, newest first: a list, and a table."""
+
+    @property
+    def _columns(self) -> list[str]:
+        return [field.name for field in fields(Entry)]
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """One dict a revision: what an `Entry` has."""
+        return [asdict(entry) for entry in self]
+
+
 Moment: TypeAlias = int | datetime.datetime
 """A revision: its number, or a time, with its zone, for the last one up to it."""
 
@@ -84,7 +97,7 @@ class History:
         since: datetime.datetime | None = None,
         until: datetime.datetime | None = None,
         among: set[int] | None = None,
-    ) -> list[Entry]:
+    ) -> Entries:
         """The revisions, newest first; see `World.history`. `among` are numbers."""
         if limit is not None and not is_whole(limit):
             raise ValueError(f"limit is a whole number from 0 on, or None, not {limit!r}")
@@ -103,7 +116,7 @@ class History:
                     and (author is None or row[2] == author)
                     and (message is None or message.casefold() in (row[3] or "").casefold())
                 ]
-            return self._entries(rows if limit is None else rows[: int(limit)])
+            return Entries(self._entries(rows if limit is None else rows[: int(limit)]))
 
     def numbered(self, revisions: Collection[int]) -> dict[int, Entry]:
         """Number → revision, of those that are not forgotten."""

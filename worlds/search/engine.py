@@ -141,7 +141,7 @@ class Searches:
     def __init__(self, engine: SearchEngine, requests: Requests, notes: SearchNotes) -> None:
         self._engine = engine
         self.requests = requests
-        self._notes = notes
+        self.notes = notes
 
     @cached_property
     def part(self) -> MemberLists:
@@ -155,8 +155,13 @@ class Searches:
 
     def run(self, text: str, *, explain: bool = False, noted: bool = False, **options: Any) -> SearchResults:
         """The answer; `noted` with what there is to say of it."""
-        notes = self._notes if noted else None
+        notes = self.notes if noted else None
         return self._engine.run(self.requests.make(text, **options), explain=explain, notes=notes)
+
+    def unknown(self, **filters: Any) -> tuple[str, ...]:
+        """What there is to say of the names in a filter that the world does not know."""
+        given = {name: value for name, value in filters.items() if value is not None}
+        return tuple(self.notes.unknown(self.requests.make("", mode="text", **given))[0].values()) if given else ()
 
     def statement(self, text: str, *, explain: bool = False, **options: Any) -> tuple[str, tuple[object, ...]]:
         """The SQL statement and its parameters, which are the same for an answer that explains itself."""

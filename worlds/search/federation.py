@@ -24,6 +24,7 @@ from worlds.search.facets import Facets, ordered
 from worlds.search.fusion import Found, Scores, fuse
 from worlds.search.hits import Clock, Explanation, Hit, SearchResults
 from worlds.search.member import MemberSearch, Statistics
+from worlds.search.notes import nearest_to_hits, no_word
 from worlds.search.options import DEFAULTS, MOST_CANDIDATES
 from worlds.search.ranking import Ranked, Stage, grouping, run
 from worlds.search.request import Identity, SearchRequest
@@ -83,8 +84,10 @@ class GroupSearches:
             chosen = rest(ranked.order, found.key, given, first.limit)
             with clock.step("hits"):
                 hits = self._hits(searches, together, ranked, chosen, explain=explain)
+            with clock.step("notes"):
+                notes = self._notes(requests, searches, found)
         clock.stop()
-        told = self._explained(first, requests, searches, lists, ranked, len(found), clock)
+        told = self._explained(first, requests, searches, lists, ranked, len(found), clock, notes)
 
         def following() -> str:
             keys = [found.key(candidate) for candidate in chosen]
@@ -94,6 +97,22 @@ class GroupSearches:
             return self._facets(requests)
 
         return SearchResults(hits, told, facets, following if len(hits) == first.limit else None)
+
+    def _notes(
+        self, requests: Sequence[SearchRequest], searches: Sequence[MemberSearch], found: Candidates
+    ) -> tuple[str, ...]:
+        """What holds of every world, and of the hits of all."""
+        members = [member.notes for member in self._members]
+        asked: list[dict[str, str]] = []
+        beside: list[dict[str, str]] = []
+        for notes, request in zip(members, requests, strict=True):
+            for all_, told in zip((asked, beside), notes.unknown(request), strict=True):
+                all_.append(told)
+        unknown, others = _shared(asked), _shared(beside)
+        if len(found):
+            return (*unknown, *others, *no_word(requests[0], found))
+        why = [notes.why_nothing(one.request, one.eligible) for notes, one in zip(members, searches, strict=True)]
+        return (*(unknown or nearest_to_hits(why)), *others)
 
     # -- what is asked --------------------------------------------------------------------------------------------
 
@@ -288,13 +307,18 @@ class GroupSearches:
         ranked: Ranked,
         count: int,
         clock: Clock,
+        told: tuple[str, ...],
     ) -> Explanation:
         plans = {name: search.plan for name, search in zip(self._names, searches, strict=True) if search.plan}
         eligible = [search.eligible.passages for search in searches if search.eligible is not None]
         compared = [plan.compared for plan in plans.values()]
         match = searches[0].match
-        notes = [
-            f"{name}: {note}" for name, request in zip(self._names, requests, strict=True) for note in request.notes
+        common = [note for note in first.notes if all(note in request.notes for request in requests)]
+        notes = common + [
+            f"{name}: {note}"
+            for name, request in zip(self._names, requests, strict=True)
+            for note in request.notes
+            if note not in common
         ]
         return Explanation(
             query=first.text,
@@ -309,11 +333,16 @@ class GroupSearches:
             depth=lists.depth,
             candidates=count,
             stages=tuple(one.name for one in ranked.done),
-            notes=(*notes, *ranked.notes),
+            notes=(*told, *notes, *ranked.notes),
             milliseconds=clock.milliseconds,
             sql="",
             parameters=(),
         )
+
+
+def _shared(told: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+    """What all worlds tell, in the words of that one which hints at most."""
+    return tuple(max((one[note] for one in told), key=len) for note in told[0] if all(note in one for one in told))
 
 
 def _coverage(search: MemberSearch, chunk: int, everywhere: Statistics) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pyoxigraph as ox
 
@@ -12,6 +13,7 @@ from worlds.search.request import SearchRequest
 from worlds.sql.connection import Connection
 from worlds.texts.policy import ROLES, TextPolicy
 
+_marks = re.compile(r"[?!,;:\"“”„()\[\]\s]+|[.](?=\s|$)|['’]s?(?=\s|$)").sub
 _LONGEST = 300  # characters of a query that may be a label
 
 
@@ -25,12 +27,13 @@ class Fields:
 
     def values(self, request: SearchRequest) -> dict[str, object]:
         """The parameters of the search's statement that predicates give."""
-        weights, weights_json, labels = self._connection.remembered("fields", self._settled)
+        weights, weights_json, labels, named = self._connection.remembered("fields", self._settled)
         bonus = request.label_bonus and request.mode == "hybrid" and request.fusion == "relative"
         asked = spellings(request.text) if bonus and request.syntax == "words" and labels else []
         return {
             "weights_json": weights_json,
             "other_weight": weights["other"],
+            "asked": asked_words(request.text) if named else None,
             "spellings_json": json.dumps(asked),
             "label_bytes": max((len(way.encode()) for way in asked), default=-1),
             "labels_json": json_ids(labels),
@@ -38,13 +41,21 @@ class Fields:
             "label_score": 2 * sum(request.weights.values()) * max(weights.values()),
         }
 
-    def _settled(self) -> tuple[dict[str, float], str | None, list[int]]:
-        """The weights of the roles, those of the predicates as JSON if there are any, and the labels' predicates."""
+    def _settled(self) -> tuple[dict[str, float], str | None, list[int], bool]:
+        """The weights of the roles, those of the predicates as JSON if there are any, and the labels' predicates.
+
+        And whether a name that stands in the question has all of its weight, though a profile holds it, too.
+        """
         policy = self._filters.policy
         weights = {role: policy.weight(role) for role in ROLES}
         weighed = any(weight != 1 for weight in weights.values())
         labels = self._ids(policy.predicates("label"))
-        return weights, json.dumps(self._weights(policy, weights)) if weighed else None, labels
+        return (
+            weights,
+            json.dumps(self._weights(policy, weights)) if weighed else None,
+            labels,
+            bool(policy.profiles) and not policy.weights,
+        )
 
     def _ids(self, iris: list[str]) -> list[int]:
         found = self._dictionary.find([ox.NamedNode(iri) for iri in iris])
@@ -54,6 +65,12 @@ class Fields:
         """(predicate, weight) of those whose role is not "other"."""
         roles = [role for role in ROLES if role != "other"]
         return [(number, weights[role]) for role in roles for number in self._ids(policy.predicates(role))]
+
+
+def asked_words(text: str) -> str:
+    """A question that names are looked for in: in lower case, as it stands and without its marks, between spaces."""
+    plain = _lower(text.replace("\0", " ").encode("utf-8", "replace").decode())
+    return f" {' '.join(plain.split())} {_marks(' ', plain)} "
 
 
 def spellings(text: str) -> list[str]:

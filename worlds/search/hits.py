@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -216,6 +216,13 @@ class SearchResults(Sequence[Hit], Tabular):
         They are counted when this is first asked for, as of then; after the world was closed, that is an OpenError.
         """
         return self._facets()
+
+    def noting(self, notes: tuple[str, ...]) -> SearchResults:
+        """The same, with these notes before its own."""
+        if not notes:
+            return self
+        explain = replace(self.explain, notes=(*notes, *self.explain.notes))
+        return SearchResults(self._hits, explain, self._facets, self._following)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -122,7 +122,7 @@ class MemberSearch:
         if request.vector is None:
             return []
         self.plan = self._part._plans.choose(request, depth, self.eligible, self.state)
-        statement = NEAREST[self.plan.name]
+        statement = NEAREST[self.plan.piece]
         return self._connection.rows(
             statement,
             statement.bind(

@@ -28,8 +28,12 @@ _MOST_GRAPHS = 1000  # whose names one is compared with
 _SHOWN = 3
 _PROFILE = "urn:worlds:profile"
 _BLANK = "the query is blank"
+_NO_TEXT = "The world has no text to search: nothing is loaded, or nothing of it is text."
+_NONE_PASSES = "No text passes the filters: leave one out."
+_NO_MATCH = "Nothing matches these words: use others, fewer, or prefix*; `schema` shows the classes and predicates."
 _THINGS = {"types": "class with instances", "predicates": "predicate", "graphs": "graph", "subjects": "entity"}
 _RDF_TYPE = ox.NamedNode(RDF + "type")
+_UNHINTED = re.compile(r"(?:: did you mean .*\?|\.)$")
 _SUBCLASS_OF = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#subClassOf")
 
 
@@ -54,25 +58,39 @@ class SearchNotes:
 
     def of(self, request: SearchRequest, found: Candidates, eligible: Eligible | None) -> tuple[str, ...]:
         """What there is to say of a search and what it found; nothing, where nothing is odd."""
+        unknown, beside = self.unknown(request)
+        if not len(found):
+            return (*(unknown.values() or self.why_nothing(request, eligible)), *beside.values())
+        return (*unknown.values(), *beside.values(), *no_word(request, found))
+
+    def unknown(self, request: SearchRequest) -> tuple[dict[str, str], dict[str, str]]:
+        """What names the world does not know, of those that the filter asks for, and of all others.
+
+        Each is told with the nearest names that there are, under the same without them.
+        """
         budget = Budget(SECONDS)
         filter_, stages = request.filter, request.stages
-        unknown = self._unknown(filter_.include, budget, subclasses=filter_.subclasses)
-        beside = [f"exclude: {note}" for note in self._unknown(filter_.exclude, budget, subclasses=filter_.subclasses)]
+        beside = [("exclude", filter_.exclude)]
         for boost in stages.boosts:
             named = Conditions(predicates=boost.predicate and (boost.predicate,), where=boost.where)
-            beside += [f"boost: {note}" for note in self._unknown(named, budget)]
+            beside.append(("boost", named))
         if stages.decay is not None:
             decay = stages.decay
             named = Conditions(
                 predicates=(decay.predicate, *decay.evergreen_predicates, *decay.evergreen_flags),
                 types=decay.evergreen_types,
             )
-            beside += [f"decay: {note}" for note in self._unknown(named, budget)]
-        if not len(found):
-            return (*(unknown or self._why_nothing(request, eligible)), *beside)
-        return (*unknown, *beside, *_no_word(request, found))
+            beside.append(("decay", named))
+        return (
+            dict(self._unknown(filter_.include, budget, subclasses=filter_.subclasses)),
+            {
+                f"{where}: {note}": f"{where}: {told}"
+                for where, conditions in beside
+                for note, told in self._unknown(conditions, budget, subclasses=filter_.subclasses)
+            },
+        )
 
-    def _unknown(self, conditions: Conditions, budget: Budget, *, subclasses: bool = False) -> list[str]:
+    def _unknown(self, conditions: Conditions, budget: Budget, *, subclasses: bool = False) -> list[tuple[str, str]]:
         if not conditions.any:
             return []
         state = self._connection.state()
@@ -84,20 +102,22 @@ class SearchNotes:
             self._met.add((conditions, subclasses))
         return told
 
-    def _told(self, conditions: Conditions, budget: Budget, subclasses: bool) -> Iterator[str]:
+    def _told(self, conditions: Conditions, budget: Budget, subclasses: bool) -> Iterator[tuple[str, str]]:
         for what in ("types", "predicates", "subjects", "graphs"):
             names: Sequence[Any] = getattr(conditions, what) or ()
             for name in names[:_MOST_NAMES]:
                 if name == DEFAULT_GRAPH or not isinstance(name, ox.NamedNode) or self._occurs(what, name):
                     continue
+                note = f"{self.short(name)} is no {_THINGS[what]} of this world."
                 if what == "types" and (below := self._below(name)):
                     if not subclasses:
-                        yield below
+                        yield note, below
                     continue
-                hint = f" Did you mean {_either(nearest)}?" if (nearest := self._nearest(what, name, budget)) else ""
-                yield f"{self._short(name)} is no {_THINGS[what]} of this world.{hint}"
+                nearest = self._nearest(what, name, budget)
+                yield note, f"{note} Did you mean {_either(nearest)}?" if nearest else note
         if conditions.where is not None:
-            yield from self._strangers(conditions.where, self._namespaces.prefixes)
+            for note in self._strangers(conditions.where, self._namespaces.prefixes):
+                yield _UNHINTED.sub("", note), note
 
     def _occurs(self, what: str, name: ox.NamedNode) -> bool:
         rdf_type, number = self._dictionary.find([_RDF_TYPE, name])
@@ -135,36 +155,42 @@ class SearchNotes:
         if not used:
             return None
         terms = self._dictionary.terms(used[:_SHOWN])
-        shown = ", ".join(self._short(terms[one]) for one in used[:_SHOWN])
+        shown = ", ".join(self.short(terms[one]) for one in used[:_SHOWN])
         return (
-            f"{self._short(name)} has no instances of its own, but its subclasses have ({shown}"
+            f"{self.short(name)} has no instances of its own, but its subclasses have ({shown}"
             f"{', …' if len(used) > _SHOWN else ''}): `search` takes subclasses=true, SPARQL is "
-            f"?x a/rdfs:subClassOf* {self._short(name)}."
+            f"?x a/rdfs:subClassOf* {self.short(name)}."
         )
 
-    def _why_nothing(self, request: SearchRequest, eligible: Eligible | None) -> list[str]:
+    def why_nothing(self, request: SearchRequest, eligible: Eligible | None) -> list[str]:
         """Why a search that names nothing unknown has found nothing."""
         if not self._connection.value(_SQL["any_chunk"]):
-            return ["The world has no text to search: nothing is loaded, or nothing of it is text."]
+            return [_NO_TEXT]
         if not request.text.strip() and request.mode != "vector":
             return [] if _BLANK in request.notes else [_BLANK]
         if eligible is None or len(eligible.chunks):
             if request.cursor is not None:
                 return []
-            return [
-                "Nothing matches these words: use others, fewer, or prefix*; `schema` shows the classes and predicates."
-            ]
-        told = ["No text passes the filters: leave one out."]
+            return [_NO_MATCH]
+        told = [_NONE_PASSES]
         if request.filter.include.languages:
             languages = sorted(language or "''" for (language,) in self._connection.rows(_FILTERS["languages"]))
             told.append(f"The languages of this world's texts: {', '.join(languages)}.")
         return told
 
-    def _short(self, name: Any) -> str:
+    def short(self, name: Any) -> str:
+        """A term as notes name it."""
         return shorten(name.value, self._namespaces.prefixes) if isinstance(name, ox.NamedNode) else str(name)
 
 
-def _no_word(request: SearchRequest, found: Candidates) -> list[str]:
+def nearest_to_hits(why: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Of several worlds' reasons why nothing was found, those of the one where least was in the way."""
+    ranks = {_NO_TEXT: 0, _NONE_PASSES: 1}
+    nearest = max(why, key=lambda told: ranks.get(told[0], 2) if told else -1)
+    return tuple(nearest)
+
+
+def no_word(request: SearchRequest, found: Candidates) -> list[str]:
     """What to say of results that no word led to."""
     if request.mode != "hybrid" or request.vector is None or any(row.bm25 is not None for row in found.rows):
         return []

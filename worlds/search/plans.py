@@ -30,6 +30,11 @@ class VectorPlan:
     values: dict[str, object]
     compared: int | None  # vectors whose exact cosine is computed; None where the index chooses them
 
+    @property
+    def piece(self) -> str:
+        """The piece of the statement that names the vectors."""
+        return "candidates_index" if self.compared is None else "candidates_given"
+
 
 class Plans:
     """Chooses the plans of one world's searches."""
@@ -73,4 +78,9 @@ class Plans:
                 "this world has no native vector index: build_vector_index(), or `worlds vector-index WORLD --build`, "
                 "builds one, and vector_index=True keeps one from the start; plan='auto' needs none"
             )
-        return VectorPlan("index", reason, {"candidates": max(depth, INDEX_CANDIDATES)}, None)
+        most = max(depth, INDEX_CANDIDATES)
+        few = [number for (number,) in self._connection.rows(_SQL["vectors_up_to"], (most + 1,))]
+        if len(few) <= most:  # it may not reach every one of them
+            told = f"{reason}; {len(few):,} vectors are no more than the index gives, so all are compared"
+            return VectorPlan("index", told, {"candidates_json": json_ids(few)}, len(few))
+        return VectorPlan("index", reason, {"candidates": most}, None)

@@ -43,10 +43,10 @@ _TEXTS_COMPLETED = {
 }
 _compiled = lru_cache(compile_statement)  # there are some twenty
 NEAREST = {
-    plan: compile_statement(
+    piece: compile_statement(
         f"WITH {_PIECES[piece].strip()},\n{_PIECES['vector_leg'].strip()}\n{_PIECES['nearest'].strip()}"
     )
-    for plan, piece in (("exact", "candidates_given"), ("codes", "candidates_given"), ("index", "candidates_index"))
+    for piece in ("candidates_given", "candidates_index")
 }
 """By its plan, the statement for the vector leg alone: (chunk, similarity), best first."""
 
@@ -120,14 +120,11 @@ class SearchStatements:
                 plan = self._plans.choose(request, depth, eligible, state)
                 values |= {"query": request.vector.astype("<f4").tobytes(), **plan.values}
                 if words == "lists":
-                    nearest = self._connection.rows(NEAREST[plan.name], NEAREST[plan.name].bind(**values))
+                    nearest = self._connection.rows(NEAREST[plan.piece], NEAREST[plan.piece].bind(**values))
                     values["nearest_json"] = json.dumps(nearest)
                     ctes.append(_PIECES["vector_leg_given"])
                 else:
-                    ctes += [
-                        _PIECES["candidates_index" if plan.name == "index" else "candidates_given"],
-                        _PIECES["vector_leg"],
-                    ]
+                    ctes += [_PIECES[plan.piece], _PIECES["vector_leg"]]
             if words is not None:
                 ctes.append(_TEXT_LEGS[words])
                 values |= self._text_values(words, terms, excluded, eligible, depth, nearest)

@@ -42,8 +42,8 @@ _RESPONSE_HEADERS = ("ETag", "Location", "Retry-After", "Worlds-Notes", REQUEST_
 def create_app(target: Path, settings: ServerSettings) -> Starlette:
     """The application that serves a world's file, or a folder of them.
 
-    Its workers run from its lifespan's begin to its end. OpenError for what cannot be served, and for a file of keys
-    that cannot be read.
+    Its pool is to be started once it listens; the end of its lifespan ends it. OpenError for what cannot be served, and
+    for a file of keys that cannot be read.
     """
     hosting = Hosting(target)
     keys = KeyStore(Path(settings.keys) if settings.keys is not None else key_file(target))
@@ -65,7 +65,6 @@ def create_app(target: Path, settings: ServerSettings) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        await pool.start()
         try:
             yield
         finally:

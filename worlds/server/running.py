@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,17 @@ from worlds.server.http.access import check_settings
 from worlds.server.http.base import Server, ServerSettings
 from worlds.server.http.logs import configure_logs
 from worlds.server.listening import listen, url
+from worlds.server.workers.pool import JobError, Pool
 
 _KEPT = 15  # seconds that an idle connection is kept
 _HEAD = 20.0  # seconds in which the head of a request must come, or sooner where the time limit is shorter
 
 
-def serve(target: Path, settings: ServerSettings, announce: Callable[[str, Server], None]) -> None:
-    """Serve until SIGINT or SIGTERM; `announce` is told the address, and the server, when it is ready.
+def serve(
+    target: Path, settings: ServerSettings, announce: Callable[[str, Server], None], ready: Callable[[float], None]
+) -> None:
+    """Serve until SIGINT or SIGTERM; `announce` is told the address, and the server, when it listens, and `ready` the
+    seconds after which its processes were there.
 
     WorldsError for settings that are not safe, OpenError for what cannot be served, or an address that cannot be had.
     """
@@ -38,10 +43,16 @@ def serve(target: Path, settings: ServerSettings, announce: Callable[[str, Serve
     server: Server = app.state.server
     check_settings(settings, server.keys)
     with listen(settings.host, settings.port) as listening:
-        asyncio.run(_serve(app, settings, listening, lambda: announce(url(settings.host, listening), server)))
+        asyncio.run(_serve(app, settings, listening, lambda: announce(url(settings.host, listening), server), ready))
 
 
-async def _serve(app: Starlette, settings: ServerSettings, listening: socket.socket, ready: Callable[[], None]) -> None:
+async def _serve(
+    app: Starlette,
+    settings: ServerSettings,
+    listening: socket.socket,
+    listens: Callable[[], None],
+    ready: Callable[[float], None],
+) -> None:
     class Protocol(_Protocol):
         patience = min(_HEAD, settings.timeout)
 
@@ -57,26 +68,41 @@ async def _serve(app: Starlette, settings: ServerSettings, listening: socket.soc
         timeout_keep_alive=_KEPT,
         timeout_graceful_shutdown=max(1, round(settings.grace)),
     )
-    running = _Running(config, ready)
+    running = _Running(config, app.state.server.pool, listens, ready)
     await running.serve([listening])
-    if not running.announced:
+    if running.failed:
         raise WorldsError("the server could not start; the log says why")
 
 
 class _Running(uvicorn.Server):
-    """Says when it is ready, and ends at a signal without passing it on."""
+    """Starts its processes when it listens, says both, and ends at a signal without passing it on."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, pool: Pool, listens: Callable[[], None], ready: Callable[[float], None]
+    ) -> None:
         super().__init__(config)
+        self._pool = pool
+        self._listens = listens
         self._ready = ready
-        self.announced = False
+        self._starting: asyncio.Task[None] | None = None
+        self.failed = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen."""
+        """Begin to listen, and to start processes; requests that come before these are there wait for them."""
         await super().startup(sockets)
         if not self.should_exit:
-            self.announced = True
-            self._ready()
+            self.failed = False
+            self._listens()
+            self._starting = asyncio.create_task(self._start())
+
+    async def _start(self) -> None:
+        began = time.monotonic()
+        try:
+            await self._pool.start()
+        except JobError:
+            self.failed = self.should_exit = True
+        else:
+            self._ready(time.monotonic() - began)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

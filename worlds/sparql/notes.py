@@ -38,6 +38,7 @@ _LITERALS = 3  # of a query that are looked for in other forms
 _AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT"})
 _OF_OTHERS = (NAMESPACE, XSD, TEXT_QUERY, UNION_GRAPH.value, "http://www.w3.org/2005/xpath-functions")
 _COMPARED = 'literals compare with their language or datatype, "a" is not "a"@en'
+_ONLY = "The only quad is in a named graph, none"
 _RDF_TYPE = ox.NamedNode(RDF + "type")
 _SUBCLASS = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#subClassOf")
 
@@ -303,10 +304,16 @@ class _Reading:
             return None
         if not patterns and not self._described_elsewhere(default_empty=named == of_all):
             return None
-        counts = f"{named:,} quads are in named graphs, {of_all - named:,}"
-        if named == _MOST_NAMED:
+        if next(self._store.quads_for_pattern(None, None, None, DEFAULT_GRAPH), None) is None:
+            counts = f"All {of_all:,} quads are in named graphs, none" if of_all > 1 else _ONLY
+        elif named == _MOST_NAMED:
             counts = f"More than {named:,} quads are in named graphs, others"
-        return f"{counts} in the default graph, which alone a query reads: give union=true, or write GRAPH ?g {{ … }}."
+        else:
+            counts = f"{named:,} quads are in named graphs, {of_all - named:,}"
+        return (
+            f"{counts} in the default graph, which alone a query reads: give union=true (--union), or write "
+            "GRAPH ?g { … }."
+        )
 
     def _described_elsewhere(self, *, default_empty: bool) -> bool:
         """Whether named graphs have what a query without plain patterns asks for, DESCRIBE for one."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from numbers import Real
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import pyoxigraph as ox
 
+from worlds.graph.terms import to_oxigraph
 from worlds.texts.markdown import MARKDOWN
 
 TOKENIZERS = ("porter", "unicode", "trigram")
@@ -97,7 +98,7 @@ class TextPolicy:
 
     `roles` says what predicates mean, over the `DEFAULT_ROLES`: "label", "alias", "description" or "other".
     `weights` maps roles to numbers: what a hit's score is multiplied by. Where nothing is said, that is 1, but 0.3 for
-    labels and aliases where entities have profiles: these hold them, too.
+    labels and aliases where entities have profiles, which hold them, too; a name that stands in the question has 1.
     `profiles` gives entities a text of their own, made of their labels and their triples in words: True for all
     entities, or the classes (rdf:type) whose instances have one. `profile_predicates` are the predicates that go into
     it, None for all; of an entity with more than `profile_values` triples that point to it, those are left out.
@@ -180,6 +181,23 @@ class TextPolicy:
         """A copy with some fields changed."""
         return replace(self, **changes)
 
+    def changed(self, changes: Mapping[str, Any], prefixes: Mapping[str, str]) -> TextPolicy:
+        """A copy with some fields changed, given as JSON has them; IRIs may be prefixed names, and lists a text.
+
+        ValueError for a field that there is not, and for a value that it cannot have.
+        """
+        given: dict[str, Any] = {}
+        for name, value in changes.items():
+            if name not in _READ:
+                raise ValueError(f"a policy has no {name!r}; it has {', '.join(_READ)}")
+            try:
+                given[name] = _READ[name](value, lambda text: _absolute(text, prefixes))
+            except (AttributeError, TypeError) as error:
+                raise ValueError(f"{name} cannot be {value!r}") from error
+        if "size" in given:
+            given["size"] = replace(self.size, **given["size"])
+        return self.with_(**given)
+
     def to_json(self) -> str:
         """The policy as it is stored."""
         return json.dumps(
@@ -217,6 +235,35 @@ class TextPolicy:
 
 
 _FIELDS = ("roles", "weights", "profiles", "profile_predicates", "profile_values", "tokenizer")
+
+
+Read: TypeAlias = Callable[[Any, Callable[[str], str]], Any]
+
+
+def _absolute(text: str, prefixes: Mapping[str, str]) -> str:
+    term = to_oxigraph(text, prefixes=prefixes)
+    if not isinstance(term, ox.NamedNode):
+        raise ValueError(f"{text!r} is no IRI")
+    return term.value
+
+
+def _terms(value: Any, iri: Callable[[str], str]) -> frozenset[str]:
+    items = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+    return frozenset(map(iri, items))
+
+
+_READ: Mapping[str, Read] = {
+    **dict.fromkeys(("include", "exclude", "datatypes"), _terms),
+    "size": lambda value, iri: dict(value),
+    "sizes": lambda value, iri: {iri(key): ChunkSize(**size) for key, size in value.items()},
+    "roles": lambda value, iri: {iri(key): role for key, role in value.items()},
+    "weights": lambda value, iri: value,
+    "profiles": lambda value, iri: value if isinstance(value, bool) else _terms(value, iri),
+    "profile_predicates": lambda value, iri: None if value is None else _terms(value, iri),
+    "profile_values": lambda value, iri: value,
+    "tokenizer": lambda value, iri: value,
+}
+"""How each field is read from JSON."""
 
 
 def _iris(name: str, given: object) -> frozenset[str]:

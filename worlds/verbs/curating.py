@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from worlds.curation.changing.shapes import Shapes
     from worlds.curation.claims.evidence import Verification
     from worlds.curation.findings.findings import Finding, Findings
-    from worlds.curation.linking.links import EntityMention
+    from worlds.curation.linking.links import Mentions
     from worlds.rules.report import Report
 
 
 class Curating(Parts):
     """The verbs of curation."""
 
-    def mentions(self, text: object, *, types: object = None) -> list[EntityMention]:
+    def mentions(self, text: object, *, types: object = None) -> Mentions:
         """Which entities a text names, by a label or an alias: where, and how surely, in the order of the text.
 
         Names are compared without regard to case, accents and punctuation. Of names that overlap the longest counts,
@@ -29,7 +29,7 @@ class Curating(Parts):
         prefixed name: then the texts of its quads are read, without mentions of itself. Linear in the text; the names
         are read once, until the world changes.
         """
-        return self._linker.mentions(text, types)
+        return self._linker.mentions(text, types).noting(self._searches.unknown(types=types))
 
     def suggest_links(
         self,

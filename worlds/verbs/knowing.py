@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from worlds.quads.namespaces import listed
@@ -121,9 +122,10 @@ class Knowing(Parts):
         from worlds.entities.schema import overview
 
         names = None if graphs is None else [self._namespaces.graph(graph) for graph in listed(graphs)]
-        return overview(
+        found = overview(
             self._connection, self._dictionary, self._chunks, self._namespaces.prefixes, limit=limit, graphs=names
         )
+        return replace(found, notes=self._searches.unknown(graphs=graphs))
 
     def _entity(self, value: object) -> Any:
         """The entity that a caller named, or the one that it was merged into."""

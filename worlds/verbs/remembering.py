@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
-from worlds.revisions.history import Entry, Moment
+from worlds.revisions.history import Entries, Moment
 from worlds.revisions.patches import Patches
 from worlds.revisions.provenance import Provenance
 from worlds.revisions.rehearsing import rehearsable
@@ -33,11 +33,12 @@ class Remembering(Parts):
         message: str | None = None,
         since: datetime.datetime | None = None,
         until: datetime.datetime | None = None,
-    ) -> list[Entry]:
+    ) -> Entries:
         """The revisions, newest first, at most `limit`: each with its number, time, author, message, and counts.
 
         With `entity`, `predicate` and `graph`, those that added or removed a quad that has them all, the entity as its
         subject or object; with `author`, `message` (a part of it), `since` and `until`, those that this holds for.
+        The list is also a table: `to_dataframe()`, and in a notebook.
         """
         about, of = self._namespaces.pattern(entity, predicate)
         name = None if graph is None else self._namespaces.graph(graph)

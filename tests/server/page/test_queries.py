@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+import worlds
+from tests.support.embedder import HashingEmbedder
 from tests.support.page import SMALL, WIDE, Tab, expect
-from tests.support.serving import Served
+from tests.support.serving import ROOT, Served
 from worlds.server import page as assets
 
 pytestmark = pytest.mark.slow
@@ -152,6 +154,43 @@ def test_each_example_works(tab: Tab) -> None:
         expect(page.locator(".results-head")).to_contain_text(re.compile(r"[1-9]\d* (rows?|triples?) in "))
         assert page.get_by_role("alert").count() == 0
         assert page.locator(".output .empty").count() == 0, number
+
+
+@pytest.mark.parametrize("setting", ["strict", "union"])
+def test_the_examples_find_what_is_in_named_graphs(
+    new_tab: Callable[..., Tab], folder: Path, server: Served, setting: Any
+) -> None:
+    with worlds.open(folder / f"named-{setting}.db", embedder=HashingEmbedder()) as world:
+        world.load(ROOT / "examples" / "space.ttl", graph="urn:space")
+        world.default_graph = setting
+    page = new_tab(f"{server.url}/worlds/named-{setting}").open(query="")
+    examples = page.get_by_role("combobox", name="Examples")
+    expect(examples.locator("option")).to_have_count(9)
+    switch = page.get_by_label("All graphs")
+    expect(switch).to_be_checked()
+    for number in range(1, 9):
+        page.locator(".output").evaluate("place => place.replaceChildren()")
+        examples.select_option(index=number)
+        expect(page.locator(".results-head")).to_contain_text(re.compile(r"[1-9]\d* (rows?|triples?) in "))
+        assert page.locator(".output .empty").count() == 0, number
+    examples.select_option(label="The types and their numbers")
+    expect(page.locator(".results-head")).to_contain_text(re.compile(r"[1-9]\d* rows? in "))
+    switch.uncheck()
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator(".output .note")).to_contain_text("quads are in named graphs, none in the default graph")
+    assert "union=false" in page.url
+    page.reload()
+    expect(page.get_by_label("All graphs")).not_to_be_checked()
+    expect(page.locator(".output .note")).to_contain_text("in named graphs")
+
+
+def test_a_query_that_finds_nothing_says_why(tab: Tab) -> None:
+    page = tab.open(query="SELECT * { ?x s:launchd ?day }")
+    expect(page.locator(".output .note").first).to_contain_text("did you mean s:launched")
+    page = tab.open(query="SELECT ?x { ?x a s:Rover }")
+    expect(page.locator(".results-head")).to_contain_text("rows in")
+    expect(page.locator(".output .note")).to_have_count(0)
+    expect(page.get_by_label("All graphs")).not_to_be_checked()
 
 
 def test_there_is_no_example_about_graphs_without_graphs(new_tab: Callable[..., Tab], server: Served) -> None:

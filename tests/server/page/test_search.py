@@ -129,7 +129,7 @@ def test_more_results_follow(tab: Tab) -> None:
 
 
 def test_options_change_the_search(tab: Tab) -> None:
-    page = tab.open(q="mars")
+    page = tab.open(q="rover")
     page.get_by_text("Options", exact=True).click()
     page.get_by_label("Find by").select_option("text")
     expect(page.locator(".busy")).to_have_count(0)
@@ -146,6 +146,7 @@ def test_options_change_the_search(tab: Tab) -> None:
     expect(page.locator(".busy")).to_have_count(0)
     links = page.locator(".hit h3 a").evaluate_all("links => links.map(link => link.href)")
     assert len(links) == 10
+    assert len(set(links)) < 10, "two texts of one subject"
     page.get_by_label("Only subjects with this SPARQL pattern").fill("?subject a s:Rover")
     page.get_by_label("Only subjects with this SPARQL pattern").press("Control+Enter")
     expect(page.locator(".hit", has_not=page.locator(".type", has_text="Rover"))).to_have_count(0)
@@ -156,6 +157,11 @@ def test_options_change_the_search(tab: Tab) -> None:
     page.get_by_label("Only subjects with this SPARQL pattern").fill("?subject a")
     page.get_by_label("Only subjects with this SPARQL pattern").press("Control+Enter")
     expect(page.get_by_role("alert")).to_contain_text("where takes a SPARQL group pattern")
+
+
+def test_a_search_says_what_is_odd(tab: Tab) -> None:
+    page = tab.open(q="water", types="s:Landr")
+    expect(page.locator(".notes")).to_contain_text("Did you mean s:Lander?")
 
 
 def test_a_late_answer_does_not_replace_a_newer_one(tab: Tab) -> None:
@@ -236,6 +242,14 @@ def test_an_entity_has_a_page(tab: Tab) -> None:
     page.go_back()
     expect(page.get_by_role("searchbox")).to_have_value("Sojourner")
     expect(page.locator(".hit").first).to_be_visible()
+
+
+def test_a_value_says_where_it_is_from(tab: Tab) -> None:
+    page = tab.open(entity=f"{EX}Sojourner")
+    value = page.locator("dd li", has_text="little rover")
+    expect(value).to_have_attribute("title", "revision 3")
+    page = tab.open(entity=f"{EX}note")
+    expect(page.locator("dd li").first).to_have_attribute("title", "revision 2, in urn:notes")
 
 
 def test_values_beyond_the_first_are_fetched(tab: Tab) -> None:

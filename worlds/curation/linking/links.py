@@ -11,6 +11,7 @@ import pyoxigraph as ox
 from worlds.entities.gazetteer import Gazetteer, Name, Span, Word, ends_sentence, words
 from worlds.entities.names import Candidate, Named, normal, ranked
 from worlds.entities.neighbours import CitedQuad, Neighbours
+from worlds.graph.tabular import Tabular
 from worlds.graph.terms import XSD, to_rdflib
 from worlds.quads.dictionary import Dictionary
 from worlds.quads.namespaces import listed
@@ -23,6 +24,7 @@ from worlds.texts.policy import TextPolicy
 _NAMESAKES = 50  # entities with one name, beyond which it names none of them
 _AROUND = 25  # words on either side of a name that tell its namesakes apart
 _LONGEST_IRI = 2000  # characters of a document's name
+_NOBODY = "It names no entity by a label or an alias: `search` finds texts by meaning."
 _SHOWN = 5  # candidates of a mention
 
 
@@ -75,6 +77,25 @@ class EntityMention:
         }
 
 
+class Mentions(list[EntityMention], Tabular):
+    """Mentions in the order of the text: a list, and a table; `notes` say what types there are not, why it is empty."""
+
+    notes: tuple[str, ...] = ()
+
+    def noting(self, notes: tuple[str, ...]) -> Mentions:
+        """The same, with these notes."""
+        self.notes = notes or (() if self else (_NOBODY,))
+        return self
+
+    @property
+    def _columns(self) -> Sequence[str]:
+        return ("text", "start", "end", "iri", "label", "confidence")
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """One dict a mention."""
+        return [{name: told[name] for name in self._columns} for told in map(EntityMention.to_dict, self)]
+
+
 class Linker:
     """Finds the entities of one world that texts name."""
 
@@ -93,18 +114,18 @@ class Linker:
         self._neighbours = neighbours
         self.gazetteer = Gazetteer(connection, dictionary, lambda: chunks.policy)
 
-    def mentions(self, text: object, types: object) -> list[EntityMention]:
+    def mentions(self, text: object, types: object) -> Mentions:
         """See `World.mentions`."""
         wanted = None if types is None else [self._to_term(kind) for kind in listed(types)]
         document = self._document(text)
         with self._connection.snapshot():
             own = None if document is None else self._dictionary.find([document])[0]
             if own is not None and len(self._neighbours.around([own], 1)[0]):
-                return self._found([(str(quad.object), quad) for quad in self._texts(own)], own, wanted)
+                return Mentions(self._found([(str(quad.object), quad) for quad in self._texts(own)], own, wanted))
         if not isinstance(text, str):
-            return []
+            return Mentions()
         with self._connection.snapshot():
-            return self._found([(str(text), None)], None, wanted)
+            return Mentions(self._found([(str(text), None)], None, wanted))
 
     def _document(self, text: object) -> Any:
         """The entity that was given instead of a text; None for a text."""

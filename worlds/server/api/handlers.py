@@ -174,6 +174,10 @@ async def _bind(request: Request, given: Given) -> Response:
     return answer(await server_of(request).write(request, "bind", **given))
 
 
+async def _change_policy(request: Request, given: Given) -> Response:
+    return answer(await server_of(request).write(request, "change_policy", scope="admin", **given))
+
+
 def _changed(request: Request, change: Mapping[str, Any]) -> Response:
     server = server_of(request)
     if change["added"] + change["removed"] > LARGE:
@@ -254,6 +258,8 @@ async def _delete(request: Request, given: Given) -> Response:
 
 async def _health(request: Request, given: Given) -> Response:
     server = server_of(request)
+    if not server.pool.ready:
+        raise Busy("the server is starting: its processes are not there yet")
     # What there is not cannot be opened: a worker that says so has answered.
     path = server.hosting.single or server.hosting.path("")
     try:
@@ -314,6 +320,8 @@ HANDLERS: Mapping[str, Handler] = {
     "validate": _plain("validate"),
     "prefixes": _plain("prefixes"),
     "bind": _bind,
+    "policy": _plain("policy"),
+    "change_policy": _change_policy,
     "page": _page,
     "worlds": _worlds,
     "create_world": _create,

@@ -61,9 +61,9 @@ def context(world: World, *, q: str, **options: Any) -> bytes:
 
 
 @job("entity")
-def entity(world: World, *, iri: str, limit: int = 20) -> bytes | None:
+def entity(world: World, *, iri: str, limit: int = 20, language: str | None = None) -> bytes | None:
     """`World.describe`; None for an unknown entity."""
-    found = world.describe(iri, limit=limit)
+    found = world.describe(iri, limit=limit, language=language)
     return encoded(found.to_dict()) if found else None
 
 
@@ -93,7 +93,8 @@ def validate(world: World, *, subjects: Any = None) -> bytes:
 @job("mentions")
 def mentions(world: World, *, text: str, types: Any = None) -> bytes:
     """`World.mentions`."""
-    return encoded({"mentions": [found.to_dict() for found in world.mentions(text, types=types)]})
+    found = world.mentions(text, types=types)
+    return encoded({"mentions": [one.to_dict() for one in found], "notes": list(found.notes)})
 
 
 @job("suggest_links")
@@ -157,6 +158,22 @@ def bind(world: World, *, author: str | None, prefix: str, iri: str) -> dict[str
     """`World.bind`; gives all prefixes."""
     world.bind(prefix, iri)
     return world.prefixes
+
+
+@job("policy")
+def policy(world: World) -> dict[str, Any]:
+    """`World.policy` and `World.default_graph`."""
+    return {**json.loads(world.policy.to_json()), "default_graph": world.default_graph}
+
+
+@job("change_policy", write=True)
+def change_policy(world: World, *, author: str | None, changes: dict[str, Any]) -> dict[str, Any]:
+    """Changes some of it; gives all."""
+    setting = changes.pop("default_graph", world.default_graph)
+    if changes:
+        world.policy = world.policy.changed(changes, world.prefixes)
+    world.default_graph = setting
+    return policy(world)
 
 
 # --- history --------------------------------------------------------------------------------------------------------

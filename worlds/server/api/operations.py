@@ -314,7 +314,11 @@ def operations() -> tuple[Operation, ...]:
             "Tell what the world says of an entity.",
             "read",
             _json("The description.", "Description"),
-            parameters=(Parameter("iri", "text", _ENTITY, True, where="path", example="ex:a"), _LIMIT),
+            parameters=(
+                Parameter("iri", "text", _ENTITY, True, where="path", example="ex:a"),
+                _LIMIT,
+                Parameter("language", "text", "The reader's; labels and the description in it come first.", most=100),
+            ),
         ),
         Operation(
             "similar",
@@ -523,6 +527,27 @@ def operations() -> tuple[Operation, ...]:
             fields=(
                 Parameter("prefix", "text", "The prefix, without its colon.", True, most=1000),
                 Parameter("iri", "text", "What it stands for.", True, most=10_000),
+            ),
+        ),
+        Operation(
+            "policy",
+            "GET",
+            "/policy",
+            "Tell what is text, and what queries see.",
+            "read",
+            _json("All of it.", "Policy"),
+        ),
+        Operation(
+            "change_policy",
+            "POST",
+            "/policy",
+            "Change what is text, and what queries see.",
+            "admin",
+            _json("All of it, as it is then.", "Policy"),
+            fields=(
+                Parameter(
+                    "changes", "json", "The fields to change, and their values.", True, example={"profiles": True}
+                ),
             ),
         ),
         Operation(

@@ -143,6 +143,7 @@ SCHEMAS: dict[str, Any] = {
             "name": _TEXT,
             "outcome": {"type": "string", "enum": ["match", "ambiguous", "no match"]},
             "candidates": _list(_ref("Candidate")),
+            "notes": _list(_TEXT),
         }
     ),
     "Mentions": _object(
@@ -161,7 +162,8 @@ SCHEMAS: dict[str, Any] = {
                         "quad": {"type": ["object", "null"], "description": "Whose text it is, of a document."},
                     }
                 )
-            )
+            ),
+            "notes": _list(_TEXT),
         }
     ),
     "Findings": _object({"counts": {"type": "object"}, "findings": _list({"type": "object"})}),
@@ -264,6 +266,7 @@ SCHEMAS: dict[str, Any] = {
             "bytes": _COUNT,
             "created": _TEXT,
             "quads": _COUNT,
+            "named_quads": _COUNT,
             "graphs": _COUNT,
             "terms": _COUNT,
             "revisions": _COUNT,
@@ -279,7 +282,7 @@ SCHEMAS: dict[str, Any] = {
         }
     ),
     "Schema": _object(
-        {"classes": _list({"type": "object"}), "predicates": _list({"type": "object"})},
+        {"classes": _list({"type": "object"}), "predicates": _list({"type": "object"}), "notes": _list(_TEXT)},
         help="Classes, predicates, graphs and languages, the commonest first.",
     ),
     "Report": _object(
@@ -302,6 +305,7 @@ SCHEMAS: dict[str, Any] = {
         },
         help="What a validation found; a result's quads end with the revision that added them.",
     ),
+    "Policy": _object({"profiles": {}, "tokenizer": _TEXT, "default_graph": _TEXT}, help="As `worlds policy --json`."),
     "Prefixes": {"type": "object", "additionalProperties": _TEXT},
     "WorldSummary": _object({"name": _TEXT, "bytes": _COUNT, "modified": _NUMBER, "address": _TEXT}),
     "Worlds": _object({"worlds": _list(_ref("WorldSummary"))}),

@@ -95,5 +95,5 @@ export async function post(path, document = {}, options = {}) {
 
 /** Run a SPARQL query; the response has the results in the first of `accept` that fits. */
 export function sparql(query, { accept = "application/sparql-results+json, application/n-triples;q=0.9", signal, union } = {}) {
-  return request(union ? "sparql?union=true" : "sparql", { method: "POST", body: query, signal, headers: { accept, "content-type": "application/sparql-query" } });
+  return request(union === undefined ? "sparql" : `sparql?union=${union}`, { method: "POST", body: query, signal, headers: { accept, "content-type": "application/sparql-query" } });
 }

@@ -13,6 +13,8 @@ const FEW = 20; // values of a property that are asked for at first
 const ALL = 1000;
 const NEIGHBOURS = 18;
 
+const language = navigator.language.split("-")[0]; // the reader's
+
 const at = (iri) => `entities/${encodeURIComponent(iri)}`;
 
 export function entityView(asked, entitle) {
@@ -20,7 +22,7 @@ export function entityView(asked, entitle) {
   const node = h("article", { class: "entity" }, loading("Reading"));
   const read = async () => {
     try {
-      const told = await get(at(iri), { limit: FEW });
+      const told = await get(at(iri), { limit: FEW, language });
       entitle(told.label ?? short(iri));
       put(node, page(iri, told));
     } catch (error) {
@@ -91,18 +93,21 @@ function properties(title, parts, iri, side) {
     })));
 }
 
+/** Which revisions say it, and in which graphs: "revision 3, in urn:g". */
+const said = (sources) => (sources ?? []).map(({ graph, revision }) => `revision ${revision}${graph ? `, in ${graph.replace(/^<|>$/g, "")}` : ""}`).join("; ") || null;
+
 /** Values one below the other; names of entities, which are short, side by side. */
 function valueList(values) {
   const terms = values.map((value) => parseTerm(value.term));
   return h("ul", { class: terms.length > 2 && terms.every((term) => term.type === "iri") ? "flow" : null },
-    values.map((value, at) => h("li", null, show(terms[at], { label: value.label }))));
+    values.map((value, at) => h("li", { title: said(value.sources) }, show(terms[at], { label: value.label }))));
 }
 
 function rest(part, iri, side, place) {
   const button = h("button", { type: "button", class: "quiet", onclick: async () => {
     button.disabled = true;
     try {
-      const all = await get(at(iri), { limit: ALL });
+      const all = await get(at(iri), { limit: ALL, language });
       const same = all[side].find((one) => one.predicate === part.predicate);
       put(place, valueList(same.values), same.count > same.values.length && h("p", { class: "unit" }, `The first ${count(same.values.length)} of ${count(same.count)}.`));
     } catch (error) {

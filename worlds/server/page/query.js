@@ -26,7 +26,8 @@ export function queryView(asked) {
     chooser.selectedIndex = 0;
     run({ view: example.view });
   } }, h("option", { value: "" }, "Examples"));
-  const union = h("input", { type: "checkbox", checked: asked.get("union") ? "" : null });
+  const union = h("input", { type: "checkbox" });
+  let usual = false; // what a query sees if nobody says
   const node = h("section", { class: "query-view" },
     h("h1", { class: "unseen" }, "SPARQL"),
     place,
@@ -38,13 +39,17 @@ export function queryView(asked) {
       hint),
     output);
 
+  function state(query, view) {
+    return { query, ...(view === "table" ? {} : { as: view }), ...(union.checked === usual ? {} : { union: String(union.checked) }) };
+  }
+
   async function run({ view, push = true } = {}) {
     running?.abort();
     const controller = new AbortController();
     running = controller;
     const query = editor.value;
     const chosen = view ?? "table";
-    if (push) record(query.length > LONGEST ? address({ query: "" }) : address(chosen === "table" ? { query } : { query, as: chosen }), { replace: parameters().get("query") === query });
+    if (push) record(query.length > LONGEST ? address({ query: "" }) : address(state(query, chosen)), { replace: parameters().get("query") === query });
     editor.clear();
     button.textContent = "Stop";
     put(output, loading("Running"));
@@ -56,7 +61,7 @@ export function queryView(asked) {
       if (running !== controller) return;
       const taken = performance.now() - began;
       put(output, resultsView(results, { query, union: union.checked, view: chosen, taken: duration(taken), onview: (name) => {
-        if (query.length <= LONGEST) record(address(name === "table" ? { query } : { query, as: name }));
+        if (query.length <= LONGEST) record(address(state(query, name)));
       } }), notes.map((text) => h("p", { class: "unit note" }, text)));
     } catch (error) {
       if (running !== controller) return;
@@ -74,7 +79,9 @@ export function queryView(asked) {
   }
 
   async function begin() {
-    const stats = await get("stats").catch(() => ({}));
+    const [stats, policy] = await Promise.all([get("stats"), get("policy")].map((asked) => asked.catch(() => ({}))));
+    usual = policy.default_graph === "union" || (stats.quads > 0 && stats.named_quads === stats.quads);
+    union.checked = asked.has("union") ? asked.get("union") === "true" : usual;
     given = examples(stats, asked.get("about"));
     chooser.append(...given.map(({ title }) => h("option", null, title)));
     const text = asked.get("query");

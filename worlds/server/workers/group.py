@@ -93,14 +93,12 @@ class Group:
         return int(both and self._most > self._size)
 
     async def fill(self) -> None:
-        """Start as many workers as there always are."""
-        workers = await asyncio.gather(
-            *(WorkerProcess.start(self._duties, self._template) for _ in range(self._size)), return_exceptions=True
-        )
-        self._idle += [worker for worker in workers if isinstance(worker, WorkerProcess)]
-        for worker in workers:
-            if isinstance(worker, BaseException):
-                raise JobError("a worker process could not be started") from worker
+        """Start as many workers as there always are, and wait for them; JobError if none of them starts."""
+        while not self._stopped and len(self._idle) + len(self._busy) + len(self._starting) < self._size:
+            self._start()
+        await asyncio.gather(*self._starting)
+        if not self.pids and not self._stopped:
+            raise JobError("a worker process could not be started")
 
     async def begin(self, request: Request, deadline: float, *, guest: str = "", again: bool = False) -> WorkerProcess:
         """A worker that has begun with the request, or with one that was set back; Busy if there is none until the

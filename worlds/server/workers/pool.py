@@ -72,11 +72,11 @@ class Pool:
         modules: Sequence[str] = MODULES,
         first: Path | None = None,
     ) -> None:
-        """`readers` are started at once, `writers` when they are needed; there are at most `most` of each.
+        """`readers` and `writers` are started at once; there are at most `most` of each.
 
         `embedder` is a name or a path as `worlds.open` takes them, or "module:attribute". Each process holds at most
         `open_worlds` worlds open, and a reading job may take `max_memory` bytes, 0 for any. `modules` define the jobs.
-        Each reader makes itself ready for searches of `first`.
+        Each makes itself ready for what is asked first of the world `first`.
         """
         likely = None if first is None else str(first)
         duties = [
@@ -100,15 +100,17 @@ class Pool:
         self._prepared: dict[str, asyncio.Task[Any]] = {}
         self._seen: dict[str, tuple[int, int]] = {}  # which file was at a path
         self._tending: asyncio.Task[None] | None = None
+        self.ready = False  # whether there have been readers
 
     async def start(self) -> None:
-        """Start the readers, and wait until they are ready; JobError if they do not start."""
-        try:
-            await self._readers.fill()
-        except BaseException:
-            await self.stop(0)
-            raise
+        """Start the readers, then the writers, and wait for all of them; JobError if they do not start.
+
+        Jobs may come meanwhile: they wait for a process.
+        """
         self._tending = asyncio.create_task(self._tend())
+        await self._readers.fill()
+        self.ready = True
+        await self._writers.fill()
 
     async def stop(self, grace: float = 10.0) -> None:
         """End all processes, those that have a job after `grace` seconds at the latest."""

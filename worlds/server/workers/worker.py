@@ -39,6 +39,7 @@ except ImportError:  # Windows
 
 HEAD_OF_MESSAGE = struct.Struct("=cI")
 READY, TAKEN, RESULT, FAILED, BROKEN, HEAD, DATA, END = (bytes([letter]) for letter in b"YTRFBHDE")
+_SMALL = 100_000  # quads: of a larger world the SPARQL index is built by one process, which `prepare` asks
 PIECE = 1 << 16  # bytes of a stream that are worth a message
 
 OUT_OF_MEMORY = "this needs more memory than one request may take here: server.max_memory is the limit"
@@ -172,13 +173,16 @@ class Worker:
             self._worlds.close_all()
 
     def _warm_up(self) -> None:
-        """Open the world, load the model and fill the caches that a first search needs."""
-        if self._duties.first is None or self._write or self._asked():
+        """Open the world, load the model and fill the caches that a first request needs, until one comes."""
+        if self._duties.first is None or self._asked():
             return
         try:
-            self._worlds.get(self._duties.first).search("first", limit=1)
+            world = self._worlds.get(self._duties.first)
+            world.search("first", limit=1)
+            if not self._asked() and world.count() <= _SMALL:
+                world.query("ASK {}")
         except Exception as error:
-            _log.warning("%s: a first search failed: %s", self._duties.first, error)
+            _log.warning("%s: a first request failed: %s", self._duties.first, error)
 
     def _do(self, request: Request) -> None:
         _end_after(request.seconds)
