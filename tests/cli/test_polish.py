@@ -23,7 +23,8 @@ from worlds.errors import QueryError
 COMMANDS = commands()
 # A script, an RDF Patch, what goes on and on, and what moves whole files.
 WITHOUT_JSON = {
-    (name,) for name in ("completion", "patch", "serve", "mcp", "primary", "follow", "push", "pull", "token")
+    (name,)
+    for name in ("completion", "patch", "serve", "mcp", "primary", "follow", "push", "pull", "token", "mirror", "shard")
 }
 SHORT = {"--limit": "-n", "--graph": "-g", "--message": "-m", "--help": "-h"}
 EVERYTHING = "SELECT * { ?s ?p ?o }"
