@@ -568,9 +568,9 @@ def test_the_parameters_of_a_search_are_those_of_the_library() -> None:
     ]
     assert [option.name for option in search_options()] == expected
     told = document("kb")["paths"]["/search"]
-    assert [parameter["name"] for parameter in told["get"]["parameters"]] == ["q", *expected, "facets"]
+    assert [parameter["name"] for parameter in told["get"]["parameters"]] == ["q", *expected, "facets", "world"]
     properties = told["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"]
-    assert list(properties) == ["q", *expected, "facets"]
+    assert list(properties) == ["q", *expected, "facets", "world"]
 
 
 def test_the_documents_references_and_names_are_sound(client: httpx.Client) -> None:
@@ -639,6 +639,29 @@ def test_worlds_of_a_folder_are_made_and_deleted(admin: httpx.Client, folder: Se
     assert admin.put("/worlds/new").status_code == 201
     assert admin.get("/worlds/new/stats").json()["quads"] == 0
     assert admin.delete("/worlds/new").status_code == 204
+
+
+def test_worlds_of_a_folder_are_searched_as_one(admin: httpx.Client, folder: Served) -> None:
+    assert admin.put("/worlds/second").status_code == 201
+    for world, text in (("second", "a capybara by the lake"), ("kb", "a capybara in the reeds")):
+        change = {"add": f'<{EX}capybara> <{EX}seen> "{text}" .'}
+        assert admin.post(f"/worlds/{world}/quads", json=change).json()["added"] == 1
+    given = {"q": "capybara", "world": "second", "mode": "text", "facets": "true"}
+    found = admin.get("/worlds/kb/search", params=given).json()
+    assert {(hit["world"], hit["text"]) for hit in found["hits"]} == {
+        ("second", "a capybara by the lake"),
+        ("kb", "a capybara in the reeds"),
+    }
+    assert found["facets"]["predicates"]
+    same = admin.post("/worlds/kb/search", json={"q": "capybara", "world": ["kb", "second"], "mode": "text"}).json()
+    assert [hit["world"] for hit in same["hits"]] == [hit["world"] for hit in found["hits"]]
+    problem(admin.get("/worlds/kb/search", params={**given, "world": "link"}), 404)
+    assert "rerank" in problem(admin.get("/worlds/kb/search", params={**given, "rerank": "true"}), 400)
+    with folder.client(KeyStore(key_file(folder.log.parent / "worlds")).add("one", {"kb": "read"})[1]) as reader:
+        assert reader.get("/worlds/kb/search", params={"q": "capybara", "mode": "text"}).is_success
+        problem(reader.get("/worlds/kb/search", params=given), 403)
+    assert admin.delete("/worlds/second").status_code == 204
+    assert admin.post("/worlds/kb/quads", json={"remove": f'<{EX}capybara> <{EX}seen> "a capybara in the reeds" .'})
 
 
 @pytest.mark.parametrize(

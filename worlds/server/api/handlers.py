@@ -55,7 +55,16 @@ async def run(operation: Operation, handler: Handler, request: Request) -> Respo
 
 async def _search(request: Request, given: Given) -> Response:
     await _check_search(request, given)
-    return answer(await server_of(request).read(request, "search", **given))
+    server = server_of(request)
+    options = {name: value for name, value in given.items() if name != "world"}
+    own, beside = server.world(request).name, {}
+    for name in given.get("world", ()):
+        server.require(request, "read", name)
+        if name != own:
+            beside[name] = str(server.hosting.find(name))
+    if not beside:
+        return answer(await server.read(request, "search", **options))
+    return answer(await server.read(request, "search_together", own=own, beside=beside, **options))
 
 
 async def _similar(request: Request, given: Given) -> Response:

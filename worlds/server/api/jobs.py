@@ -13,6 +13,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
+import worlds
 from worlds.errors import ArgumentError, ParseError
 from worlds.graph.bounds import TripleTerms
 from worlds.graph.longtexts import parse_all
@@ -52,6 +53,21 @@ def search(world: World, *, q: str, facets: bool = False, **options: Any) -> byt
     if facets:
         document["facets"] = found.facets.to_dict(world.prefixes)
     return encoded(document)
+
+
+@job("search_together")
+def search_together(
+    world: World, *, own: str, beside: dict[str, Any], q: str, facets: bool = False, **options: Any
+) -> bytes:
+    """`Group.search` of a world, by its `own` name, and those `beside` it, by names and paths."""
+    members: dict[str, Any] = {own: world}
+    members |= beside
+    with worlds.group(members, embedder=world.embedder) as group:
+        found = group.search(q, **options)
+        document = found.to_dict(sql=bool(options.get("explain")))
+        if facets:
+            document["facets"] = found.facets.to_dict(world.prefixes)
+        return encoded(document)
 
 
 @job("context")

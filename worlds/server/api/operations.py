@@ -54,6 +54,7 @@ def _json(help: str, schema: str) -> Mapping[int, Answer]:
 
 _ENTITY = "IRI or prefixed name; in a path it is percent-encoded."
 _FACETS = Parameter("facets", "boolean", "Whether types, predicates, graphs and languages are counted.", default=False)
+_BESIDE = Parameter("world", "texts", "Other worlds of this server that are searched with this one, as one.")
 _Q = Parameter("q", "text", "What is sought.", required=True, most=100_000, example="solar cells")
 _LIMIT = Parameter("limit", "integer", "The most values of each predicate.", default=20, least=1, most=10_000)
 _TYPES = Parameter("types", "texts", "Only entities of these types.")
@@ -281,7 +282,7 @@ def operations() -> tuple[Operation, ...]:
             "Find the texts that best answer a question, best first.",
             "read",
             _json("The hits.", "SearchResults"),
-            parameters=(_Q, *options, _FACETS),
+            parameters=(_Q, *options, _FACETS, _BESIDE),
         ),
         Operation(
             "search_post",
@@ -290,7 +291,7 @@ def operations() -> tuple[Operation, ...]:
             "The same, with the options as a JSON object.",
             "read",
             _json("The hits.", "SearchResults"),
-            fields=(_Q, *options, _FACETS),
+            fields=(_Q, *options, _FACETS, _BESIDE),
         ),
         Operation(
             "context",

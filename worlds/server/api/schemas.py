@@ -93,7 +93,11 @@ SCHEMAS: dict[str, Any] = {
             "quads": _list(_QUAD),
             "explain": {"anyOf": [{"type": "null"}, _object({}, {"vector": _LEG, "text": _LEG})]},
             "steps": {"anyOf": [{"type": "null"}, _list({"type": "object"})]},
-        }
+        },
+        {
+            "world": {"type": "string", "description": "Which of several worlds it cites."},
+            "others": _list(_ref("Hit")),
+        },
     ),
     "Explanation": _object(
         {"query": _TEXT, "mode": _TEXT, "plan": _MAYBE_TEXT, "reason": _TEXT, "notes": _list(_TEXT)},
