@@ -33,7 +33,10 @@ def test_export(made: Path, tmp_path: Path) -> None:
 
 
 def test_export_errors(made: Path, tmp_path: Path) -> None:
-    assert "named graphs" in fails(2, "export", made, "--format", "turtle")
+    told = fails(2, "export", made, "--format", "turtle")
+    assert "named graphs" in told
+    assert "the option graph" in told
+    assert "graph=" not in told, "that is how Python spells it"
     assert "cannot be written" in fails(3, "export", made, tmp_path / "no" / "out.nq")
     assert "cannot be told" in fails(2, "export", made, tmp_path / "out.doc")
     assert "--json" in fails(2, "export", made, "--json")
