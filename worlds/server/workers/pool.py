@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
@@ -92,7 +93,7 @@ class Pool:
             )
             for write in (False, True)
         ]
-        self._template = Template(modules) if hasattr(os, "fork") else None
+        self._template = Template(modules) if sys.platform == "linux" else None  # elsewhere libraries break in forks
         self._readers = Group(duties[0], readers, max(readers, most), self._template)
         self._writers = Group(duties[1], writers, max(writers, most), self._template)
         self._write_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()

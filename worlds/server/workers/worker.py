@@ -1,6 +1,6 @@
 """A worker process: does one job after the other, each with a world that it holds open.
 
-The server has it forked of a `template`, or, where nothing forks, starts it as `python -P -c "from
+The server has it forked of a `template`, or, where that is not Linux, starts it as `python -P -c "from
 worlds.server.workers.worker import main; main()"`, and talks to it over its standard input and output. Every message is
 a head, one letter and a length, and a body. The server sends pickled requests; the worker answers each with TAKEN, and
 then with RESULT, with FAILED or BROKEN, or with HEAD, any number of DATA and END. A worker whose input ends closes its
