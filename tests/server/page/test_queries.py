@@ -260,7 +260,7 @@ def test_results_can_be_taken_away(tab: Tab, tmp_path: Path) -> None:
 def test_a_query_can_be_stopped(tab: Tab) -> None:
     page = tab.open(query="")
     expect(page.get_by_role("button", name="Run")).to_be_visible()
-    page.route("**/sparql", lambda route: None)
+    page.route("**/sparql?*", lambda route: None)
     page.get_by_role("button", name="Run").click()
     page.get_by_role("button", name="Stop").click()
     expect(page.locator(".output")).to_have_text("Stopped.")
