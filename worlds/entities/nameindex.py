@@ -1,4 +1,4 @@
-"""The names of many entities in memory, by what near spellings have in common: made once, asked many times.
+"""The names of many entities in memory, by what near spellings have in common: made once, compared with one another.
 
 Nothing is compared with everything. Two names are candidates for each other where they are made of the same words, are
 each other's initials, share a rare word, or share most of their trigrams: of these, the least hashes are compared
@@ -74,16 +74,6 @@ class NameIndex:
         for word in set(told):
             if len(word) > 2:
                 yield ("word", word)
-
-    def near(self, name: str) -> set[int]:
-        """The names that may be meant by another one, which need not be among them."""
-        told = folded(name)
-        found: set[int] = set()
-        for key in (*self._keys(told), *_bands([told])[0].tolist()):
-            bucket = self._buckets.get(key, ())
-            if len(bucket) <= _SHARED or (isinstance(key, tuple) and key[0] in ("words", "joined")):
-                found.update(bucket)
-        return found
 
     def pairs(self) -> NDArray[np.int64]:
         """Each two of the names that may mean one thing, int64 [n, 2], the lesser number first."""

@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Any
 
 from worlds.graph.tabular import Tabular
@@ -139,6 +140,7 @@ def readings(name: str) -> list[str]:
     return list(dict.fromkeys((*forms(name), normal(_article.sub("", name, count=1)))))
 
 
+@lru_cache(maxsize=4096)  # candidates are compared by each reading, then by the best one
 def likeness(one: str, other: str) -> float:
     """How alike two normal names are written, from 0 to 1; 1 only where they are equal."""
     if one == other:
