@@ -17,7 +17,7 @@ from worlds.graph.lexical import STABLE
 from worlds.graph.terms import format_term, to_rdflib
 from worlds.quads.dictionary import BLANK_NODE, IRI, LITERAL, Ids
 from worlds.rules.data import Terms, Triples, without
-from worlds.rules.paths import NO_IDS, Pairs, distinct
+from worlds.rules.paths import NO_IDS, Pairs, distinct, once
 from worlds.rules.shapes import RDF_TYPE, SUBCLASS_OF, Closed
 
 _KINDS = {"IRI": IRI, "BlankNode": BLANK_NODE, "Literal": LITERAL}
@@ -44,13 +44,13 @@ class Checks:
     # -- of each value --------------------------------------------------------------------------------------------
 
     def _Class(self, iri: Any, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802  # named as the components are
-        values = np.unique(pairs[1])
+        values = once(pairs[1])
         classes = self._triples.below([iri], SUBCLASS_OF)
         of, kinds = self._triples.pairs(RDF_TYPE, values, inverse=False)
         return self._where(pairs, np.setdiff1d(values, of[np.isin(kinds, classes)]))
 
     def _Datatype(self, iri: Any, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
-        values = np.unique(pairs[1])
+        values = once(pairs[1])
         kinds, datatypes, _ = self._terms.facts(values)
         good = (kinds == LITERAL) & (datatypes == self._terms.id(iri))
         bad = [values[~good]]
@@ -70,12 +70,12 @@ class Checks:
         return self._where(pairs, np.concatenate(bad))
 
     def _NodeKind(self, allowed: frozenset[str], nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
-        values = np.unique(pairs[1])
+        values = once(pairs[1])
         kinds = self._terms.facts(values)[0]
         return self._where(pairs, values[~np.isin(kinds, [_KINDS[name] for name in allowed])])
 
     def _length(self, pairs: Pairs, least: int, most: float) -> Pairs:
-        values = np.unique(pairs[1])
+        values = once(pairs[1])
         kinds, _, lengths = self._terms.facts(values)
         return self._where(pairs, values[(kinds == BLANK_NODE) | (lengths < least) | (lengths > most)])
 
@@ -94,7 +94,7 @@ class Checks:
             for (number, term), met in zip(values.items(), good, strict=True)
             if met and not isinstance(term, ox.BlankNode)
         ]
-        return self._where(pairs, np.setdiff1d(np.unique(pairs[1]), np.array(matching, dtype=np.int64)))
+        return self._where(pairs, np.setdiff1d(once(pairs[1]), np.array(matching, dtype=np.int64)))
 
     def _LanguageIn(self, tags: tuple[str, ...], nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
         ranges = [tag.lower() for tag in tags]
@@ -190,7 +190,7 @@ class Checks:
     def closed(self, closed: Closed, pairs: Pairs) -> tuple[Ids, Ids, Ids]:
         """(focus, predicate, value) of what a closed shape does not allow, for pairs (focus, value node)."""
         allowed = self._terms.ids(list(closed.allowed))
-        of, predicates, objects = self._triples.outgoing(np.unique(pairs[1]))
+        of, predicates, objects = self._triples.outgoing(once(pairs[1]))
         bad = ~np.isin(predicates, allowed)
         order = np.argsort(of[bad], kind="stable")
         subject, predicate, value = of[bad][order], predicates[bad][order], objects[bad][order]
@@ -201,7 +201,7 @@ class Checks:
     # -- terms ----------------------------------------------------------------------------------------------------
 
     def _decoded(self, ids: Ids) -> dict[int, Any]:
-        return self._terms.terms(np.unique(ids).tolist())
+        return self._terms.terms(once(ids).tolist())
 
     def _filtered(self, rows: Sequence[tuple[Any, ...]], condition: str) -> list[bool]:
         """For which rows, (?a) or (?a, ?b), a SPARQL condition is true; not where it is an error."""
@@ -231,4 +231,4 @@ def joined_rows(sought: Ids, ascending: Ids, others: Ids) -> tuple[Ids, Ids]:
 
 def union(ids: Iterable[Ids]) -> Ids:
     """The distinct ids of several arrays, ascending."""
-    return np.unique(np.concatenate([NO_IDS, *ids]))
+    return once(np.concatenate([NO_IDS, *ids]))

@@ -9,7 +9,7 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.quads.dictionary import BLANK_NODE, IRI, LITERAL, TRIPLE, Dictionary, Ids, json_ids
-from worlds.rules.paths import NO_IDS, Pairs, distinct, packed, select, unpacked
+from worlds.rules.paths import NO_IDS, Pairs, distinct, once, packed, select, unpacked
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 
@@ -171,9 +171,9 @@ class Triples:
 
     def below(self, classes: Sequence[Any], subclass_of: Any) -> Ids:
         """Classes, and all below them."""
-        known = front = np.unique(np.array(self._terms.ids(classes), dtype=np.int64))
+        known = front = once(np.array(self._terms.ids(classes), dtype=np.int64))
         while len(front):
-            found = np.unique(self.pairs(subclass_of, front, inverse=True)[1])
+            found = once(self.pairs(subclass_of, front, inverse=True)[1])
             front = np.setdiff1d(found, known, assume_unique=True)
             known = np.union1d(known, front)
         return known

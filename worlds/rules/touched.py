@@ -11,7 +11,7 @@ import numpy as np
 from worlds.quads.dictionary import Ids
 from worlds.rules.components import union
 from worlds.rules.data import Terms, Triples
-from worlds.rules.paths import NO_IDS, Path
+from worlds.rules.paths import NO_IDS, Path, once
 from worlds.rules.shapes import RDF_TYPE, SUBCLASS_OF, Shape
 from worlds.rules.sparql import SparqlConstraint
 
@@ -134,7 +134,7 @@ class Touched:
         whole = {shape for shape, trigger in self._triggers if trigger is EVERYTHING and len(changed)}
         found: dict[Shape, list[Ids]] = {}
         walked: dict[tuple[Steps, bytes], Ids] = {}
-        present = set(np.unique(changed[:, 1]).tolist())
+        present = set(once(changed[:, 1]).tolist())
         for shape, trigger in self._triggers:
             if shape in whole:
                 continue
@@ -146,7 +146,7 @@ class Touched:
                 rows = changed[changed[:, 1] == number]
             if trigger.above is not None:
                 rows = rows[np.isin(rows[:, 2], both.below([trigger.above], SUBCLASS_OF))]
-            nodes = np.unique(rows[:, 2 if trigger.inverse else 0])
+            nodes = once(rows[:, 2 if trigger.inverse else 0])
             if not len(nodes):
                 continue
             key = (trigger.steps, nodes.tobytes())
@@ -161,5 +161,5 @@ def _back(steps: Steps, nodes: Ids, both: Triples) -> Ids:
     for path in reversed(steps):
         if not len(nodes):
             return NO_IDS
-        nodes = np.unique(path.walk(both, nodes, inverse=True)[1])
+        nodes = once(path.walk(both, nodes, inverse=True)[1])
     return nodes

@@ -11,7 +11,7 @@ import numpy as np
 from worlds.quads.dictionary import Ids
 from worlds.rules.components import Checks, union
 from worlds.rules.data import Terms, Triples
-from worlds.rules.paths import Pairs
+from worlds.rules.paths import Pairs, once
 from worlds.rules.shapes import RDF_TYPE, SUBCLASS_OF, Constraint, Shape, ShapesGraph
 from worlds.rules.sparql import Ask, SparqlConstraint
 
@@ -101,7 +101,7 @@ class Validator:
     def _check(self, shape: Shape, constraint: Constraint, nodes: Ids, pairs: Pairs, outcome: _Outcome) -> None:
         component, value = constraint.component, constraint.value
         if component == "Property":
-            inner = self._validate(value, np.unique(pairs[1]))
+            inner = self._validate(value, once(pairs[1]))
             reached = dict(zip(*(column.tolist() for column in np.unique(pairs[1], return_counts=True)), strict=True))
             for result in inner.results:  # once for each node that leads to its focus
                 outcome.results += [result] * reached.get(result.focus, 1)
@@ -113,7 +113,7 @@ class Validator:
             for name, found in self._qualified(value, nodes, pairs):
                 outcome.add(shape, Constraint(name, value), found)
         elif component in ("Node", "Not", "And", "Or", "Xone"):
-            values = np.unique(pairs[1])
+            values = once(pairs[1])
             met = np.isin(pairs[1], self._logical(component, value, values), invert=True)
             outcome.add(shape, constraint, (pairs[0][met], pairs[1][met]))
         elif component in ("SPARQL", "Declared"):
@@ -154,7 +154,7 @@ class Validator:
 
     def _qualified(self, value: Any, nodes: Ids, pairs: Pairs) -> Iterator[tuple[str, Pairs]]:
         shape, least, most, siblings = value
-        values = np.unique(pairs[1])
+        values = once(pairs[1])
         good = self.conforming(shape, values)
         for sibling in siblings:
             good = np.setdiff1d(good, self.conforming(sibling, values), assume_unique=True)
