@@ -23,7 +23,8 @@ from tests.support import seams, tables
 from tests.support.embedder import HashingEmbedder
 from worlds import OpenError, SchemaError
 from worlds.search.member import FUSED
-from worlds.search.statement import NEAREST
+from worlds.search.plans import VectorPlan
+from worlds.search.statement import nearest_by
 from worlds.sql import (
     SCHEMA_VERSION,
     SQL_FOLDER,
@@ -376,7 +377,9 @@ def test_every_piece_of_the_search_is_in_a_statement(world: worlds.World, monkey
         world.search_sql("kite", fusion="rrf")[0],
         world.search_sql("kite", subjects="<urn:a>")[0],
         world.search_sql("kite", mode="text")[0],
-        NEAREST["exact"].sql,  # of searches of several worlds
+        *(
+            nearest_by(VectorPlan("index", "", {}, compared)).sql for compared in (1, None)
+        ),  # of searches of several worlds
         FUSED.sql,
     ]
     seams.look_up_texts(monkeypatch, always=True)

@@ -21,7 +21,7 @@ from worlds.search.plans import Plans, VectorPlan
 from worlds.search.ranking import Ranked, Ranking
 from worlds.search.request import SearchRequest
 from worlds.search.showing import HitMaker
-from worlds.search.statement import NEAREST
+from worlds.search.statement import nearest_by
 from worlds.search.words import expression, read_query
 from worlds.sql import compile_statement, statements, texts
 from worlds.sql.connection import Connection
@@ -122,7 +122,7 @@ class MemberSearch:
         if request.vector is None:
             return []
         self.plan = self._part._plans.choose(request, depth, self.eligible, self.state)
-        statement = NEAREST[self.plan.piece]
+        statement = nearest_by(self.plan)
         return self._connection.rows(
             statement,
             statement.bind(

@@ -30,11 +30,6 @@ class VectorPlan:
     values: dict[str, object]
     compared: int | None  # vectors whose exact cosine is computed; None where the index chooses them
 
-    @property
-    def piece(self) -> str:
-        """The piece of the statement that names the vectors."""
-        return "candidates_index" if self.compared is None else "candidates_given"
-
 
 class Plans:
     """Chooses the plans of one world's searches."""

@@ -42,13 +42,11 @@ _TEXTS_COMPLETED = {
     "lists": _PIECES["text_completed_lists"],
 }
 _compiled = lru_cache(compile_statement)  # there are some twenty
-NEAREST = {
-    piece: compile_statement(
-        f"WITH {_PIECES[piece].strip()},\n{_PIECES['vector_leg'].strip()}\n{_PIECES['nearest'].strip()}"
-    )
-    for piece in ("candidates_given", "candidates_index")
+_CANDIDATES = {False: _PIECES["candidates_given"], True: _PIECES["candidates_index"]}
+_NEAREST = {
+    indexed: compile_statement(f"WITH {piece.strip()},\n{_PIECES['vector_leg'].strip()}\n{_PIECES['nearest'].strip()}")
+    for indexed, piece in _CANDIDATES.items()
 }
-"""By its plan, the statement for the vector leg alone: (chunk, similarity), best first."""
 
 MOST_LOOKED_UP = 2000  # eligible chunks that are looked up in the full-text index one by one
 LOOKING_UP = 500  # matches that a scan reads in the time of looking up one chunk
@@ -120,11 +118,12 @@ class SearchStatements:
                 plan = self._plans.choose(request, depth, eligible, state)
                 values |= {"query": request.vector.astype("<f4").tobytes(), **plan.values}
                 if words == "lists":
-                    nearest = self._connection.rows(NEAREST[plan.piece], NEAREST[plan.piece].bind(**values))
+                    alone = nearest_by(plan)
+                    nearest = self._connection.rows(alone, alone.bind(**values))
                     values["nearest_json"] = json.dumps(nearest)
                     ctes.append(_PIECES["vector_leg_given"])
                 else:
-                    ctes += [_PIECES[plan.piece], _PIECES["vector_leg"]]
+                    ctes += [_CANDIDATES[plan.compared is None], _PIECES["vector_leg"]]
             if words is not None:
                 ctes.append(_TEXT_LEGS[words])
                 values |= self._text_values(words, terms, excluded, eligible, depth, nearest)
@@ -218,6 +217,11 @@ class SearchStatements:
                 )
                 raise QueryError(f"the FTS5 expression {_short(request.text)} is not valid: {why}") from error
             raise
+
+
+def nearest_by(plan: VectorPlan) -> Statement:
+    """The vector leg by itself: (chunk, similarity), best first."""
+    return _NEAREST[plan.compared is None]
 
 
 def pending_factor(request: SearchRequest) -> float:

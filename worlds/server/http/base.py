@@ -104,7 +104,8 @@ class ServerSettings:
     def __init__(self, settings: Mapping[str, Any] | None = None, **given: Any) -> None:
         known = Settings({}) if settings is None else settings
         for name in self.__annotations__:
-            setting = name if name in SETTINGS else f"server.{name}"
+            own = f"server.{name}"
+            setting = own if own in SETTINGS else name
             setattr(self, name, given.pop(name, known[setting]))
         if given:
             raise TypeError(f"no settings of the server: {', '.join(given)}")
