@@ -220,7 +220,10 @@ class Connection:
         """From here on, notice when another file takes this one's place: transactions and snapshots raise OpenError."""
         if self.path == ":memory:":
             return
-        header = header_of(self.file)  # which stays open: its end would take SQLite's locks away
+        try:
+            header = header_of(self.file)  # which stays open: its end would take SQLite's locks away
+        except FileNotFoundError as error:
+            raise OpenError(f"{self.path} is not there any longer: it was removed or renamed") from error
         stamp = header.stamp() or self._stamp()
         if not stamp and not self.read_only:
             with self.transaction():
