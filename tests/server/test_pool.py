@@ -182,8 +182,16 @@ def test_workers_are_forked_of_a_template_that_starts_again(file: Path) -> None:
         (template,) = parents(pool.pids["readers"])
         assert await ask(pool, file, "insert", write=True, text="a") == 2
         assert parents(pool.pids["writers"]) == {template}
+        before = pool.pids
+        long = asyncio.create_task(ask(pool, file, "sleep", seconds=1))
+        await until(lambda: pool.state["busy"] == 1)
         os.kill(template, signal.SIGKILL)
-        await until(lambda: not pool.pids["readers"])  # it takes its own with it
+        assert await ask(pool, file, "count") == 2
+        assert await long == "slept"  # what it had forked goes on
+        assert pool.pids == before
+        for pid in before["readers"]:
+            os.kill(pid, signal.SIGKILL)
+        await until(lambda: not set(pool.pids["readers"]) & set(before["readers"]))
         assert await ask(pool, file, "count") == 2
         (another,) = parents(pool.pids["readers"])
         assert another != template

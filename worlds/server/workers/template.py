@@ -79,8 +79,14 @@ class Template:
             self._socket = self._start()
             self._reading = loop.create_task(self._read(self._socket))
         ours, theirs = socket.socketpair()
-        with theirs:
-            socket.send_fds(self._socket, [b"f"], [theirs.fileno()])
+        try:
+            with theirs:
+                socket.send_fds(self._socket, [b"f"], [theirs.fileno()])
+        except OSError:  # it has ended
+            ours.close()
+            assert self._reading is not None
+            await self._reading
+            raise
         asked: asyncio.Future[Forked] = loop.create_future()
         self._asked.append(asked)
         try:
@@ -109,7 +115,7 @@ class Template:
         return ours
 
     async def _read(self, connection: socket.socket) -> None:
-        """Take what it says until it ends, and with it all that it knew of."""
+        """Take what it says until it ends. The workers go on without it."""
         loop, held = asyncio.get_running_loop(), b""
         with connection, contextlib.suppress(OSError):
             while piece := await loop.sock_recv(connection, 1 << 16):
@@ -130,9 +136,7 @@ class Template:
             if not asked.done():
                 asked.set_exception(OSError("no process can be forked"))
         for forked in self._forked.values():
-            with contextlib.suppress(ProcessLookupError):
-                forked.kill()
-            forked.was_ended(-signal.SIGKILL)
+            _watch(forked)
         self._forked.clear()
 
     async def end(self) -> None:
@@ -144,6 +148,27 @@ class Template:
         await self._reading
         await asyncio.to_thread(self._process.wait)
         self._process = None
+
+
+def _watch(forked: Forked) -> None:
+    """See that a worker ends whose template has ended: its exit code is known to nobody."""
+    if sys.platform != "linux":
+        return
+    loop = asyncio.get_running_loop()
+    try:
+        descriptor = os.pidfd_open(forked.pid)
+    except OSError:  # it has ended, or the system can't tell when it will
+        with contextlib.suppress(ProcessLookupError):
+            forked.kill()
+        forked.was_ended(-signal.SIGKILL)
+        return
+
+    def ended() -> None:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
+        forked.was_ended(-signal.SIGKILL)
+
+    loop.add_reader(descriptor, ended)
 
 
 def main() -> None:
