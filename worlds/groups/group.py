@@ -62,10 +62,10 @@ class Group:
     def search(self, text: str, *, explain: bool = False, **options: Any) -> SearchResults:
         """The chunks of all worlds that best answer `text`, with the scores that they would have in one world.
 
-        The options are those of `World.search`, but for `rerank`, `boost`, `decay`, `diversity` and `syntax="fts5"`,
-        which are a ValueError. A hit's `world` names the one that it cites; a text that others have, too, is one hit,
-        and its `others` cite these. Each world answers the filter from its own quads: what says the type of a subject
-        has to be in the world that has its texts. Words are counted once for each world that has a text.
+        The options are those of `World.search`, but for `syntax="fts5"`, which is a ValueError. A hit's `world` names
+        the one that it cites; a text that others have, too, is one hit, and its `others` cite these. Each world answers
+        the filter, and what boosts and decay ask, from its own quads: what says the type of a subject has to be in the
+        world that has its texts. Words are counted once for each world that has a text.
 
         EmbedderError if the worlds were embedded by different models, unless mode is "text"; WorldsError if they read
         words by different tokenizers.

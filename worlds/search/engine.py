@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from worlds.quads.dictionary import Dictionary
 from worlds.search.candidates import Candidates, Cited, candidates, enough
 from worlds.search.facets import FacetCounter, Facets
+from worlds.search.facts import FactReader
 from worlds.search.fields import Fields
 from worlds.search.filters import Filters
 from worlds.search.hits import Clock, Explanation, SearchResults
 from worlds.search.notes import SearchNotes
 from worlds.search.options import MOST_CANDIDATES
 from worlds.search.plans import Plans
-from worlds.search.ranking import Ranked, Ranking
+from worlds.search.ranking import Ranked, prepare
 from worlds.search.request import Requests, SearchRequest
 from worlds.search.showing import HitMaker
 from worlds.search.stages import Cursor, Stages, rest
@@ -42,7 +43,7 @@ class SearchEngine:
         self._statements = SearchStatements(
             connection, filters, Plans(connection, codes), Fields(connection, dictionary, filters)
         )
-        self._ranking = Ranking(connection, dictionary, filters)
+        self._facts = FactReader(connection, dictionary, filters)
         self._hits = HitMaker(connection, dictionary, filters)
         self._facets = FacetCounter(connection, dictionary, filters)
 
@@ -72,17 +73,9 @@ class SearchEngine:
             prepared, found, cited = self._found(request, state, clock)
             with clock.step("notes"):
                 noted = () if notes is None else notes.of(request, found, prepared.eligible)
-            ranking = self._ranking.prepare(
-                request.text,
-                stages,
-                found,
-                wanted=request.limit + (0 if given is None else len(given.keys)),
-                given=given,
-                graphs=request.filter.include.graphs,
-                state=state,
-                limits=request.limits,
-                clock=clock,
-            )
+            facts = self._facts.of(found, request.filter.include.graphs, state, request.limits)
+            wanted = request.limit + (0 if given is None else len(given.keys))
+            ranking = prepare(request.text, stages, found, facts, wanted=wanted, given=given, clock=clock)
             if stages.rerank is None:
                 ranked = ranking()
                 chosen = rest(ranked.order, found.key, given, request.limit)

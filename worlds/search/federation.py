@@ -6,7 +6,6 @@ worlds first. Cosines need nothing. So a text has the score that it would have i
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -18,24 +17,24 @@ from typing import Any
 import numpy as np
 
 from worlds.errors import EmbedderError, WorldsError
-from worlds.search.candidates import Candidates, Fused, enough
+from worlds.search.candidates import Candidates, enough
 from worlds.search.engine import Searches, depth_of
 from worlds.search.facets import Facets, ordered
 from worlds.search.fusion import Found, Scores, fuse
 from worlds.search.hits import Clock, Explanation, Hit, SearchResults
 from worlds.search.member import MemberSearch, Statistics
 from worlds.search.notes import nearest_to_hits, no_word
-from worlds.search.options import DEFAULTS, MOST_CANDIDATES
-from worlds.search.ranking import Ranked, Stage, grouping, run
+from worlds.search.options import MOST_CANDIDATES
+from worlds.search.ranking import Ranked, prepare
 from worlds.search.request import Identity, SearchRequest
+from worlds.search.showing import Shown
 from worlds.search.stages import Cursor, rest, sent_cursor
 from worlds.search.statement import pending_factor
+from worlds.search.together import GroupFacts, Place, Together, together
 
-_ALONE = ("rerank", "boost", "decay", "diversity")  # stages that one world's search has, and a group's has not
 _DEEPER = 4  # times as long lists, where they hold too few subjects
-_WORLD = 32  # bits of a chunk's id, before the world's place
 
-Place = tuple[int, int]
+Chunk = tuple[int, int]
 """A world's place in the group, and the id of a chunk there."""
 
 
@@ -43,19 +42,10 @@ Place = tuple[int, int]
 class _Lists:
     """What the lists of all worlds give: scores by place."""
 
-    scores: dict[Place, Scores]
+    scores: dict[Chunk, Scores]
     depth: int
     whole: bool  # whether no list was cut
     everywhere: Statistics
-
-
-@dataclass(frozen=True)
-class _Together:
-    """The candidates of all worlds as one, and where each comes from."""
-
-    found: Candidates
-    homes: list[list[Place]]  # of each candidate: (world, candidate there), the same text of others after the first
-    by_world: list[Candidates]
 
 
 class GroupSearches:
@@ -74,18 +64,23 @@ class GroupSearches:
         given = None if cursor is None else sent_cursor(cursor, identity.digest)
         first = replace(requests[0], cursor=given)
         with self._snapshots():
-            searches, together, lists = self._found(first, requests, clock)
-            found = together.found
-            steps: list[Stage] = []
-            most = first.stages.per_subject
-            if most is not None and len(found):
-                steps.append(("group", grouping(most, found, self._named(searches, together), given)))
-            ranked = run(steps, found, (), clock)
-            chosen = rest(ranked.order, found.key, given, first.limit)
-            with clock.step("hits"):
-                hits = self._hits(searches, together, ranked, chosen, explain=explain)
+            searches, all_, lists = self._found(first, requests, clock)
+            found, stages = all_.found, first.stages
             with clock.step("notes"):
                 notes = self._notes(requests, searches, found)
+            wanted = first.limit + (0 if given is None else len(given.keys))
+            facts = GroupFacts(searches, all_)
+            ranking = prepare(first.text, stages, found, facts, wanted=wanted, given=given, clock=clock)
+            if stages.rerank is None:
+                ranked = ranking()
+                chosen = rest(ranked.order, found.key, given, first.limit)
+            with clock.step("hits"):
+                shown = self._shown(searches, all_, range(len(found)) if stages.rerank else chosen)
+        if stages.rerank is not None:  # which can take seconds, in which the worlds are not to wait
+            ranked = ranking()
+            chosen = rest(ranked.order, found.key, given, first.limit)
+        with clock.step("hits"):
+            hits = self._hits(searches, all_, shown, ranked, chosen, explain=explain)
         clock.stop()
         told = self._explained(first, requests, searches, lists, ranked, len(found), clock, notes)
 
@@ -118,11 +113,10 @@ class GroupSearches:
 
     def _requests(self, text: str, options: Mapping[str, Any]) -> tuple[list[SearchRequest], Identity]:
         """Each world's request, all with the vector that the question has in the first that embeds it."""
-        for name in _ALONE:
-            if options.get(name, DEFAULTS[name]) not in (DEFAULTS[name], False):
-                raise ValueError(f"a search of several worlds has no {name}: search one of them with it")
         if options.get("syntax", "words") != "words":
-            raise ValueError("a search of several worlds takes words; an FTS5 expression is for one of them")
+            raise ValueError(
+                "a search of several worlds takes words; an FTS5 expression is for one of them: its value is one number"
+            )
         if len({part.filters.policy.tokenizer for part in self._parts}) > 1:
             raise WorldsError("these worlds read words by different tokenizers, so that BM25 cannot be compared")
         if options.get("mode") != "text" and len({member.model for member in self._members} - {None}) > 1:
@@ -154,7 +148,7 @@ class GroupSearches:
 
     def _found(
         self, first: SearchRequest, requests: Sequence[SearchRequest], clock: Clock
-    ) -> tuple[list[MemberSearch], _Together, _Lists]:
+    ) -> tuple[list[MemberSearch], Together, _Lists]:
         with clock.step("filter"):
             searches = [part.begin(request) for part, request in zip(self._parts, requests, strict=True)]
         depth, most = depth_of(first), first.stages.per_subject
@@ -162,10 +156,10 @@ class GroupSearches:
             with clock.step("lists"):
                 lists = self._lists(searches, depth)
             with clock.step("candidates"):
-                together = self._together(searches, lists, first)
-            enough_ = lists.whole or enough(together.found, most, first.cursor, first.limit)
+                all_ = self._together(searches, lists, first)
+            enough_ = lists.whole or enough(all_.found, most, first.cursor, first.limit)
             if enough_ or depth >= MOST_CANDIDATES:
-                return searches, together, lists
+                return searches, all_, lists
             depth = min(depth * _DEEPER, MOST_CANDIDATES)
 
     def _lists(self, searches: Sequence[MemberSearch], depth: int) -> _Lists:
@@ -176,8 +170,8 @@ class GroupSearches:
         vectors = sorted(similarity, key=lambda place: (-similarity[place], place))[:depth]
         both = any(search.request.vector is not None for search in searches) and searches[0].match is not None
         completed = both and request.fusion != "rrf"
-        bm25: dict[Place, float] = {}
-        ranks: dict[Place, int] = {}
+        bm25: dict[Chunk, float] = {}
+        ranks: dict[Chunk, int] = {}
         for at, search in enumerate(searches):
             also = [chunk for world, chunk in vectors if world == at] if completed else []
             for chunk, value, rank in search.relevant(everywhere, depth, also):
@@ -185,7 +179,7 @@ class GroupSearches:
         texts = sorted(
             (place for place, rank in ranks.items() if rank <= depth), key=lambda place: (bm25[place], place)
         )[:depth]
-        found: dict[Place, Found] = {}
+        found: dict[Chunk, Found] = {}
         for rank, place in enumerate(vectors, 1):
             found[place] = Found(rank, similarity[place])
         for rank, place in enumerate(texts, 1):
@@ -203,75 +197,47 @@ class GroupSearches:
                 coverage = _coverage(searches[texts[0][0]], texts[0][1], everywhere)
         return _Lists(fuse(found, request, coverage), depth, max(len(vectors), len(texts)) < depth, everywhere)
 
-    def _together(self, searches: Sequence[MemberSearch], lists: _Lists, request: SearchRequest) -> _Together:
+    def _together(self, searches: Sequence[MemberSearch], lists: _Lists, request: SearchRequest) -> Together:
         by_subject = request.stages.per_subject is not None
         both = any(search.request.vector is not None for search in searches) and searches[0].match is not None
         factor = pending_factor(request) if both else 1.0
         by_world: list[Candidates] = []
-        entries: list[tuple[float, int, int, Fused, int, object]] = []
         for at, search in enumerate(searches):
             scores = [(chunk, score) for (world, chunk), score in lists.scores.items() if world == at]
-            found = search.candidates(search.fused(scores, factor, 2 * lists.depth), by_subject=by_subject)
-            by_world.append(found)
-            names = search.keys(found.subject.tolist())
-            for candidate in range(len(found)):
-                row, subject = found.rows[found.row[candidate]], int(found.subject[candidate])
-                name = names.get(subject, "")
-                about = f"{at} {name}" if name.startswith("_:") else name
-                text = row.text if row.term > 0 else (at, row.chunk)
-                own = row._replace(chunk=at << _WORLD | row.chunk)
-                number = _number(about) if subject else 0
-                entries.append((row.score, at, candidate, own, number, (text, about)))
-        entries.sort(key=lambda entry: (-entry[0], entry[1], entry[2]))
-        homes: list[list[Place]] = []
-        places: dict[object, int] = {}
-        rows: list[Fused] = []
-        subjects: list[int] = []
-        for _, at, candidate, row, subject, key in entries:
-            if key in places:  # the same text in another world
-                homes[places[key]].append((at, candidate))
-                continue
-            places[key] = len(homes)
-            homes.append([(at, candidate)])
-            rows.append(row)
-            subjects.append(subject)
-        numbers = np.empty(0, dtype=np.int64)
-        one = Candidates(
-            rows,
-            np.arange(len(rows)),
-            np.array(subjects, dtype=np.int64),
-            np.array([row.score for row in rows], dtype=np.float64),
-            np.empty(0, dtype=np.intp),
-            numbers,
-            numbers,
-        )
-        return _Together(one, homes, by_world)
-
-    def _named(self, searches: Sequence[MemberSearch], together: _Together) -> Any:
-        names = [search.names(found) for search, found in zip(searches, together.by_world, strict=True)]
-        return np.array([any(names[at][candidate] for at, candidate in homes) for homes in together.homes], dtype=bool)
+            by_world.append(search.candidates(search.fused(scores, factor, 2 * lists.depth), by_subject=by_subject))
+        return together(searches, by_world, by_subject=by_subject)
 
     # -- hits -----------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _shown(searches: Sequence[MemberSearch], all_: Together, chosen: Sequence[int]) -> list[Shown]:
+        """What hits of these candidates read from each world."""
+        homes = [home for one in chosen for home in all_.homes[one]]
+        return [
+            search.shown([candidate for world, candidate in homes if world == at], all_.by_world[at])
+            for at, search in enumerate(searches)
+        ]
 
     def _hits(
         self,
         searches: Sequence[MemberSearch],
-        together: _Together,
+        all_: Together,
+        shown: Sequence[Shown],
         ranked: Ranked,
         chosen: Sequence[int],
         *,
         explain: bool,
     ) -> list[Hit]:
-        scores = {place: float(ranked.scores[one]) for one in chosen for place in together.homes[one]}
+        scores = {place: float(ranked.scores[one]) for one in chosen for place in all_.homes[one]}
         made: dict[Place, Hit] = {}
         for at, search in enumerate(searches):
-            found = together.by_world[at]
+            found = all_.by_world[at]
             wanted = [candidate for world, candidate in scores if world == at]
             if wanted:
                 here = np.zeros(len(found))
                 here[wanted] = [scores[at, candidate] for candidate in wanted]
                 order = Ranked(np.arange(len(found)), here)
-                hits = search.hits(wanted, found, order, explain=explain)
+                hits = search.hits(wanted, found, order, shown[at], explain=explain)
                 made |= {
                     (at, candidate): replace(hit, world=self._names[at])
                     for candidate, hit in zip(wanted, hits, strict=True)
@@ -279,7 +245,7 @@ class GroupSearches:
         steps = ranked.steps(chosen) if explain else [None] * len(chosen)
         return [
             replace(made[homes[0]], others=tuple(made[home] for home in homes[1:]), steps=step)
-            for homes, step in zip([together.homes[one] for one in chosen], steps, strict=True)
+            for homes, step in zip([all_.homes[one] for one in chosen], steps, strict=True)
         ]
 
     def _facets(self, requests: Sequence[SearchRequest]) -> Facets:
@@ -351,8 +317,3 @@ def _coverage(search: MemberSearch, chunk: int, everywhere: Statistics) -> float
     total = sum(weights)
     held = sum(everywhere.telling(term) for term in search.held(chunk))
     return float(np.sqrt(held / total)) if total else 1.0
-
-
-def _number(name: str) -> int:
-    """A number for a subject that is the same in every world and every search: 62 bits of a digest."""
-    return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest(), "big") >> 2

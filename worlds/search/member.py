@@ -7,20 +7,20 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from worlds.quads.dictionary import Dictionary
 from worlds.search.candidates import Candidates, Cited, Fused, candidates, fused
 from worlds.search.facets import FacetCounter, Facets
+from worlds.search.facts import FactReader, WorldFacts
 from worlds.search.fields import Fields
 from worlds.search.filters import Eligible, Filters
 from worlds.search.frequencies import read_numbers
 from worlds.search.fusion import Scores
 from worlds.search.hits import Hit
 from worlds.search.plans import Plans, VectorPlan
-from worlds.search.ranking import Ranked, Ranking
+from worlds.search.ranking import Ranked
 from worlds.search.request import SearchRequest
-from worlds.search.showing import HitMaker
+from worlds.search.showing import HitMaker, Shown
 from worlds.search.statement import nearest_by
 from worlds.search.words import expression, read_query
 from worlds.sql import compile_statement, statements, texts
@@ -72,7 +72,7 @@ class MemberLists:
         self._dictionary = dictionary
         self._plans = Plans(connection, codes)
         self._fields = Fields(connection, dictionary, filters)
-        self._ranking = Ranking(connection, dictionary, filters)
+        self._facts = FactReader(connection, dictionary, filters)
         self._hits = HitMaker(connection, dictionary, filters)
         self._facets = FacetCounter(connection, dictionary, filters)
 
@@ -196,13 +196,13 @@ class MemberSearch:
         return [row for row in found if row.chunk in citing]
 
     def candidates(self, rows: Sequence[Fused], *, by_subject: bool) -> Candidates:
-        """The candidates that rows are, and the names of what they are about by `names`."""
+        """The candidates that rows are."""
         assert self.cited is not None
         return candidates(rows, self.cited, by_subject=by_subject)
 
-    def names(self, found: Candidates) -> Any:
-        """Which candidates are labels or aliases, boolean [n]."""
-        return self._part._ranking.names(found, self.state)
+    def facts(self, found: Candidates) -> WorldFacts:
+        """What this world says of candidates."""
+        return self._part._facts.of(found, self.request.filter.include.graphs, self.state, self.request.limits)
 
     def keys(self, terms: Sequence[int]) -> dict[int, str]:
         """What terms are in any world: N-Triples for all but blank nodes, which are this world's own."""
@@ -211,11 +211,17 @@ class MemberSearch:
 
     # -- hits -----------------------------------------------------------------------------------------------------
 
-    def hits(self, chosen: Sequence[int], found: Candidates, ranked: Ranked, *, explain: bool) -> list[Hit]:
-        """The hits of these candidates."""
+    def shown(self, chosen: Sequence[int], found: Candidates) -> Shown:
+        """What hits of these candidates read from the world."""
+        assert self.cited is not None
+        return self._part._hits.shown(chosen, found, self.cited)
+
+    def hits(
+        self, chosen: Sequence[int], found: Candidates, ranked: Ranked, shown: Shown, *, explain: bool
+    ) -> list[Hit]:
+        """The hits of these candidates, without the world."""
         assert self.cited is not None
         maker = self._part._hits
-        shown = maker.shown(chosen, found, self.cited)
         return maker.hits(chosen, found, ranked, self.cited, shown, self.request, self.match, explain=explain)
 
     def facets(self, nearest: Sequence[int]) -> Facets:

@@ -12,9 +12,10 @@ from typing import Any
 from worlds.graph.terms import to_rdflib
 from worlds.quads.dictionary import Dictionary
 from worlds.search.candidates import Candidates, Cited, Fused, read_passages
+from worlds.search.facts import texts_of
 from worlds.search.filters import Eligible, Filters
 from worlds.search.hits import Hit, Leg
-from worlds.search.ranking import Ranked, texts_of
+from worlds.search.ranking import Ranked
 from worlds.search.request import SearchRequest
 from worlds.sql import statements
 from worlds.sql.connection import Connection, as_text
