@@ -257,6 +257,13 @@ def _unknown_prefix(query: str, prefixes: Collection[str], end: int) -> Token | 
     return None
 
 
+def parse(query: Query) -> None:
+    """QueryError, with line and column, for what does not parse, and as of `check`; SERVICE may name any host."""
+    check(query.text, query.scan(), allow_network=True)
+    with _query_errors(query):
+        ox.Store().query(query.text, prefixes=dict(query.prefixes), custom_functions=dict(FUNCTIONS))
+
+
 def syntax_error(error: SyntaxError, query: str, prefixes: Collection[str], *, update: bool = False) -> QueryError:
     """The parser's complaint without its long list of what it would have taken.
 

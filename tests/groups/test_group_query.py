@@ -102,5 +102,8 @@ def test_bindings_prefixes_and_limits(group: Group) -> None:
         rows(group, "SELECT * { SERVICE <worlds:fish> { ?s ?p ?o } }")
     with pytest.raises(QueryError):
         rows(group, "SELECT * { ?s ?p ?o }", max_results=2)
+    for wrong in ("SELECT * { ?s ?p", "SELECT * { SERVICE <worlds:birds> { ?s } }", "DELETE WHERE { ?s ?p ?o }", "{"):
+        with pytest.raises(QueryError, match="line 1"):
+            group.query(wrong)
     with pytest.raises(QueryError):
         rows(group, "SELECT * { SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }")

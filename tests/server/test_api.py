@@ -656,12 +656,51 @@ def test_worlds_of_a_folder_are_searched_as_one(admin: httpx.Client, folder: Ser
     same = admin.post("/worlds/kb/search", json={"q": "capybara", "world": ["kb", "second"], "mode": "text"}).json()
     assert [hit["world"] for hit in same["hits"]] == [hit["world"] for hit in found["hits"]]
     problem(admin.get("/worlds/kb/search", params={**given, "world": "link"}), 404)
-    assert "rerank" in problem(admin.get("/worlds/kb/search", params={**given, "rerank": "true"}), 400)
+    # At the server's own address, where the worlds are named alone.
+    both = {**given, "world": ["kb", "second"]}
+    again = admin.get("/search", params=both).json()
+    assert [(hit["world"], hit["score"]) for hit in again["hits"]] == [
+        (hit["world"], hit["score"]) for hit in found["hits"]
+    ]
+    assert admin.post("/search", params={"world": ["kb", "second"]}, json={"q": "capybara"}).json()["hits"]
+    pattern = f"?subject <{EX}seen> ?t FILTER contains(?t, 'lake')"
+    boosted = {**both, "boost": json.dumps({"where": pattern, "factor": 9})}
+    assert [hit["world"] for hit in admin.get("/search", params=boosted).json()["hits"]] == ["second", "kb"]
+    (alone,) = admin.get("/search", params={"q": "capybara", "mode": "text", "world": "second"}).json()["hits"]
+    assert alone["text"] == "a capybara by the lake"
+    _asked_as_one(admin)
     with folder.client(KeyStore(key_file(folder.log.parent / "worlds")).add("one", {"kb": "read"})[1]) as reader:
         assert reader.get("/worlds/kb/search", params={"q": "capybara", "mode": "text"}).is_success
         problem(reader.get("/worlds/kb/search", params=given), 403)
+        for path, asked in (("/search", {"q": "capybara"}), ("/sparql", {"query": "ASK {}"})):
+            problem(reader.get(path, params={"world": ["kb", "second"], **asked}), 403)
+            problem(reader.get(path, params={"world": "second", **asked}), 403)
     assert admin.delete("/worlds/second").status_code == 204
     assert admin.post("/worlds/kb/quads", json={"remove": f'<{EX}capybara> <{EX}seen> "a capybara in the reeds" .'})
+
+
+def _asked_as_one(admin: httpx.Client) -> None:
+    """SPARQL over two worlds of a folder."""
+    where = f"{{ ?s <{EX}seen> ?t }}"
+    query, both = f"SELECT ?t {where} ORDER BY ?t", {"world": ["kb", "second"]}
+    texts = ["a capybara by the lake", "a capybara in the reeds"]
+    for address, beside in (("/sparql", both), ("/worlds/kb/sparql", {"world": "second"})):
+        found = admin.get(address, params={**beside, "query": query}, headers={"Accept": "text/csv"})
+        assert found.text.split("\r\n") == ["t", *texts, ""]
+        posted = admin.post(address, params=beside, data={"query": query}, headers={"Accept": "text/csv"})
+        assert posted.text == found.text
+    one = f"SELECT ?t {{ SERVICE <worlds:second> {where} }}"
+    (row,) = admin.get("/sparql", params={**both, "query": one}).json()["results"]["bindings"]
+    assert row["t"]["value"] == texts[0]
+    assert admin.get("/sparql", params={**both, "query": f"ASK {where}"}).json()["boolean"] is True
+    assert admin.get("/sparql", params={"world": "second", "query": query}).json()["results"]["bindings"] == [row]
+    problem(admin.get("/sparql", params={**both, "query": "SELECT * {"}), 400)
+    problem(admin.get("/sparql", params={**both, "query": "ASK { SERVICE <worlds:kb2> { ?s ?p ?o } }"}), 400)
+    problem(admin.get("/sparql", params={"world": ["kb", "none"], "query": "ASK {}"}), 404)
+    problem(admin.get("/sparql", params={"query": "ASK {}"}), 404)
+    assert "one world" in problem(admin.post("/sparql", params=both, data={"update": "CLEAR ALL"}), 400)
+    chosen = {**both, "query": query, "default-graph-uri": f"{EX}g"}
+    assert "FROM" in problem(admin.get("/sparql", params=chosen), 400)
 
 
 @pytest.mark.parametrize(

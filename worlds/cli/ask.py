@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,14 +12,13 @@ import typer
 
 from worlds.cli.answers import ResultFormat, print_solutions
 from worlds.cli.errors import NO
-from worlds.cli.options import INTERRUPTIBLE, Command, WorldPath, examples, opened
+from worlds.cli.options import INTERRUPTIBLE, Command, Worlds, examples, opened
 from worlds.cli.terminal import note, output, progress, write_json, write_utf8
 from worlds.errors import OpenError
 
 if TYPE_CHECKING:
     from worlds.graph.query.results import Solutions, Triples
     from worlds.sparql.explaining import QueryExplanation
-    from worlds.world import World
 
 Bindings = Annotated[
     list[str] | None,
@@ -34,11 +33,16 @@ Bindings = Annotated[
 
 
 def sparql(
-    path: WorldPath,
+    path: Annotated[
+        str | None,
+        typer.Argument(metavar="WORLD", help="The world's file, or its address on a server.", show_default=False),
+    ] = None,
     query: Annotated[
         str | None,
         typer.Argument(metavar="[QUERY]", help="The query, or - for standard input.", show_default=False),
     ] = None,
+    *,
+    worlds: Worlds = None,
     file: Annotated[
         str | None, typer.Option("--file", "-f", metavar="FILE", help="Read the query from a file.")
     ] = None,
@@ -78,8 +82,17 @@ def sparql(
     if json and format not in (None, "json"):
         raise ValueError("--json and another --format exclude each other")
     form = ResultFormat("json" if json else format)
-    text = given_query(query, file)
     bindings = given_bindings(bind)
+    if worlds:
+        if explain or allow_network or sparql_index or query is not None:
+            raise ValueError(
+                "several worlds take one argument, the query, and no --explain, --allow-network, --sparql-index"
+            )
+        _ask_group(worlds, given_query(path, file), form, bindings=bindings, union=union, timeout=timeout)
+        return
+    if path is None:
+        raise typer.BadParameter("missing argument", param_hint="WORLD")
+    text = given_query(query, file)
     with opened(path, sparql_index=sparql_index) as world:
         options: dict[str, Any] = {
             "bindings": bindings,
@@ -95,7 +108,7 @@ def sparql(
         if not explain:
             for remark in _notes(answer, lambda: world.explain(text, answer=False, **options)):
                 note(remark)
-            _print_answer(answer, form, world)
+            _print_answer(answer, form, world.prefixes)
         elif form.name == "json":
             write_json(told.to_dict())
         else:
@@ -108,7 +121,16 @@ def _notes(answer: Solutions | Triples | bool, explain: Callable[[], QueryExplan
     return answer.notes
 
 
-def _print_answer(answer: Solutions | Triples | bool, form: ResultFormat, world: World) -> None:
+def _ask_group(worlds: list[str], text: str, form: ResultFormat, **options: Any) -> None:
+    """Ask several worlds as one."""
+    from worlds.groups.group import group
+
+    with group(worlds, embedder=None) as members:
+        answer = members.query(text, **options)
+        _print_answer(answer, form, members.prefixes)
+
+
+def _print_answer(answer: Solutions | Triples | bool, form: ResultFormat, prefixes: Mapping[str, str]) -> None:
     from worlds.graph.query.results import Solutions
 
     if isinstance(answer, bool):
@@ -117,7 +139,7 @@ def _print_answer(answer: Solutions | Triples | bool, form: ResultFormat, world:
             raise typer.Exit(NO)
     elif isinstance(answer, Solutions):
         if form.name is None or form.name == "table":
-            print_solutions(output(), answer, world.prefixes)
+            print_solutions(output(), answer, prefixes)
         else:
             write_utf8(answer.serialize(form.of_solutions()))
     else:
@@ -195,5 +217,6 @@ def register(app: typer.Typer) -> None:
             "worlds sparql kb.db --file query.rq --format csv > rows.csv",
             "worlds sparql kb.db 'SELECT ?s ?p ?o WHERE { ?s ?p ?o }' --bind s=ex:apollo11",
             "worlds sparql kb.db 'ASK { ?s a ex:Rover }' && echo 'there are rovers'",
+            "worlds sparql --world birds.db --world lakes.db 'SELECT * { SERVICE <worlds:lakes> { ?s ?p ?o } }'",
         ),
     )(sparql)

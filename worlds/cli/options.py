@@ -103,6 +103,14 @@ def _metavar(setting: Setting) -> str | None:
 WorldPath = Annotated[
     str, typer.Argument(metavar="WORLD", help="The world's file, or its address on a server.", show_default=False)
 ]
+Worlds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--world",
+        metavar="WORLD",
+        help="Take several worlds as one, each given by this option, and none as an argument.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 EmbedderName = Annotated[
     str,

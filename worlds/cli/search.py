@@ -11,7 +11,7 @@ import typer
 
 from worlds.cli import show
 from worlds.cli.ask import as_text, read_stdin
-from worlds.cli.options import Command, EmbedderName, WorldPath, embedder_of, examples, opened, with_options
+from worlds.cli.options import Command, EmbedderName, WorldPath, Worlds, embedder_of, examples, opened, with_options
 from worlds.cli.terminal import note, output, waiting, write_json
 from worlds.search.options import OPTIONS
 
@@ -107,15 +107,7 @@ def search(
         ),
     ] = None,
     *,
-    worlds: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--world",
-            metavar="WORLD",
-            help="Search several worlds as one, each given by this option, and none as an argument.",
-            rich_help_panel=_PANELS["filter"],
-        ),
-    ] = None,
+    worlds: Worlds = None,
     embedder: EmbedderName = "auto",
     weight_vector: Annotated[
         float, typer.Option(help="What the list by meaning counts.", rich_help_panel=_PANELS["fusion"])
@@ -222,8 +214,7 @@ def _search_group(
     with group(worlds, embedder=embedder_of("none" if options["mode"] == "text" else embedder)) as members:
         with waiting("searching"):
             found = members.search(query, explain=explain, **options)
-        prefixes = {prefix: iri for world in members.worlds.values() for prefix, iri in world.prefixes.items()}
-        _print(found, query, prefixes, json=json, explain=explain)
+        _print(found, query, members.prefixes, json=json, explain=explain)
         if not (found or json):
             note("no hits")
 

@@ -14,7 +14,7 @@ from typing import Any
 import pyoxigraph as ox
 
 from worlds.errors import QueryError, WorldsError
-from worlds.graph.query.evaluation import evaluate
+from worlds.graph.query.evaluation import evaluate, parse
 from worlds.graph.query.query import Query
 from worlds.graph.query.results import Solutions, Triples
 from worlds.graph.query.shape import Element, Shape
@@ -40,7 +40,8 @@ class GroupQueries:
     def answer(self, query: Query) -> Solutions | Triples | bool:
         """`Solutions` for SELECT, a bool for ASK, `Triples` for CONSTRUCT and DESCRIBE."""
         query = query.started()
-        shape = Shape(query.text, query.tokens)
+        parse(query)
+        shape = query.shape
         services = list(self._services(query, shape))
         inside = {inner for element, _ in services for inner in _within(element)}
         others = any(

@@ -93,14 +93,19 @@ class Group:
         QueryError as of `World.query`, and for a world that the group has not; WorldsError if the union does not fit
         into memory.
         """
-        prefixes: dict[str, str] = {}
-        for world in reversed(list(self.worlds.values())):
-            prefixes |= world.prefixes
         given = {name: to_oxigraph(value) for name, value in (bindings or {}).items()}
         asked = Query(
-            query, prefixes, given, timeout=timeout, max_results=max_results, max_memory=max_memory, union=union
+            query, self.prefixes, given, timeout=timeout, max_results=max_results, max_memory=max_memory, union=union
         )
         return self._queries.answer(asked.settled(union=False))
+
+    @property
+    def prefixes(self) -> dict[str, str]:
+        """Those of all worlds; where one stands for several IRIs, that of the first world."""
+        found: dict[str, str] = {}
+        for world in reversed(list(self.worlds.values())):
+            found |= world.prefixes
+        return found
 
     def close(self) -> None:
         """Close the worlds that were opened by `worlds.group`."""

@@ -171,7 +171,8 @@ def routes(*, single: bool) -> list[Route]:
     """All routes; those of a world are at its address, and those of a single world also at `/`."""
     of_world = [*_answered(of_world=True), *protocol.routes(), *graphstore.routes()]
     paths: dict[str, list[Route]] = {}
-    for route in (*_answered(of_world=False), *page.routes()):
+    several = [] if single else [*_answered(of_world=False, several=True), *protocol.routes()]
+    for route in (*_answered(of_world=False), *page.routes(), *several):
         paths.setdefault(route.path, []).append(route)
     for prefix in ("/worlds/{world}", "") if single else ("/worlds/{world}",):
         for route in of_world:
@@ -185,7 +186,7 @@ def routes(*, single: bool) -> list[Route]:
     return found
 
 
-def _answered(*, of_world: bool) -> list[Route]:
+def _answered(*, of_world: bool, several: bool = False) -> list[Route]:
     """The routes that `api` answers."""
     return [
         Route(
@@ -194,7 +195,7 @@ def _answered(*, of_world: bool) -> list[Route]:
             methods=[operation.method],
         )
         for operation in operations()
-        if operation.of_world == of_world and operation.name in api.HANDLERS
+        if (operation.of_world, operation.several) == (of_world, several) and operation.name in api.HANDLERS
     ]
 
 

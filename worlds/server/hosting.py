@@ -51,14 +51,21 @@ class Hosting:
     # -- finding --------------------------------------------------------------------------------------------------
 
     def world(self, request: Request) -> WorldRef:
-        """The world that a request's path names; NotFound where there is none."""
+        """The world that a request names, the first of several; NotFound where there is none."""
         origin = str(request.base_url).rstrip("/")
-        name = request.path_params.get("world")
-        if name is None:
-            if self.single is None:
-                raise NotFound("there are several worlds here: their addresses begin with /worlds/")
-            return WorldRef(self.single.stem, self.find(self.single.stem), origin)
-        return WorldRef(name, self.find(name), f"{origin}/worlds/{name}")
+        name = self.named(request)
+        if name is not None:
+            return WorldRef(name, self.find(name), f"{origin}/worlds/{name}")
+        if self.single is None:
+            raise NotFound("there are several worlds here: name them by world=NAME, which may be repeated")
+        return WorldRef(self.single.stem, self.find(self.single.stem), origin)
+
+    def named(self, request: Request) -> str | None:
+        """The world's name in a request's path or, where there are several worlds, its first parameter `world`."""
+        name: str | None = request.path_params.get("world")
+        if name is None and self.single is None:
+            name = next(iter(request.query_params.getlist("world")), None)
+        return name
 
     def find(self, name: str) -> Path:
         """The file of a world; NotFound where there is none."""

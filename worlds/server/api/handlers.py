@@ -36,7 +36,7 @@ async def run(operation: Operation, handler: Handler, request: Request) -> Respo
     """Answer a request: who asks and whether they may comes before what they say."""
     server = server_of(request)
     name = request.path_params.get("world")
-    if operation.of_world and operation.scope is not None:
+    if (operation.of_world or operation.several) and operation.scope is not None:
         name = server.world(request).name
     most = MOST_JSON
     if operation.scope is not None and server.require(request, operation.scope, name).key is None:
@@ -57,13 +57,10 @@ async def _search(request: Request, given: Given) -> Response:
     await _check_search(request, given)
     server = server_of(request)
     options = {name: value for name, value in given.items() if name != "world"}
-    own, beside = server.world(request).name, {}
-    for name in given.get("world", ()):
-        server.require(request, "read", name)
-        if name != own:
-            beside[name] = str(server.hosting.find(name))
+    beside = server.beside(request, given.get("world", ()))
     if not beside:
         return answer(await server.read(request, "search", **options))
+    own = server.world(request).name
     return answer(await server.read(request, "search_together", own=own, beside=beside, **options))
 
 
@@ -80,7 +77,8 @@ async def _check_search(request: Request, given: Given) -> None:
     if given.get("limit", 0) > server.settings.max_results:
         raise Problem(f"limit is at most {server.settings.max_results:,} on this server")
     if "where" in given or "where" in given.get("exclude", ()) or "boost" in given:  # the index for SPARQL is needed
-        await server.pool.prepare(server.world(request).path, timeout=server.settings.timeout)
+        for path in (server.world(request).path, *server.beside(request, given.get("world", ())).values()):
+            await server.pool.prepare(path, timeout=server.settings.timeout)
 
 
 async def _entity(request: Request, given: Given) -> Response:
@@ -301,6 +299,8 @@ async def _openapi(request: Request, given: Given) -> Response:
 HANDLERS: Mapping[str, Handler] = {
     "search": _search,
     "search_post": _search,
+    "search_several": _search,
+    "search_several_post": _search,
     "context": _plain("context"),
     "entity": _entity,
     "similar": _similar,

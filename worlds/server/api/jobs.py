@@ -6,9 +6,10 @@ Answers that can be large are JSON already: the server, which is one process, on
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
@@ -57,11 +58,10 @@ def search(world: World, *, q: str, facets: bool = False, **options: Any) -> byt
 
 @job("search_together")
 def search_together(
-    world: World, *, own: str, beside: dict[str, Any], q: str, facets: bool = False, **options: Any
+    world: World, *, own: str, beside: Mapping[str, Path], q: str, facets: bool = False, **options: Any
 ) -> bytes:
     """`Group.search` of a world, by its `own` name, and those `beside` it, by names and paths."""
-    members: dict[str, Any] = {own: world}
-    members |= beside
+    members: dict[str, Any] = {own: world, **beside}
     with worlds.group(members, embedder=world.embedder) as group:
         found = group.search(q, **options)
         document = found.to_dict(sql=bool(options.get("explain")))

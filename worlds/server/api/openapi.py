@@ -30,6 +30,8 @@ def document(single: str | None) -> dict[str, Any]:
     """
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations():
+        if operation.several and single is not None:
+            continue
         if operation.of_world and single is None:
             path = "/worlds/{world}" + operation.path
         else:

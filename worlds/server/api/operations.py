@@ -30,7 +30,8 @@ class Operation:
     """One method of one path. `path` follows the world's address if `of_world`, else it is the server's.
 
     `body` maps media types to the name of a schema, None for other content; the fields of a JSON body are `fields`.
-    `errors` are those beyond what every operation can answer.
+    Those of `several` worlds are there where a folder is served. `errors` are those beyond what every operation can
+    answer.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Operation:
     scope: Scope | None
     answers: Mapping[int, Answer]
     of_world: bool = True
+    several: bool = False
     parameters: tuple[Parameter, ...] = ()
     fields: tuple[Parameter, ...] | None = None
     body: Mapping[str, str | None] | None = None
@@ -48,13 +50,19 @@ class Operation:
     tag: str = "World"
 
 
+def _several(help: str, schema: str) -> dict[str, Any]:
+    """What searches of several worlds have in common."""
+    return {"scope": "read", "answers": _json(help, schema), "of_world": False, "several": True, "errors": (404,)}
+
+
 def _json(help: str, schema: str) -> Mapping[int, Answer]:
     return {200: Answer(help, {JSON: schema})}
 
 
 _ENTITY = "IRI or prefixed name; in a path it is percent-encoded."
 _FACETS = Parameter("facets", "boolean", "Whether types, predicates, graphs and languages are counted.", default=False)
-_BESIDE = Parameter("world", "texts", "Other worlds of this server that are searched with this one, as one.")
+_BESIDE = Parameter("world", "texts", "Other worlds of this server that are taken with this one, as one.")
+_SEVERAL = Parameter("world", "texts", "The worlds that are taken as one, by their names; may be repeated.", True)
 _Q = Parameter("q", "text", "What is sought.", required=True, most=100_000, example="solar cells")
 _LIMIT = Parameter("limit", "integer", "The most values of each predicate.", default=20, least=1, most=10_000)
 _TYPES = Parameter("types", "texts", "Only entities of these types.")
@@ -292,6 +300,23 @@ def operations() -> tuple[Operation, ...]:
             "read",
             _json("The hits.", "SearchResults"),
             fields=(_Q, *options, _FACETS, _BESIDE),
+        ),
+        Operation(
+            "search_several",
+            "GET",
+            "/search",
+            "Search several worlds as one.",
+            parameters=(_SEVERAL, _Q, *options, _FACETS),
+            **_several("The hits.", "SearchResults"),
+        ),
+        Operation(
+            "search_several_post",
+            "POST",
+            "/search",
+            "The same, with the options as a JSON object; the worlds are in the address.",
+            parameters=(_SEVERAL,),
+            fields=(_Q, *options, _FACETS),
+            **_several("The hits.", "SearchResults"),
         ),
         Operation(
             "context",
@@ -567,7 +592,7 @@ def operations() -> tuple[Operation, ...]:
             "Answer a SPARQL query (SPARQL 1.1 Protocol).",
             "read",
             {200: _SPARQL_ANSWERS[200]},
-            parameters=(Parameter("query", "text", "The query.", example="ASK {}"), *_DATASET, _UNION),
+            parameters=(Parameter("query", "text", "The query.", example="ASK {}"), *_DATASET, _UNION, _BESIDE),
             errors=(406,),
             tag="SPARQL",
         ),
@@ -578,13 +603,44 @@ def operations() -> tuple[Operation, ...]:
             "Answer a query, or run an update, which needs the scope write.",
             "read",
             _SPARQL_ANSWERS,
-            parameters=(*_DATASET, *_UPDATED, _UNION),
+            parameters=(*_DATASET, *_UPDATED, _UNION, _BESIDE),
             body={
                 "application/x-www-form-urlencoded": "SparqlForm",
                 "application/sparql-query": None,
                 "application/sparql-update": None,
             },
             errors=(406, 409),
+            tag="SPARQL",
+        ),
+        Operation(
+            "query_several",
+            "GET",
+            "/sparql",
+            "Ask several worlds as one, and each as SERVICE <worlds:NAME>.",
+            "read",
+            {200: _SPARQL_ANSWERS[200]},
+            of_world=False,
+            several=True,
+            parameters=(_SEVERAL, Parameter("query", "text", "The query.", example="ASK {}"), _UNION),
+            errors=(404, 406),
+            tag="SPARQL",
+        ),
+        Operation(
+            "query_several_post",
+            "POST",
+            "/sparql",
+            "The same, with the query in the body; of one world, an update, too.",
+            "read",
+            _SPARQL_ANSWERS,
+            of_world=False,
+            several=True,
+            parameters=(_SEVERAL, _UNION),
+            body={
+                "application/x-www-form-urlencoded": "SparqlForm",
+                "application/sparql-query": None,
+                "application/sparql-update": None,
+            },
+            errors=(404, 406, 409),
             tag="SPARQL",
         ),
         *_graph_operations("/graphs", "", _GRAPH),

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -143,15 +143,27 @@ class Server:
     # -- who and what ---------------------------------------------------------------------------------------------
 
     def world(self, request: Request) -> WorldRef:
-        """The world that the request's path names; NotFound where there is none, if the client may know that."""
+        """The world that the request names, the first of several; NotFound where there is none, if the client may know
+        that.
+        """
         try:
             ref = self.hosting.world(request)
         except NotFound:
-            if "world" in request.path_params:
-                self.require(request, "read", request.path_params["world"])
+            if (name := self.hosting.named(request)) is not None:
+                self.require(request, "read", name)
             raise
         request.state.world = ref
         return ref
+
+    def beside(self, request: Request, names: Iterable[str]) -> dict[str, Path]:
+        """Other worlds than the request's, by their names. Errors as `world` and `require`."""
+        own = self.world(request).name
+        found: dict[str, Path] = {}
+        for name in names:
+            self.require(request, "read", name)
+            if name != own:
+                found[name] = self.hosting.find(name)
+        return found
 
     def require(self, request: Request, scope: Scope, world: str | None) -> Principal:
         """Who asks, if they may: Unauthorized without a key that is needed or with a wrong one, else Forbidden.

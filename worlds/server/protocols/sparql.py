@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 from urllib.parse import parse_qsl
 
 import pyoxigraph as ox
@@ -67,8 +69,11 @@ async def sparql(request: Request) -> Response:
     endpoint = f"{world.base}/sparql"
     accept = accepted(request)
     operation = await operation_of(request)
+    beside = server.beside(request, [value for name, value in in_address(request) if name == "world"])
     if operation is not None and operation.kind == "update":
         server.require(request, "write", world.name)
+    if beside and operation is not None:
+        return await _ask_together(request, operation, beside, endpoint, accept)
     await server.pool.prepare(world.path, timeout=server.settings.timeout)
     if operation is None:
         media_type, document = await server.read(request, "service_description", endpoint=endpoint, accept=accept)
@@ -87,9 +92,7 @@ async def sparql(request: Request) -> Response:
         if change["added"] + change["removed"] > LARGE:
             server.pool.unprepare(world.path)
         return Response(status_code=204)
-    accepts_any(accept, RESULTS, GRAPHS)
-    stream, leaving = await begun(
-        server,
+    return await _answered(
         request,
         "query",
         query=operation.text,
@@ -99,8 +102,37 @@ async def sparql(request: Request) -> Response:
         named_graphs=operation.named_graphs,
         union=_union(server, operation),
         allow_network=server.settings.allow_network,
-        max_results=server.settings.max_results,
     )
+
+
+async def _ask_together(
+    request: Request, operation: Operation, beside: Mapping[str, Path], endpoint: str, accept: str | None
+) -> Response:
+    """Ask several worlds as one."""
+    if operation.kind == "update":
+        raise Problem("an update changes one world, this request names several")
+    if operation.default_graphs is not None or operation.named_graphs is not None:
+        raise Problem("several worlds are asked all their graphs; FROM in the query chooses some")
+    server = server_of(request)
+    own = server.world(request).name
+    return await _answered(
+        request,
+        "query_together",
+        own=own,
+        beside=beside,
+        query=operation.text,
+        base=endpoint,
+        accept=accept,
+        union=_union(server, operation),
+    )
+
+
+async def _answered(request: Request, job: str, *, accept: str | None, **arguments: Any) -> Response:
+    """What a job that queries gives."""
+    server = server_of(request)
+    accepts_any(accept, RESULTS, GRAPHS)
+    most = server.settings.max_results
+    stream, leaving = await begun(server, request, job, accept=accept, max_results=most, **arguments)
     headers = {"Vary": "Accept"}
     notes = [note for note in stream.head["notes"] if len(note) < _LONGEST_NOTE]
     if notes:
@@ -161,7 +193,7 @@ async def _body(request: Request, most: int, longer: str) -> bytes:
 
 def _refuse_unknown(parameters: Parameters) -> None:
     """Problem for a parameter that only looks like one, as of a query that the service description would answer."""
-    known = ("query", "union", *_DATASETS["query"])
+    known = ("query", "union", "world", *_DATASETS["query"])
     for name, _ in parameters:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pyoxigraph as ox
 
+import worlds
 from worlds.errors import OpenError, QueryError
 from worlds.graph.query.results import Solutions, Triples
 from worlds.server.errors import NotAcceptable
@@ -40,6 +42,25 @@ def prepare(world: World) -> None:
     world.query("ASK {}")
 
 
+@job("query_together", streams=True)
+def query_together(
+    world: World,
+    *,
+    own: str,
+    beside: Mapping[str, Path],
+    query: str,
+    base: str,
+    accept: str | None,
+    union: bool | None,
+    max_results: int,
+) -> tuple[dict[str, Any], Iterator[bytes]]:
+    """The same by `Group.query` of a world, by its `own` name, and those `beside` it, by names and paths."""
+    members: dict[str, Any] = {own: world, **beside}
+    with worlds.group(members, embedder=None) as group:
+        found = _with_base(query, base, lambda text: group.query(text, union=union, max_results=max_results))
+        return _document(found, accept, () if isinstance(found, bool) else found.notes)
+
+
 @job("query", streams=True)
 def query(
     world: World,
@@ -67,6 +88,19 @@ def query(
         ),
     )
     if isinstance(found, bool):
+        notes: tuple[str, ...] = ()
+        if not found and default_graphs is None and named_graphs is None:
+            notes = _with_base(query, base, lambda text: world.explain(text, union=union, answer=False).notes)
+    else:
+        notes = found.notes
+    return _document(found, accept, notes)
+
+
+def _document(
+    found: Solutions | Triples | bool, accept: str | None, notes: Sequence[str]
+) -> tuple[dict[str, Any], Iterator[bytes]]:
+    """An answer in the type that is accepted, with its head."""
+    if isinstance(found, bool):
         media_type, name = choose(accept, RESULTS)
         pieces = iter([_boolean(found, name)])
     elif isinstance(found, Solutions):
@@ -79,12 +113,6 @@ def query(
         media_type, name = choose(accept, GRAPHS)
         with _cannot_hold(media_type):
             pieces = _triples(found, name)
-    if isinstance(found, bool):
-        notes: tuple[str, ...] = ()
-        if not found and default_graphs is None and named_graphs is None:
-            notes = _with_base(query, base, lambda text: world.explain(text, union=union, answer=False).notes)
-    else:
-        notes = found.notes
     return {"type": with_charset(media_type), "notes": list(notes)}, pieces
 
 
