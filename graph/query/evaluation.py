@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
@@ -258,8 +259,18 @@ def _unknown_prefix(query: str, prefixes: Collection[str], end: int) -> Token | 
 
 
 def parse(query: Query) -> None:
-    """QueryError, with line and column, for what does not parse, and as of `check`; SERVICE may name any host."""
+    """QueryError, with line and column, for what does not parse, and as of `check`; nothing is evaluated.
+
+    SERVICE may name any host.
+    """
     check(query.text, query.scan(), allow_network=True)
+    begin = first_keyword(query.text)
+    if begin is not None and begin[0].is_word("ASK"):  # which pyoxigraph would evaluate at once
+        name = next(name for number in itertools.count() if (name := f"ask{number}") not in query.text)
+        select = query.spliced([(begin[0].start, begin[0].end, f"SELECT(1AS?{name})")])
+        with contextlib.suppress(SyntaxError):  # then the query as it is does not parse either
+            ox.Store().query(select.text, prefixes=dict(query.prefixes), custom_functions=dict(FUNCTIONS))
+            return
     with _query_errors(query):
         ox.Store().query(query.text, prefixes=dict(query.prefixes), custom_functions=dict(FUNCTIONS))
 

@@ -70,6 +70,8 @@ def test_the_union(group: Group) -> None:
         ),
         ("SELECT (count(*) AS ?n) { SERVICE <worlds:birds> { ?s ex:eats ?o } }", [("2",)]),
         ("SELECT ?n { SERVICE <worlds:birds> { SELECT (count(*) AS ?n) { ?s ?p ?o } } }", [("4",)]),
+        ("ASK { SERVICE <worlds:birds> { ex:kite ex:eats ?o } }", True),
+        ("ASK { SERVICE <worlds:birds> { ex:kite ex:eats ex:seed } }", False),
         ("SELECT ?s { ?s ex:eats ex:seed MINUS { SERVICE <worlds:birds> { ?s ?p ?o } } }", [(EX + "mouse",)]),
         ("SELECT ?s { SERVICE <worlds:mammals> { ?s ex:eats ex:mouse } }", []),
         ("SELECT (1 AS ?one) { SERVICE <worlds:mammals> { ex:mouse ex:eats ex:seed } }", [("1",)]),
@@ -81,8 +83,11 @@ def test_the_union(group: Group) -> None:
         ),
     ],
 )  # fmt: skip
-def test_a_world_by_itself(group: Group, query: str, expected: list[tuple[str | None, ...]]) -> None:
-    assert rows(group, query) == expected
+def test_a_world_by_itself(group: Group, query: str, expected: bool | list[tuple[str | None, ...]]) -> None:
+    if isinstance(expected, bool):
+        assert group.query(PREFIX + query) is expected
+    else:
+        assert rows(group, query) == expected
 
 
 def test_a_service_needs_no_union(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,9 +105,16 @@ def test_bindings_prefixes_and_limits(group: Group) -> None:
     assert [str(row[0]) for row in found] == [EX + "finch"]  # type: ignore[union-attr]
     with pytest.raises(QueryError, match="no world 'fish': birds, mammals"):
         rows(group, "SELECT * { SERVICE <worlds:fish> { ?s ?p ?o } }")
+    with pytest.raises(QueryError, match="no world 'fish'"):
+        group.query("ASK { SERVICE <worlds:fish> { ?s ?p ?o } } GROUP BY ?s")
     with pytest.raises(QueryError):
         rows(group, "SELECT * { ?s ?p ?o }", max_results=2)
-    for wrong in ("SELECT * { ?s ?p", "SELECT * { SERVICE <worlds:birds> { ?s } }", "DELETE WHERE { ?s ?p ?o }", "{"):
+    for wrong in (
+        "SELECT * { ?s ?p",
+        "SELECT * { SERVICE <worlds:birds> { ?s } }",
+        "DELETE WHERE { ?s ?p ?o }",
+        "ASK {",
+    ):
         with pytest.raises(QueryError, match="line 1"):
             group.query(wrong)
     with pytest.raises(QueryError):
