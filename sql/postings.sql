@@ -7,8 +7,14 @@ CREATE VIRTUAL TABLE IF NOT EXISTS temp.postings USING fts5vocab(main, chunks_ft
 -- name: of_token
 SELECT group_concat(doc) FROM temp.postings WHERE term = ?1;
 
+-- name: of_beginning
+SELECT group_concat(doc) FROM temp.postings WHERE term >= ?1 AND term <= ?1 || char(1114111);
+
 -- name: places_of_token
 SELECT group_concat(doc << 24 | offset) FROM temp.postings WHERE term = ?1;
+
+-- name: places_of_beginning
+SELECT group_concat(doc << 24 | offset) FROM temp.postings WHERE term >= ?1 AND term <= ?1 || char(1114111);
 
 -- name: matching
 SELECT group_concat(rowid) FROM chunks_fts WHERE chunks_fts MATCH ?1;

@@ -9,13 +9,16 @@ from typing import Any
 
 import pyoxigraph as ox
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import worlds
 from tests.support.embedder import HashingEmbedder
 from worlds import World
 from worlds.cli import app
-from worlds.entities.names import FEATURES, WEIGHTS, confidence, likeness, normal, readings
+from worlds.entities.likeness import bounds, likeness
+from worlds.entities.names import FEATURES, WEIGHTS, Named, confidence, nearest, normal, readings
 
 EX = "http://example.org/"
 
@@ -246,6 +249,29 @@ def test_how_names_are_compared() -> None:
     assert 0.8 < likeness("marsielle", "marseille") < 1
     assert all(len(weights) == len(FEATURES) + 1 for weights in WEIGHTS.values())
     assert confidence([1.0, 2.0], [0.5, -0.25, 0.0]) == 0.5
+
+
+NAMES = st.text("abcé ", max_size=9) | st.text("ab", min_size=55, max_size=70)
+
+
+@given(NAMES, st.lists(NAMES, min_size=1, max_size=8))
+def test_no_name_is_more_alike_than_its_bound(name: str, others: list[str]) -> None:
+    for other, most in zip(others, bounds(name, others), strict=True):
+        assert likeness(name, other) <= most
+
+
+@given(NAMES, st.lists(st.lists(NAMES, min_size=1, max_size=3), max_size=8), st.integers(1, 4))
+def test_the_nearest_are_those_of_all_that_are_compared(name: str, called: list[list[str]], count: int) -> None:
+    def named() -> list[Named]:
+        return [Named(at, None, (), {(text, "label") for text in texts}) for at, texts in enumerate(called)]
+
+    every = named()
+    spelt = sorted((one.compare(name) for one in every), reverse=True)
+    least = spelt[:count][-1] if spelt else 0.0
+    found = nearest(name, named(), count)
+    assert {one.subject: one.spelling for one in found} == {
+        one.subject: one.spelling for one in every if one.spelling >= least
+    }
 
 
 # -- describe ---------------------------------------------------------------------------------------------------------

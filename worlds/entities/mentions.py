@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
-from worlds.entities.names import likeness, normal
+from worlds.entities.likeness import likeness
+from worlds.entities.names import normal
 from worlds.errors import WorldsError
 from worlds.graph.terms import to_oxigraph
 from worlds.quads.dictionary import Dictionary

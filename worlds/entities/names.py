@@ -7,10 +7,13 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from difflib import SequenceMatcher
 from functools import lru_cache
+from heapq import heappop, heappush
 from typing import Any
 
+import numpy as np
+
+from worlds.entities.likeness import bounds, likeness
 from worlds.graph.tabular import Tabular
 
 _LONGEST = 300  # characters of a name that are compared
@@ -104,6 +107,11 @@ class Named:
         """Keep the greatest cosine."""
         self.similarity = similarity if self.similarity is None else max(similarity, self.similarity)
 
+    @property
+    def forms(self) -> list[str]:
+        """The forms of all its names, as they are compared."""
+        return [form for text, _ in self.names for form in forms(text[:_LONGEST])]
+
     def compare(self, sought: str) -> float:
         """Choose the name that fits best; how alike it is written."""
         spellings = (
@@ -123,7 +131,8 @@ def normal(text: str) -> str:
     return " ".join(words(folded)) or folded.strip()
 
 
-def forms(name: str) -> list[str]:
+@lru_cache(maxsize=1 << 15)  # of many names that are resolved, most have candidates in common
+def forms(name: str) -> tuple[str, ...]:
     """The normal name; of "Armstrong, Neil" also "neil armstrong", of "I.B.M." also "ibm"."""
     found = [normal(name)]
     last, comma, first = name.partition(",")
@@ -132,7 +141,7 @@ def forms(name: str) -> list[str]:
     letters = found[0].split()
     if "." in name and len(letters) > 1 and all(len(letter) == 1 for letter in letters):
         found.append("".join(letters))
-    return found
+    return tuple(found)
 
 
 def readings(name: str) -> list[str]:
@@ -140,18 +149,32 @@ def readings(name: str) -> list[str]:
     return list(dict.fromkeys((*forms(name), normal(_article.sub("", name, count=1)))))
 
 
-@lru_cache(maxsize=4096)  # candidates are compared by each reading, then by the best one
-def likeness(one: str, other: str) -> float:
-    """How alike two normal names are written, from 0 to 1; 1 only where they are equal."""
-    if one == other:
-        return 1.0
-    return min(SequenceMatcher(None, one, other, autojunk=False).ratio(), 0.99)
-
-
 def overlap(one: Iterable[str], other: Iterable[str]) -> float:
     """The share of words that two names have in common, of all their words."""
     a, b = set(one), set(other)
     return len(a & b) / len(a | b) if a | b else 0.0
+
+
+def nearest(sought: str, named: Sequence[Named], count: int) -> list[Named]:
+    """The `count` of them that are written most like a name, and those as alike as the last; compared with it.
+
+    Those that are too unlike even at most are not compared.
+    """
+    if not named:
+        return []
+    spelt = [one.forms for one in named]
+    starts = np.cumsum([0, *map(len, spelt[:-1])])
+    most = np.maximum.reduceat(bounds(sought, [form for told in spelt for form in told]), starts)
+    compared: list[Named] = []
+    best: list[float] = []  # a heap
+    for at in np.argsort(-most, kind="stable").tolist():
+        if len(best) == count and most[at] < best[0]:
+            break
+        compared.append(named[at])
+        heappush(best, named[at].compare(sought))
+        if len(best) > count:
+            heappop(best)
+    return [one for one in compared if one.spelling >= best[0]]
 
 
 def features(sought: str, named: Named, others: Sequence[Named]) -> tuple[float, ...]:

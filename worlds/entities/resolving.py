@@ -8,9 +8,9 @@ from typing import Any
 import pyoxigraph as ox
 
 from worlds.entities.limits import check_limit
-from worlds.entities.names import Candidate, Named, Resolution, outcome, ranked, readings, words
+from worlds.entities.names import Candidate, Named, Resolution, nearest, outcome, ranked, readings, words
 from worlds.errors import EmbedderError
-from worlds.graph.terms import to_oxigraph, to_rdflib
+from worlds.graph.terms import to_rdflib
 from worlds.quads.dictionary import Dictionary
 from worlds.quads.redirects import Redirects
 from worlds.search.engine import Searches
@@ -76,69 +76,70 @@ class Resolver:
             return "", []
         without = {} if exclude is None else {"exclude": {"subjects": exclude}}
         named = self._named(name, read, types=types, graphs=graphs, **without)
-        sought = max(read, key=lambda reading: max((one.compare(reading) for one in named), default=0.0))
-        for one in named:
+        every = list(named.values())
+        sought = read[0]
+        if len(read) > 1 and every:
+            sought = max(read, key=lambda reading: nearest(reading, every, 1)[0].spelling)
+        near = nearest(sought, every, _COMPARED)
+        by_meaning = sorted(every, key=lambda one: -(one.similarity or 0.0))[: _COMPARED // 4]
+        for one in by_meaning:
             one.compare(sought)
-        ordered = sorted(named, key=lambda one: (-one.spelling, -(one.similarity or 0.0), str(one.subject)))
-        by_meaning = sorted(named, key=lambda one: -(one.similarity or 0.0))[: _COMPARED // 4]
-        close = list({id(one): one for one in (*ordered[:_COMPARED], *by_meaning)}.values())
-        self._learn_facts(close, context)
+        numbers = {id(one): number for number, one in named.items()}
+        terms = self._dictionary.terms(numbers[id(one)] for one in (*near, *by_meaning))
+        for one in (*near, *by_meaning):
+            one.subject = to_rdflib(terms[numbers[id(one)]])
+        near.sort(key=lambda one: (-one.spelling, -(one.similarity or 0.0), str(one.subject)))
+        close = list({id(one): one for one in (*near[:_COMPARED], *by_meaning)}.values())
+        self._learn_facts({numbers[id(one)]: one for one in close}, context)
         if any(one.similarity is not None for one in close):
             self._learn_cosines(close, name, graphs=graphs)
         return sought, close
 
-    def _named(self, name: str, read: Sequence[str], **filters: Any) -> list[Named]:
-        """The entities with names like the one sought, by words, by beginnings of words, and by meaning."""
+    def _named(self, name: str, read: Sequence[str], **filters: Any) -> dict[int, Named]:
+        """The entities with names like the one sought, by words, by beginnings of words, and by meaning: by their ids.
+
+        They are not compared yet, and have no subject.
+        """
         policy = self._chunks.policy
-        predicates = policy.predicates("label", "alias")
         sought = [*read, " ".join(name)] if name.isalpha() and name.isupper() and len(name) <= _INITIALS else read
         phrases = " OR ".join('"' + reading.replace('"', " ") + '"' for reading in sought)
         beginnings = " OR ".join(f'"{word[:3]}"*' for word in read[-1].split()[:8] if len(word) > 3)
         asked: list[tuple[str, dict[str, Any]]] = [
-            (name, {"explain": True, "fusion": "rrf"}),
+            (name, {"fusion": "rrf"}),
             (phrases, {"mode": "text", "syntax": "fts5"}),
         ]
         if beginnings:
             asked.append((beginnings, {"mode": "text", "syntax": "fts5", "limit": 4 * _HITS, "candidates": 4 * _HITS}))
-        found: dict[Any, Named] = {}
-        for text, options in asked:
-            for hit in self._searches.run(text, **{"limit": _HITS, "predicates": predicates, **filters, **options}):
-                leg = (hit.explain or {}).get("vector")
-                for subject, predicate, literal, _ in hit.quads:
-                    one = found.get(subject)
-                    if one is None:
-                        one = found[subject] = Named(subject, None, ())
-                    one.names.add((str(literal), policy.role(str(predicate))))
-                    if leg is not None:
-                        one.near(leg.value)
-                    if subject == hit.subject:
-                        one.label = hit.label
+        options = {"limit": _HITS, "predicates": policy.predicates("label", "alias"), **filters}
+        passages = [one for text, more in asked for one in self._searches.passages(text, **{**options, **more})]
+        terms = self._dictionary.terms({number for one in passages for quad in one.quads for number in quad[1:3]})
+        found: dict[int, Named] = {}
+        for similarity, quads in passages:
+            for subject, predicate, literal, _ in quads:
+                one = found.setdefault(subject, Named(None, None, ()))
+                one.names.add((terms[literal].value, policy.role(terms[predicate].value)))
+                if similarity is not None:
+                    one.near(similarity)
         return self._merged(found)
 
-    def _merged(self, found: Mapping[Any, Named]) -> list[Named]:
+    def _merged(self, found: Mapping[int, Named]) -> dict[int, Named]:
         """The entities, those that were merged into others as these."""
-        ends = self._redirects.follow([to_oxigraph(subject) for subject in found])
-        merged: dict[Any, Named] = {}
-        for one, end in zip(found.values(), ends, strict=True):
-            kept = merged.setdefault(end, one)
-            if one.subject != (subject := to_rdflib(end)):
-                one.subject, one.label = subject, None
+        leads = self._redirects.of(found)
+        merged: dict[int, Named] = {}
+        for number, one in found.items():
+            kept = merged.setdefault(leads.get(number, number), one)
             if kept is not one:
                 kept.names |= one.names
                 if one.similarity is not None:
                     kept.near(one.similarity)
-        return list(merged.values())
+        return merged
 
-    def _learn_facts(self, named: Sequence[Named], context: str | None) -> None:
+    def _learn_facts(self, named: Mapping[int, Named], context: str | None) -> None:
         """The labels and types of each, and what share of the context's words are said of it."""
         wanted = {word for word in words((context or "").casefold()) if word not in STOP_WORDS}
-        numbers = self._dictionary.find([to_oxigraph(one.subject) for one in named])
-        known = [number for number in numbers if number is not None]
-        labels, kinds = self._facts.labels_and_types(self._chunks.policy, known)
+        labels, kinds = self._facts.labels_and_types(self._chunks.policy, named)
         terms = self._dictionary.terms({kind for group in kinds.values() for kind in group})
-        for number, one in zip(numbers, named, strict=True):
-            if number is None:
-                continue
+        for number, one in named.items():
             one.types = tuple(to_rdflib(terms[kind]) for kind in kinds.get(number, ()))
             if number in labels:
                 one.label = labels[number].label

@@ -17,7 +17,7 @@ from worlds.graph.lexical import STABLE
 from worlds.graph.terms import format_term, to_rdflib
 from worlds.quads.dictionary import BLANK_NODE, IRI, LITERAL, Ids
 from worlds.rules.data import Terms, Triples, without
-from worlds.rules.paths import NO_IDS, Pairs, distinct, once
+from worlds.rules.paths import NO_IDS, Pairs, distinct, less, once, within
 from worlds.rules.shapes import RDF_TYPE, SUBCLASS_OF, Closed
 
 _KINDS = {"IRI": IRI, "BlankNode": BLANK_NODE, "Literal": LITERAL}
@@ -38,7 +38,9 @@ class Checks:
 
     def _where(self, pairs: Pairs, bad: Ids) -> Pairs:
         """The pairs whose value is among `bad`."""
-        met = np.isin(pairs[1], bad)
+        if not len(bad):
+            return NO_IDS, NO_IDS
+        met = within(pairs[1], bad)
         return pairs[0][met], pairs[1][met]
 
     # -- of each value --------------------------------------------------------------------------------------------
@@ -47,7 +49,7 @@ class Checks:
         values = once(pairs[1])
         classes = self._triples.below([iri], SUBCLASS_OF)
         of, kinds = self._triples.pairs(RDF_TYPE, values, inverse=False)
-        return self._where(pairs, np.setdiff1d(values, of[np.isin(kinds, classes)]))
+        return self._where(pairs, less(values, of[within(kinds, classes)]))
 
     def _Datatype(self, iri: Any, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
         values = once(pairs[1])
@@ -94,7 +96,7 @@ class Checks:
             for (number, term), met in zip(values.items(), good, strict=True)
             if met and not isinstance(term, ox.BlankNode)
         ]
-        return self._where(pairs, np.setdiff1d(once(pairs[1]), np.array(matching, dtype=np.int64)))
+        return self._where(pairs, less(once(pairs[1]), np.array(matching, dtype=np.int64)))
 
     def _LanguageIn(self, tags: tuple[str, ...], nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
         ranges = [tag.lower() for tag in tags]
@@ -107,7 +109,7 @@ class Checks:
         return self._where(pairs, np.array(bad, dtype=np.int64))
 
     def _In(self, members: tuple[Any, ...], nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
-        return self._where(pairs, np.setdiff1d(pairs[1], self._terms.ids(list(members))))
+        return self._where(pairs, less(once(pairs[1]), np.array(self._terms.ids(list(members)), dtype=np.int64)))
 
     def _bound(self, component: str, bound: Any, pairs: Pairs) -> Pairs:
         values = self._decoded(pairs[1])
@@ -141,7 +143,7 @@ class Checks:
         return self._counted(nodes, pairs, 0, most)
 
     def _HasValue(self, value: Any, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
-        bad = np.setdiff1d(nodes, pairs[0][pairs[1] == self._terms.id(value)])
+        bad = less(nodes, pairs[0][pairs[1] == self._terms.id(value)])
         return bad, np.full_like(bad, -1)
 
     def _UniqueLang(self, asked: bool, nodes: Ids, pairs: Pairs) -> Pairs:  # noqa: N802
@@ -191,7 +193,7 @@ class Checks:
         """(focus, predicate, value) of what a closed shape does not allow, for pairs (focus, value node)."""
         allowed = self._terms.ids(list(closed.allowed))
         of, predicates, objects = self._triples.outgoing(once(pairs[1]))
-        bad = ~np.isin(predicates, allowed)
+        bad = ~within(predicates, np.array(allowed, dtype=np.int64))
         order = np.argsort(of[bad], kind="stable")
         subject, predicate, value = of[bad][order], predicates[bad][order], objects[bad][order]
         back = np.argsort(pairs[1], kind="stable")

@@ -9,7 +9,7 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.quads.dictionary import BLANK_NODE, IRI, LITERAL, TRIPLE, Dictionary, Ids, json_ids
-from worlds.rules.paths import NO_IDS, Pairs, distinct, once, packed, select, unpacked
+from worlds.rules.paths import NO_IDS, Pairs, distinct, less, once, packed, select, unpacked, within
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 
@@ -31,7 +31,7 @@ class Terms:
         self._dictionary = dictionary
         self._unknown: list[Any] = []
         self._ids: dict[Any, int] = {}
-        self._facts: dict[int, tuple[int, int, int]] = {}
+        self._facts: tuple[bytes, Ids] | None = None  # the ids that were asked for last, and what was found
 
     def id(self, term: Any) -> int:
         """The id of a term."""
@@ -55,6 +55,13 @@ class Terms:
 
     def facts(self, ids: Ids) -> tuple[Ids, Ids, Ids]:
         """Kind, datatype's id (of plain strings and language-tagged ones too) and length in characters, of each id."""
+        if self._facts is None or self._facts[0] != ids.tobytes():
+            self._facts = (ids.tobytes(), self._read_facts(ids))
+        kinds, datatypes, lengths = self._facts[1]
+        return kinds, datatypes, lengths
+
+    def _read_facts(self, ids: Ids) -> Ids:
+        """The columns of `facts` as rows, int64 [3, n]."""
         ids, places = np.unique(ids, return_inverse=True)
         found = []
         known = ids[ids < _UNKNOWN]
@@ -72,8 +79,8 @@ class Terms:
             table[3][np.searchsorted(table[0], number)] = len(str(getattr(term, "value", "")))
         others = [self._fact(number) for number in ids[ids >= _UNKNOWN].tolist()]
         table = np.concatenate([table[1:], np.array(others, dtype=np.int64).reshape(-1, 3).T], axis=1)
-        kinds, datatypes, lengths = (row[places] for row in table)
-        return kinds, datatypes, lengths
+        rows: Ids = table[:, places]
+        return rows
 
     def _fact(self, number: int) -> tuple[int, int, int]:
         term = self._unknown[number - _UNKNOWN]
@@ -118,7 +125,7 @@ class Triples:
         assert nodes is not None
         self._expected[inverse].add(number)
         loaded, tables = self._some[inverse]
-        fresh = nodes if number not in tables else np.setdiff1d(nodes, loaded, assume_unique=True)
+        fresh = nodes if number not in tables else less(nodes, loaded)
         if len(fresh):
             self._read_some(fresh, inverse)
             tables = self._some[inverse][1]
@@ -138,13 +145,13 @@ class Triples:
         expected = sorted(number for number in self._expected[inverse] if number < _UNKNOWN)
         loaded, tables = self._some[inverse]
         if set(expected) != tables.keys():  # a predicate that nobody had expected: read all nodes again
-            nodes, tables = np.union1d(nodes, loaded), {}
+            nodes, tables = once(np.concatenate([nodes, loaded])), {}
         statement = _SQL["incoming"] if inverse else _SQL["outgoing"]
         values = {"nodes_json": json_ids(nodes), "predicates_json": json_ids(expected)}
         columns = self._connection.columns(statement, statement.bind(**values, **self._bounds))
         if len(self._more):
             node, other = (2, 0) if inverse else (0, 2)
-            more = self._more[np.isin(self._more[:, node], nodes)]
+            more = self._more[within(self._more[:, node], nodes)]
             columns = [
                 np.concatenate([columns[0], more[:, 1]]),
                 np.concatenate([columns[1], more[:, node]]),
@@ -155,7 +162,7 @@ class Triples:
             of = predicates == number
             left, right = tables.get(number, _NO_PAIRS)
             tables[number] = distinct(np.concatenate([left, columns[1][of]]), np.concatenate([right, columns[2][of]]))
-        self._some[inverse] = (np.union1d(loaded, nodes), tables)
+        self._some[inverse] = (once(np.concatenate([loaded, nodes])), tables)
 
     def outgoing(self, nodes: Ids) -> tuple[Ids, Ids, Ids]:
         """Subject, predicate and object of all triples of nodes."""
@@ -165,7 +172,7 @@ class Triples:
             values = statement.bind(nodes_json=json_ids(nodes[start : start + _BATCH]), **self._bounds)
             columns = self._connection.columns(statement, values)
             found = [np.concatenate(pair) for pair in zip(found, columns, strict=True)]
-        more = self._more[np.isin(self._more[:, 0], nodes)]
+        more = self._more[within(self._more[:, 0], nodes)]
         table = np.unique(np.concatenate([np.stack(found, axis=1), more]), axis=0)
         return table[:, 0], table[:, 1], table[:, 2]
 
@@ -174,11 +181,11 @@ class Triples:
         known = front = once(np.array(self._terms.ids(classes), dtype=np.int64))
         while len(front):
             found = once(self.pairs(subclass_of, front, inverse=True)[1])
-            front = np.setdiff1d(found, known, assume_unique=True)
-            known = np.union1d(known, front)
+            front = less(found, known)
+            known = once(np.concatenate([known, front]))
         return known
 
 
 def without(pairs: Pairs, others: Pairs) -> Pairs:
     """The pairs that are not among others; both ascending and distinct."""
-    return unpacked(np.setdiff1d(packed(*pairs), packed(*others), assume_unique=True))
+    return unpacked(less(packed(*pairs), packed(*others)))

@@ -112,9 +112,8 @@ class Guard:
 
         checker = self._checker()
         graph, excluded = checker.own()
-        prefixes = checker.prefixes()
         if not graph.shapes:
-            return Report((), (), prefixes)
+            return Report((), (), {})
         written, removed = self._written(revision, first_quad, excluded)
         fresh = written[:, 4] == 1
         changed = np.concatenate([written[fresh, :3], removed[:, :3]])
@@ -130,7 +129,7 @@ class Guard:
             with self._before(written[fresh, :4], removed) if graph.asks else nullcontext():
                 known = Counter(Validator(graph, terms, then, checker.ask).touched(foci))
             found = list(_without(found, known))
-        return checker.report(found, terms, excluded, new=True)
+        return checker.report(found, terms, excluded, new=True) if found else Report((), (), {})
 
 
 def _without(found: Sequence[Violation], known: Counter[Violation]) -> list[Violation]:

@@ -6,12 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from worlds.quads.dictionary import Ids
 from worlds.rules.components import union
 from worlds.rules.data import Terms, Triples
-from worlds.rules.paths import NO_IDS, Path, once
+from worlds.rules.paths import NO_IDS, Path, once, within
 from worlds.rules.shapes import RDF_TYPE, SUBCLASS_OF, Shape
 from worlds.rules.sparql import SparqlConstraint
 
@@ -115,6 +113,8 @@ class Touched:
 
     def __init__(self, shapes: Sequence[Shape]) -> None:
         self._triggers = [(shape, trigger) for shape in shapes for trigger in triggers(shape)]
+        steps = {path for _, trigger in self._triggers for path in trigger.steps if path.kind == "predicate"}
+        self._walked = {path.predicate for path in steps} - {RDF_TYPE}  # all instances of a class are too many
 
     @property
     def terms(self) -> Iterable[Any]:
@@ -135,6 +135,7 @@ class Touched:
         found: dict[Shape, list[Ids]] = {}
         walked: dict[tuple[Steps, bytes], Ids] = {}
         present = set(once(changed[:, 1]).tolist())
+        both.expect(self._walked, inverse=True)
         for shape, trigger in self._triggers:
             if shape in whole:
                 continue
@@ -145,7 +146,7 @@ class Touched:
                     continue
                 rows = changed[changed[:, 1] == number]
             if trigger.above is not None:
-                rows = rows[np.isin(rows[:, 2], both.below([trigger.above], SUBCLASS_OF))]
+                rows = rows[within(rows[:, 2], both.below([trigger.above], SUBCLASS_OF))]
             nodes = once(rows[:, 2 if trigger.inverse else 0])
             if not len(nodes):
                 continue

@@ -11,7 +11,7 @@ import numpy as np
 from worlds.quads.dictionary import Ids
 from worlds.rules.components import Checks, union
 from worlds.rules.data import Terms, Triples
-from worlds.rules.paths import Pairs, once
+from worlds.rules.paths import Pairs, less, once, within
 from worlds.rules.shapes import RDF_TYPE, SUBCLASS_OF, Constraint, Shape, ShapesGraph
 from worlds.rules.sparql import Ask, SparqlConstraint
 
@@ -36,6 +36,8 @@ class _Outcome:
     results: list[Violation] = field(default_factory=list)
 
     def add(self, shape: Shape, constraint: Constraint, found: Pairs, predicates: Ids | None = None) -> None:
+        if not len(found[0]):
+            return
         self.failing.append(found[0])
         more = np.full_like(found[0], -1) if predicates is None else predicates
         for focus, value, predicate in zip(*(column.tolist() for column in (*found, more)), strict=True):
@@ -77,17 +79,17 @@ class Validator:
                     nodes = self._triples.pairs(RDF_TYPE, classes, inverse=True)[1]
                 else:
                     of, kinds = self._triples.pairs(RDF_TYPE, among, inverse=False)
-                    nodes = of[np.isin(kinds, classes)]
+                    nodes = of[within(kinds, classes)]
             else:
                 inverse = kind == "targetObjectsOf"
                 nodes = self._triples.pairs(term, among, inverse=inverse)[0]
             found.append(nodes)
         every = union(found)
-        return every if among is None else np.intersect1d(every, among)
+        return every if among is None else every[within(every, among)]
 
     def conforming(self, shape: Shape, nodes: Ids) -> Ids:
         """Those of the nodes that conform to a shape."""
-        return np.setdiff1d(nodes, union(self._validate(shape, nodes).failing), assume_unique=True)
+        return less(nodes, union(self._validate(shape, nodes).failing))
 
     def _validate(self, shape: Shape, nodes: Ids) -> _Outcome:
         outcome = _Outcome()
@@ -105,7 +107,7 @@ class Validator:
             reached = dict(zip(*(column.tolist() for column in np.unique(pairs[1], return_counts=True)), strict=True))
             for result in inner.results:  # once for each node that leads to its focus
                 outcome.results += [result] * reached.get(result.focus, 1)
-            outcome.failing.append(pairs[0][np.isin(pairs[1], union(inner.failing))])
+            outcome.failing.append(pairs[0][within(pairs[1], union(inner.failing))])
         elif component == "Closed":
             focus, predicates, objects = self._checks.closed(value, pairs)
             outcome.add(shape, constraint, (focus, objects), predicates)
@@ -114,7 +116,7 @@ class Validator:
                 outcome.add(shape, Constraint(name, value), found)
         elif component in ("Node", "Not", "And", "Or", "Xone"):
             values = once(pairs[1])
-            met = np.isin(pairs[1], self._logical(component, value, values), invert=True)
+            met = ~within(pairs[1], self._logical(component, value, values))
             outcome.add(shape, constraint, (pairs[0][met], pairs[1][met]))
         elif component in ("SPARQL", "Declared"):
             self._sparql(shape, constraint, nodes, pairs, outcome)
@@ -144,10 +146,10 @@ class Validator:
         if component == "Node":
             return self.conforming(value, nodes)
         if component == "Not":
-            return np.setdiff1d(nodes, self.conforming(value, nodes), assume_unique=True)
+            return less(nodes, self.conforming(value, nodes))
         count = np.zeros(len(nodes), dtype=np.int64)
         for member in value:
-            count += np.isin(nodes, self.conforming(member, nodes))
+            count += within(nodes, self.conforming(member, nodes))
         met = count == len(value) if component == "And" else count > 0 if component == "Or" else count == 1
         passing: Ids = nodes[met]
         return passing
@@ -157,8 +159,8 @@ class Validator:
         values = once(pairs[1])
         good = self.conforming(shape, values)
         for sibling in siblings:
-            good = np.setdiff1d(good, self.conforming(sibling, values), assume_unique=True)
-        counted = pairs[0][np.isin(pairs[1], good)]
+            good = less(good, self.conforming(sibling, values))
+        counted = pairs[0][within(pairs[1], good)]
         count = np.searchsorted(counted, nodes, "right") - np.searchsorted(counted, nodes, "left")
         for name, bad in (
             ("QualifiedMinCount", nodes[count < (least or 0)]),

@@ -70,6 +70,14 @@ class Cited:
         columns = (self.subjects[part], self.predicates[part], self.objects[part], self.graphs[part])
         return list(zip(*(column.tolist() for column in columns), strict=True))
 
+    def of_each(self, owners: Sequence[int]) -> list[list[tuple[int, int, int, int]]]:
+        """The quads of several, in the order of these: for many at once what `of` gives for one."""
+        columns = (self.subjects, self.predicates, self.objects, self.graphs)
+        quads = list(zip(*(column.tolist() for column in columns), strict=True))
+        at = np.searchsorted(self.owners, np.array(owners, dtype=np.int64))
+        parts = zip(self.starts[at].tolist(), self.starts[at + 1].tolist(), strict=True)
+        return [quads[start:end] for start, end in parts]
+
 
 def read_cited(connection: Connection, literals: Ids, eligible: Eligible) -> Cited:
     """The quads of literals, ascending ids, that may be cited, oldest first.

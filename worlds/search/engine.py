@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from worlds.quads.dictionary import Dictionary
-from worlds.search.candidates import Candidates, Cited, candidates, enough
+from worlds.search.candidates import Candidates, Cited, Fused, candidates, enough
 from worlds.search.facets import FacetCounter, Facets
 from worlds.search.facts import FactReader
 from worlds.search.fields import Fields
@@ -23,6 +23,7 @@ from worlds.search.stages import Cursor, Stages, rest
 from worlds.search.statement import Prepared, SearchStatements
 from worlds.sql import statements
 from worlds.sql.connection import Connection
+from worlds.texts.facts import QuadRow
 from worlds.vectors.codes import Codes
 
 if TYPE_CHECKING:
@@ -30,6 +31,13 @@ if TYPE_CHECKING:
 
 _SQL = statements("queries.sql")
 _DEEPER = 4  # times as long lists, where they hold too few passages or subjects
+
+
+class Passage(NamedTuple):
+    """A passage that was found: its cosine, where the vector leg gave one, and its quads as term ids."""
+
+    similarity: float | None
+    quads: list[QuadRow]
 
 
 class SearchEngine:
@@ -96,6 +104,14 @@ class SearchEngine:
         facets = partial(self._count_facets, request)
         return SearchResults(hits, told, facets, following if len(hits) == request.limit else None)
 
+    def passages(self, request: SearchRequest) -> list[Passage]:
+        """The passages that a search without stages after fusion finds, best first: its hits before they are shown."""
+        with self._connection.snapshot():
+            _, found, cited = self._found(request, self.state(), Clock())
+        rows = found.rows[: request.limit]
+        quads = cited.of_each([row.chunk for row in rows])
+        return [Passage(_cosine(row), each) for row, each in zip(rows, quads, strict=True)]
+
     def _count_facets(self, request: SearchRequest) -> Facets:
         """The facets of all that a search matches."""
         depth = request.candidates
@@ -151,6 +167,10 @@ class Searches:
         notes = self.notes if noted else None
         return self._engine.run(self.requests.make(text, **options), explain=explain, notes=notes)
 
+    def passages(self, text: str, **options: Any) -> list[Passage]:
+        """What a search by these options finds, without what hits show of it."""
+        return self._engine.passages(self.requests.make(text, **options))
+
     def unknown(self, **filters: Any) -> tuple[str, ...]:
         """What there is to say of the names in a filter that the world does not know."""
         given = {name: value for name, value in filters.items() if value is not None}
@@ -159,6 +179,10 @@ class Searches:
     def statement(self, text: str, *, explain: bool = False, **options: Any) -> tuple[str, tuple[object, ...]]:
         """The SQL statement and its parameters, which are the same for an answer that explains itself."""
         return self._engine.statement(self.requests.make(text, **options))
+
+
+def _cosine(row: Fused) -> float | None:
+    return None if row.similarity is None else min(row.similarity, 1.0)  # rounding brings it above 1
 
 
 def _explained(

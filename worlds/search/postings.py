@@ -140,19 +140,22 @@ class PostingLists:
     def _read(self, term: str) -> Postings:
         assert self._tokenizer is not None
         self._connection.attach(_SQL["attach"])
-        places = self._places(self._tokenizer(term.strip('"')))
+        places = self._places(self._tokenizer(term.rstrip("*").strip('"')), beginning=term.endswith("*"))
         if len(places) and places[-1] >= len(self._norms):
             raise IntegrityError("the full-text index is damaged: compact() builds it anew")
         first = np.flatnonzero(np.diff(places, prepend=-1))
         return Postings(places[first].astype(np.int32), np.diff(np.append(first, len(places))).astype(np.int32))
 
-    def _places(self, tokens: Sequence[str]) -> Ids:
-        """The chunks that have these tokens in a row, ascending, each as often as it has them."""
-        if len(tokens) < 2:
-            return self._connection.column(_SQL["of_token"], tokens or ("",))
+    def _places(self, tokens: Sequence[str], *, beginning: bool) -> Ids:
+        """The chunks that have these tokens in a row, or such as begin with the last, ascending, each as often."""
+        if not tokens:
+            return np.empty(0, dtype=np.int64)
+        kinds = ["token"] * (len(tokens) - 1) + ["beginning" if beginning else "token"]
+        if len(tokens) == 1:
+            return np.sort(self._connection.column(_SQL[f"of_{kinds[0]}"], tokens))
         begins: Ids | None = None
-        for distance, token in enumerate(tokens):
-            found = self._connection.column(_SQL["places_of_token"], (token,)) - distance
+        for distance, (token, kind) in enumerate(zip(tokens, kinds, strict=True)):
+            found = self._connection.column(_SQL[f"places_of_{kind}"], (token,)) - distance
             begins = found if begins is None else np.intersect1d(begins, found, assume_unique=True)
         assert begins is not None
         return begins >> _OFFSET

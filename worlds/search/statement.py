@@ -55,6 +55,7 @@ LISTS_FROM = 4000  # chunks from which on posting lists in memory cost less than
 NARROW = 10_000  # eligible chunks up to which keeping all that match is cheaper than matching twice
 _THEORETICAL = {"least_similarity": -1.0, "least_relevance": 0.0}
 _WORD = re.compile('"[0-9A-Za-z]+"')
+_BEGINNINGS = re.compile(r'"\w+"\*(?: OR "\w+"\*)*')
 _BYTES = bytes(range(256))
 _SHOWN = 200  # characters of an expression that an error repeats
 _NO_COLUMN = re.compile(r"no such column: ([^)]*)")
@@ -190,7 +191,7 @@ class SearchStatements:
             and len(eligible.chunks) * (LISTED if large else LOOKING_UP) < self._frequencies.matches(terms)
         ):
             return "lookup"
-        if plain and large and not any(term.endswith("*") for term in terms):
+        if plain and large:
             return "lists"
         return "whole" if completed and eligible is not None and len(eligible.chunks) <= NARROW else "scan"
 
@@ -199,7 +200,8 @@ class SearchStatements:
         if request.mode == "vector":
             return None, [], []
         if request.syntax != "words":
-            return _fts5(request.text), [], []
+            beginnings = request.mode == "text" and _BEGINNINGS.fullmatch(request.text)
+            return _fts5(request.text), request.text.split(" OR ") if beginnings else [], []
         terms, excluded = read_query(request.text, self._filters.policy.tokenizer)
         return expression(terms, excluded), terms, excluded
 

@@ -6,6 +6,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable
+from functools import cached_property
 
 from worlds.embedders import Embedder, reason_without, resolve_embedder
 from worlds.errors import EmbedderError, WorldsError
@@ -27,10 +28,14 @@ class WorldEmbedder:
         self._one_embeds = threading.RLock()  # of two threads the second would embed the same texts again
         self._one_rebuilds = threading.RLock()
 
+    @cached_property
+    def _reason(self) -> str:
+        return reason_without()  # looks through folders, which each search without vectors would have to wait for
+
     def required(self) -> Embedder:
         """The embedder; EmbedderError without one."""
         if self.embedder is None:
-            raise EmbedderError(f"this world was opened without an embedder. {reason_without()}".strip())
+            raise EmbedderError(f"this world was opened without an embedder. {self._reason}".strip())
         return self.embedder
 
     def embed_new(self, after: int, progress: Progress | None) -> tuple[int, tuple[str, ...]]:
