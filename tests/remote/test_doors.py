@@ -13,6 +13,7 @@ import pytest
 from tests.support.mcp_clients import Agent, ask, stdio
 from tests.support.primaries import EX, Served, kite, until
 from tests.support.serving import served as http
+from worlds import OpenError
 from worlds.remote.address import TOKEN
 
 
@@ -89,6 +90,25 @@ def test_a_vector_store(cached: Served) -> None:
     with WorldsVectorStore(cached.url, mode="text") as store:
         store.add_texts(["a green hill"])
         assert store.similarity_search("hill", k=1)[0].page_content == "a green hill"
+
+
+def test_retrievers_and_a_property_graph(cached: Served) -> None:
+    from llama_index.core.graph_stores.types import EntityNode
+
+    from worlds import langchain, llamaindex
+
+    graph = llamaindex.WorldsPropertyGraphStore(cached.url)
+    graph.upsert_nodes([EntityNode(name="Ada", label="PERSON")])
+    assert [node.id for node in graph.get(ids=["Ada"])] == ["Ada"]
+    graph.close()
+    one = langchain.WorldsRetriever(world=cached.url, mode="text")
+    assert [found.page_content for found in one.invoke("kite")] == ["red kite"]
+    one.close()
+    other = llamaindex.WorldsRetriever(cached.url, mode="text")
+    assert [found.text for found in other.retrieve("ada")] == ["Ada"]
+    other.close()
+    with pytest.raises(OpenError, match="closed"):
+        other.retrieve("ada")
 
 
 def test_a_follower_tells_that_it_cannot_follow_and_goes_on(served: Served, tmp_path: Path) -> None:

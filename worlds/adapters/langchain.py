@@ -112,11 +112,12 @@ class WorldsRetriever(BaseRetriever, extra="forbid"):
     `k` is how many passages there are at most; what `World.search` calls `k`, the constant of rrf, is `rrf_k` here.
     A document's content is the passage, or with `content="snippet"` the part of it that matches; with
     `content="context"` there is one document, what `World.context` tells of the question, for a language model, and of
-    the options `types` alone counts. Its id identifies
-    the passage; its metadata are those of `Hit.to_dict`: subject, label, types, predicate, graph, language, score,
-    start, end, `quads` (what to cite) and, if asked for, `explain` and `steps`. What the engine notes of a question is
-    in the metadata of its documents, and in `notes`, where there may be none. Errors as of `World.search`; an unknown
-    field is a ValidationError.
+    the options `types` alone counts. `world` is an open World or Group, which stays the caller's to close, or the path
+    or address of a world to open for reading, which `close` closes. A document's id identifies the passage; its
+    metadata are those of `Hit.to_dict`: subject, label, types, predicate, graph, language, score, start, end, `quads`
+    (what to cite) and, if asked for, `explain` and `steps`. What the engine notes of a question is in the metadata of
+    its documents, and in `notes`, where there may be none. Errors as of `World.search`; an unknown field is a
+    ValidationError.
     """
 
     world: Any
@@ -152,6 +153,18 @@ class WorldsRetriever(BaseRetriever, extra="forbid"):
     cursor: str | None = None
     explain: bool = False
     _notes = PrivateAttr(default=())
+    _owned = PrivateAttr(default=False)
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Open the world of a path or an address."""
+        self._owned = isinstance(self.world, str | os.PathLike)
+        if self._owned:
+            self.world = worlds.open(self.world, read_only=True, create=False)
+
+    def close(self) -> None:
+        """Close the world, if it was opened here."""
+        if self._owned:
+            self.world.close()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -198,8 +211,8 @@ def _search_options(given: Mapping[str, Any]) -> dict[str, Any]:
 class WorldsVectorStore(VectorStore):
     """A world, or one graph of it, as a store of documents.
 
-    `world` is an open World, which stays the caller's to close, or the path of one to open or make. `embedding` is the
-    model of a world that is opened here; an open world has its own embedder, and None takes the default. `graph` is
+    `world` is an open World, which stays the caller's to close, or the path of one to open or make, or the address of
+    one on a server. `embedding` is the model of a world that is opened here; an open world has its own embedder, and None takes the default. `graph` is
     the named graph that the documents lie in, None the default graph. `mode` is how searches go unless told
     otherwise: by vectors alone, as elsewhere in LangChain, by words, or by both ("hybrid"). `author` signs revisions.
 

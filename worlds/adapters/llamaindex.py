@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -86,6 +87,9 @@ class WorldsEmbedding(BaseEmbedding):
 class WorldsRetriever(BaseRetriever):
     """Finds passages in a world; `options` are those of `World.search`, all of them.
 
+    `world` is an open World or Group, which stays the caller's to close, or the path or address of a world to open for
+    reading, which `close` closes.
+
     A node's text is the passage, or with `content="snippet"` the part of it that matches; with `content="context"`
     there is one node, what `World.context` tells of the question, for which of the options `types` alone counts. A
     node's metadata are those of `Hit.to_dict`: subject, label, types, predicate, graph, language, score, start, end,
@@ -99,7 +103,7 @@ class WorldsRetriever(BaseRetriever):
 
     def __init__(
         self,
-        world: worlds.World,
+        world: worlds.World | worlds.Group | str | os.PathLike[str],
         *,
         limit: int = 10,
         content: Literal["text", "snippet", "context"] = "text",
@@ -112,11 +116,19 @@ class WorldsRetriever(BaseRetriever):
             raise TypeError(f"a search has no option {min(unknown)!r}")
         if content not in ("text", "snippet", "context"):
             raise ValueError(f"content is 'text', 'snippet' or 'context', not {content!r}")
-        self.world = world
+        self._owned = isinstance(world, str | os.PathLike)
+        self.world: Any = (
+            worlds.open(world, read_only=True, create=False) if isinstance(world, str | os.PathLike) else world
+        )
         self.options = {"limit": limit, **options}
         self.content = content
         self.notes: tuple[str, ...] = ()  # what there is to say of the last question, as SearchResults.notes
         super().__init__(callback_manager=callback_manager, verbose=verbose)
+
+    def close(self) -> None:
+        """Close the world, if it was opened here."""
+        if self._owned:
+            self.world.close()
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         if self.content == "context":

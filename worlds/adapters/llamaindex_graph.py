@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -60,8 +61,9 @@ Question:
 class WorldsPropertyGraphStore(PropertyGraphStore):
     """A world, or one graph of it, as a property graph, written as RDF and read from any RDF.
 
-    `world` is an open World, which stays the caller's to close. `graph` is the named graph that is written and read,
-    None the default graph. `author` signs the revisions: each call that writes is one. `timeout` (seconds) stops a
+    `world` is an open World, which stays the caller's to close, or the path of one to open or make, or the address of
+    one on a server; `close` closes that. `graph` is the named graph that is written and read, None the default graph.
+    `author` signs the revisions: each call that writes is one. `timeout` (seconds) stops a
     structured query, which a language model may have written.
 
     A node is an IRI: its id, where that is an IRI or a name with one of the world's prefixes, else
@@ -76,17 +78,23 @@ class WorldsPropertyGraphStore(PropertyGraphStore):
 
     def __init__(
         self,
-        world: worlds.World,
+        world: worlds.World | str | os.PathLike[str],
         *,
         graph: str | None = None,
         author: str | None = None,
         timeout: float | None = 30.0,
     ) -> None:
-        self.world = world
+        self._owned = not isinstance(world, worlds.World)
+        self.world = world if isinstance(world, worlds.World) else worlds.open(world)
         self._graph = graph
         self._in_graph = graph or "default"
         self._author = author
         self._timeout = timeout
+
+    def close(self) -> None:
+        """Close the world, if it was opened here."""
+        if self._owned:
+            self.world.close()
 
     @property
     def client(self) -> worlds.World:
