@@ -212,9 +212,10 @@ class WorldsVectorStore(VectorStore):
     """A world, or one graph of it, as a store of documents.
 
     `world` is an open World, which stays the caller's to close, or the path of one to open or make, or the address of
-    one on a server. `embedding` is the model of a world that is opened here; an open world has its own embedder, and None takes the default. `graph` is
-    the named graph that the documents lie in, None the default graph. `mode` is how searches go unless told
-    otherwise: by vectors alone, as elsewhere in LangChain, by words, or by both ("hybrid"). `author` signs revisions.
+    one on a server. `embedding` is the model of a world that is opened here; an open world has its own embedder, and
+    None takes the default. `graph` is the named graph that the documents lie in, None the default graph. `mode` is how
+    searches go unless told otherwise: by vectors alone, as elsewhere in LangChain, by words, or by both ("hybrid").
+    `author` signs revisions.
 
     A document is the IRI that its id names, of the class schema:TextDigitalDocument, its content under schema:text,
     its metadata under `urn:worlds:metadata:…` (see `worlds.adapters.metadata`): what `World.add_document` wrote is
