@@ -32,6 +32,14 @@ def sleep(world: World, *, seconds: float, mark: str | None = None) -> str:
     return "slept"
 
 
+@job("compute")
+def compute(world: World, *, seconds: float) -> str:
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+    return "computed"
+
+
 @job("take")
 def take(world: World, *, size: int, wrapped: bool = False) -> int:
     try:

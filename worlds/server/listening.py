@@ -23,6 +23,15 @@ def is_loopback(host: str) -> bool:
     return address.is_loopback
 
 
+def network(host: str) -> str:
+    """The address, of IPv6 the network, which one client has whole."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    return host if address.version == 4 else str(ipaddress.ip_network((address, 64), strict=False))
+
+
 def listen(host: str, port: int) -> socket.socket:
     """A socket that listens; 0 takes a free port.
 

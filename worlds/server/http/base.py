@@ -26,7 +26,7 @@ from starlette.types import Scope as ASGIScope
 
 from worlds.errors import IntegrityError, OpenError
 from worlds.server.errors import Busy, ClientGone, NotFound
-from worlds.server.listening import is_loopback
+from worlds.server.listening import is_loopback, network
 from worlds.settings import SETTINGS, Settings
 
 if TYPE_CHECKING:
@@ -223,10 +223,11 @@ class Server:
             yield found
 
     def _guest(self, request: Request, world: str) -> str:
-        """The connection of a client without a key: one address may be that of many."""
+        """The address and the connection of a client without a key: one address may be that of many."""
         if self.require(request, "read", world).key is not None:
             return ""
-        return "{}:{}".format(*request.client or ("somebody", 0))
+        host, port = request.client or ("somebody", 0)
+        return f"{network(host)} {port}"
 
     async def _while_connected(self, request: Request, call: Awaitable[T]) -> T:
         work = asyncio.ensure_future(call)

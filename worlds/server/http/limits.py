@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import time
 import zlib
 from collections import OrderedDict
@@ -18,6 +17,7 @@ from worlds.server.errors import Busy, Problem, SlowBody, TooLarge, TooMany, Una
 from worlds.server.http.access import Access
 from worlds.server.http.base import ServerSettings
 from worlds.server.http.metrics import Metrics
+from worlds.server.listening import network
 
 _CLIENTS = 10_000  # whose rate is remembered
 _FREE = ("/health", "/page/")  # what a client needs to see at all, and what costs nothing
@@ -90,16 +90,7 @@ class RateLimit:
             principal = self._access.principal(request)
             if principal.key is not None:
                 return f"key {principal.key}"
-        return _network(request.client.host if request.client is not None else "")
-
-
-def _network(host: str) -> str:
-    """The address, of IPv6 the network, which one client has whole."""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return host
-    return host if address.version == 4 else str(ipaddress.ip_network((address, 64), strict=False))
+        return network(request.client.host if request.client is not None else "")
 
 
 class BodyLimit:

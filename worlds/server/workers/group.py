@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from dataclasses import replace
 from typing import Any
 
 from worlds.server.errors import Busy, Problem
@@ -13,10 +14,12 @@ from worlds.server.workers.template import Template
 from worlds.server.workers.worker import Duties, Request, packed
 
 SLICE = 0.3  # seconds that a guest's job may take before it gives way to others
-STARVED = 5.0  # seconds after which it does so where a busy machine gave it less of the processor
+LONGER = 4  # times as long a job may take whenever it was set back, or might have been
+STARVED = 2.0  # seconds after which it does so where it used less of the processor
 STUCK = 1.0  # seconds after which a job no longer counts as one that will soon be done
 SPARE = 30.0  # seconds after which a process that is not needed ends
 KEPT_FREE = 30.0  # seconds after a job for a key, or a long one, in which guests leave one process to others
+HALVED = 10.0  # seconds in which half of what a guest's jobs took is forgotten
 UNREAD = 2.0  # seconds that the client of a stream may take for a piece while others wait for a process
 _REMEMBERED = 10_000  # guests
 _ATTEMPTS = 3  # to start a process
@@ -37,9 +40,10 @@ class Group:
 
     Guests do not wait for each other's long jobs either. While somebody waits, half of the processes at most are for
     jobs of guests that have run for a `SLICE`, with less of the processor than the others; what else runs for as long
-    is set back: it begins anew when one of these is free, or is stopped, if a part of its answer was sent. Guests who
-    have shown that they ask for what is short come before those of whom nothing is known, and for half a minute after
-    a long job one process is left to them; who had it comes after all others.
+    is set back: it begins anew when one of these is free, with a `LONGER` turn each time, or is stopped, if a part of
+    its answer was sent. Whose jobs have lately taken least of the processor comes first (those of its address, then
+    those of its connection), and for half a minute after a long job one process is left to those whose jobs have taken
+    less than a `SLICE`.
     """
 
     def __init__(self, duties: Duties, size: int, most: int, template: Template | None) -> None:
@@ -52,12 +56,10 @@ class Group:
         self._starting: set[asyncio.Task[None]] = set()
         self._ending: set[asyncio.Task[None]] = set()
         self._waiting: deque[asyncio.Future[WorkerProcess]] = deque()
-        self._quick: deque[asyncio.Future[WorkerProcess]] = deque()  # of guests that had short jobs
-        self._guests: deque[asyncio.Future[WorkerProcess]] = deque()  # of others
-        self._heavy: deque[asyncio.Future[WorkerProcess]] = deque()  # of guests that had long jobs
-        self._set_back: deque[asyncio.Future[WorkerProcess]] = deque()  # of guests' long jobs
+        self._guests: dict[asyncio.Future[WorkerProcess], tuple[int, str]] = {}  # how often set back, and who
         self._parted = float("-inf")  # when a guest's job was found to be long
-        self._known: dict[str, float] = {}  # guests, and when they had a long job
+        self._taken: dict[str, tuple[float, float]] = {}  # by guests: seconds of the processor, as of when
+        self._world: str | None = None  # that was asked for last
         self._asked = dict.fromkeys((False, True), float("-inf"))  # when the last job came that was (not) a guest's
         self._stopped = False
         self.killed = 0
@@ -75,11 +77,7 @@ class Group:
     @property
     def waiting(self) -> int:
         """How many jobs wait for one."""
-        return sum(not future.done() for queue in self._queues for future in queue)
-
-    @property
-    def _queues(self) -> tuple[deque[asyncio.Future[WorkerProcess]], ...]:
-        return self._waiting, self._quick, self._guests, self._heavy, self._set_back
+        return sum(not future.done() for future in (*self._waiting, *self._guests))
 
     @property
     def _for_long(self) -> int:
@@ -92,6 +90,11 @@ class Group:
         both = asyncio.get_running_loop().time() - min(self._asked.values()) < KEPT_FREE
         return int(both and self._most > self._size)
 
+    @property
+    def _contended(self) -> bool:
+        """Whether guests had long jobs, lately, while somebody waited."""
+        return asyncio.get_running_loop().time() - self._parted < KEPT_FREE
+
     async def fill(self) -> None:
         """Start as many workers as there always are, and wait for them; JobError if none of them starts."""
         while not self._stopped and len(self._idle) + len(self._busy) + len(self._starting) < self._size:
@@ -100,9 +103,11 @@ class Group:
         if not self.pids and not self._stopped:
             raise JobError("a worker process could not be started")
 
-    async def begin(self, request: Request, deadline: float, *, guest: str = "", again: bool = False) -> WorkerProcess:
-        """A worker that has begun with the request, or with one that was set back; Busy if there is none until the
-        deadline. `guest` names the client, if it has no key.
+    async def begin(self, request: Request, deadline: float, *, guest: str = "", set_back: int = 0) -> WorkerProcess:
+        """A worker that has begun with the request; Busy if there is none until the deadline.
+
+        `guest` names the client, if it has no key: its address, a space, its connection. `set_back` says how often the
+        job was set back.
 
         Problem, before any worker is touched, for arguments that are nested too deeply to be handed over.
         """
@@ -111,7 +116,7 @@ class Group:
         except RecursionError as error:
             raise Problem("the request is nested too deeply") from error
         while True:
-            worker = await self._acquire(request.world, deadline, guest, again)
+            worker = await self._acquire(request.world, deadline, guest, set_back)
             try:
                 async with asyncio.timeout_at(deadline):
                     await worker.ask(request, message)
@@ -129,22 +134,25 @@ class Group:
             else:
                 return worker
 
-    async def _acquire(self, world: str, deadline: float, guest: str, again: bool) -> WorkerProcess:
+    async def _acquire(self, world: str, deadline: float, guest: str, set_back: int) -> WorkerProcess:
         if self._stopped:
             raise Busy("the server is stopping")
         loop = asyncio.get_running_loop()
         self._drop_dead()
         self._asked[bool(guest)] = loop.time()
-        queue = self._set_back if again else self._queue(guest)
-        free = self._free(again)
-        if len(free) > self._left_by(queue):
+        self._world = world
+        free = self._free(long=set_back > 0)
+        if free and (not guest or set_back or len(free) > self._left(self._cost(guest, loop.time())[1] >= SLICE)):
             worker = next((one for one in reversed(free) if world in one.worlds), free[-1])
             self._idle.remove(worker)
         else:
-            if not again and len(self._busy) + len(self._starting) < self._size:
+            if not set_back and len(self._busy) + len(self._starting) < self._size:
                 self._start()
             future: asyncio.Future[WorkerProcess] = loop.create_future()
-            queue.append(future)
+            if guest:
+                self._guests[future] = set_back, guest
+            else:
+                self._waiting.append(future)
             try:
                 async with asyncio.timeout_at(deadline):
                     worker = await future
@@ -152,10 +160,12 @@ class Group:
                 if future.done() and not future.cancelled() and future.exception() is None:
                     self._hand_on(future.result())  # it was given one just then
                 future.cancel()
+                self._guests.pop(future, None)
                 if isinstance(error, TimeoutError):
                     raise Busy("there is more to do than this server has processes for") from None
                 raise
-        worker.begins(guest, loop.time())
+        worker.begins(guest, loop.time(), opening=True)
+        worker.turns = set_back
         self._busy.add(worker)
         return worker
 
@@ -167,12 +177,7 @@ class Group:
             for world in list(worker.stale):
                 await self._close(worker, world)
         self._busy.discard(worker)
-        if (
-            worker.guest
-            and worker.guest not in self._known
-            and asyncio.get_running_loop().time() < worker.since + SLICE
-        ):
-            self._knows(worker.guest, float("-inf"))
+        self._charge(worker)
         if worker.alive and not self._stopped:
             self._hand_on(worker)
         else:
@@ -195,42 +200,49 @@ class Group:
             self._busy.add(worker)  # at once, or `tend` would count one less
             future.set_result(worker)
 
-    def _queue(self, guest: str) -> deque[asyncio.Future[WorkerProcess]]:
-        if not guest:
-            return self._waiting
-        if (long := self._known.get(guest)) is None:
-            return self._guests
-        return self._heavy if asyncio.get_running_loop().time() - long < KEPT_FREE else self._quick
+    def _cost(self, guest: str, now: float) -> tuple[float, float]:
+        """Seconds of the processor that the jobs of a guest's address, and of its connection, have lately taken."""
+        found = (self._taken.get(name, (0.0, now)) for name in _names(guest))
+        address, connection = (taken * 0.5 ** ((now - then) / HALVED) for taken, then in found)
+        return address, connection
 
-    def _knows(self, guest: str, long: float) -> None:
-        self._known.pop(guest, None)
-        self._known[guest] = long
-        if len(self._known) > _REMEMBERED:
-            del self._known[next(iter(self._known))]
+    def _charge(self, worker: WorkerProcess) -> None:
+        if not worker.guest:
+            return
+        now = asyncio.get_running_loop().time()
+        seconds = worker.charge(now)
+        for name, cost in zip(_names(worker.guest), self._cost(worker.guest, now), strict=True):
+            self._taken.pop(name, None)
+            self._taken[name] = cost + seconds, now
+            if len(self._taken) > _REMEMBERED:
+                del self._taken[next(iter(self._taken))]
 
     def _free(self, long: bool = False) -> list[WorkerProcess]:
         """The idle ones that are for long jobs of guests, or that are not."""
         return [worker for worker in self._idle if worker.long == long]
 
-    def _left_by(self, queue: deque[asyncio.Future[WorkerProcess]]) -> int:
-        """How many free processes a queue leaves to those before it."""
-        if queue is self._waiting or (queue is self._set_back and self._free(long=True)):
-            return 0
-        contended = asyncio.get_running_loop().time() - self._parted < KEPT_FREE
-        return self._kept_free + (contended and queue is not self._quick and self._most > 2)
+    def _left(self, long: bool) -> int:
+        """How many free processes guests leave to others, or those whose jobs are long."""
+        return self._kept_free + (long and self._contended and self._most > 2)
 
     def _next_waiting(self, worker: WorkerProcess) -> asyncio.Future[WorkerProcess] | None:
-        for queue in [self._set_back] if worker.long else self._queues:
-            if not worker.long and (
-                len(self._free()) < self._left_by(queue) or (queue is self._set_back and self._for_long <= 0)
-            ):
+        while self._waiting and not worker.long:
+            if not (future := self._waiting.popleft()).done():
+                return future
+        now = asyncio.get_running_loop().time()
+        order = {future: (turns, *self._cost(guest, now)) for future, (turns, guest) in self._guests.items()}
+        for future in sorted(order, key=order.__getitem__):
+            turns, _, cost = order[future]
+            if future.done() or (worker.long and not turns):
                 continue
-            while queue:
-                future = queue.popleft()
-                if not future.done():
-                    if queue is self._set_back:
-                        worker.give_way()
-                    return future
+            if not worker.long and len(self._free()) < self._left(bool(turns) or cost >= SLICE):
+                return None
+            if turns and not worker.long:
+                if self._for_long <= 0:
+                    return None
+                worker.give_way()
+            del self._guests[future]
+            return future
         return None
 
     def tend(self) -> None:
@@ -240,6 +252,8 @@ class Group:
         """
         now = asyncio.get_running_loop().time()
         self._drop_dead()
+        for worker in self._busy:
+            self._charge(worker)
         for worker in [worker for worker in self._busy if worker.unread is not None and not worker.alive]:
             self._busy.discard(worker)
             self.killed += 1
@@ -272,20 +286,20 @@ class Group:
 
     def _part(self, now: float) -> None:
         """Let long jobs of guests give way to others."""
-        guests = [worker for worker in self._busy if worker.guest and not worker.long and worker.alive]
+        waiting = [turns for future, (turns, _) in self._guests.items() if not future.done()]
+        guests = [worker for worker in self._busy if worker.guest and worker.alive and not worker.opening]
         for worker in sorted(guests, key=lambda worker: worker.since):
-            took, quick = now - worker.since, self._queue(worker.guest) is self._quick
-            used = took if (found := worker.used()) is None else found
-            if used < SLICE and took < (STARVED if quick else SLICE):
+            took, used, time = now - worker.since, worker.used(now), SLICE * LONGER**worker.turns
+            if not worker.turns and waiting.count(0) > self._most:
+                time /= 3  # or it takes seconds until each has had a turn
+            if used < time and took < max(time, STARVED):
                 continue
             self._parted = now
-            if used >= SLICE:
-                self._knows(worker.guest, now)
-            if self._for_long > 0:
+            if not worker.long and self._for_long > 0:
                 worker.give_way()
-            elif any(not future.done() for queue in self._queues[:4] for future in queue) and (
-                not worker.answers or took > STUCK
-            ):
+            elif worker.long and (worker.answers or not any(0 < turns <= worker.turns for turns in waiting)):
+                worker.turns += 1
+            elif (worker.long or self._waiting or 0 in waiting) and not (worker.answers and took < STUCK):
                 worker.set_back = not worker.answers
                 worker.kill()
 
@@ -295,10 +309,12 @@ class Group:
             self._end(worker, 0)
 
     def _start(self) -> None:
+        duties = replace(self._duties, first=self._world, ready=True) if self._contended else self._duties
+
         async def start() -> None:
             for attempt in range(_ATTEMPTS):
                 try:
-                    worker = await WorkerProcess.start(self._duties, self._template)
+                    worker = await WorkerProcess.start(duties, self._template)
                     break
                 except (OSError, WorkerDied) as error:  # if it was killed, the next one is not
                     _log.error("a worker process could not be started: %s", error)
@@ -314,7 +330,7 @@ class Group:
 
     def _fail(self) -> None:
         """No worker can be started: tell whoever waits."""
-        while future := next((queue.popleft() for queue in self._queues if queue), None):
+        for future in (*self._waiting, *self._guests):
             if not future.done():
                 future.set_exception(Busy("a worker process could not be started", retry_after=5))
 
@@ -358,7 +374,7 @@ class Group:
     async def stop(self, grace: float) -> None:
         """End all workers, those that have a job after so many seconds at the latest."""
         self._stopped = True
-        for future in (future for queue in self._queues for future in queue):
+        for future in (*self._waiting, *self._guests):
             if not future.done():
                 future.set_exception(Busy("the server is stopping"))
         for worker in self._idle:
@@ -375,3 +391,7 @@ class Group:
             self._end(worker, 0)
         while self._ending:
             await asyncio.gather(*self._ending, return_exceptions=True)
+
+
+def _names(guest: str) -> tuple[str, str]:
+    return guest.partition(" ")[0], guest

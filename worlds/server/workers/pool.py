@@ -324,7 +324,7 @@ class _Run:
             if self.worker.set_back:
                 await self.release()
                 self.ended = True  # until it is taken again
-                self.worker = await self._begin(again=True)
+                self.worker = await self._begin(set_back=self.worker.turns + 1)
                 self.ended = False
                 self._left -= self._loop.time() - began
                 return await self.next()

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from worlds.server.workers.template import Forked, Template
-from worlds.server.workers.worker import HEAD_OF_MESSAGE, READY, TAKEN, Duties, Request, packed
+from worlds.server.workers.worker import HEAD_OF_MESSAGE, OPENED, READY, TAKEN, Duties, Request, packed
 
 _START = "from worlds.server.workers.worker import main; main()"
 _NICE = 10  # what a process adds to its priority's number that gives way
@@ -46,7 +46,10 @@ class WorkerProcess:
         self.long = False  # it is for long jobs of guests
         self.answers = False  # a part of its job's answer was read
         self.set_back = False  # it was killed so that its job begins anew
+        self.turns = 0  # how often its job had its time, before this
+        self.opening = False  # its job waits for the world
         self._used: float | None = None  # processor time, before its job
+        self._charged = 0.0  # seconds of its job that were charged to the client
         self.since = 0.0  # when it began its job, or became idle, by the loop's clock
 
     @classmethod
@@ -98,24 +101,35 @@ class WorkerProcess:
 
     async def read(self) -> tuple[bytes, bytes]:
         """The next message, its kind and its body. It may be cancelled and called again; WorkerDied."""
-        try:
-            if self._head is None:
-                self._head = HEAD_OF_MESSAGE.unpack(await self._output.readexactly(HEAD_OF_MESSAGE.size))
-            kind, length = self._head
-            body = await self._output.readexactly(length)
-        except (asyncio.IncompleteReadError, OSError) as error:
-            raise WorkerDied("the process that did this ended before it was done") from error
-        self._head = None
-        return kind, body
+        while True:
+            try:
+                if self._head is None:
+                    self._head = HEAD_OF_MESSAGE.unpack(await self._output.readexactly(HEAD_OF_MESSAGE.size))
+                kind, length = self._head
+                body = await self._output.readexactly(length)
+            except (asyncio.IncompleteReadError, OSError) as error:
+                raise WorkerDied("the process that did this ended before it was done") from error
+            self._head = None
+            if kind != OPENED:
+                return kind, body
+            self.begins(self.guest, asyncio.get_running_loop().time())
 
-    def begins(self, guest: str, now: float) -> None:
-        """It is given a job, of a client without a key if one is named."""
-        self.guest, self.since, self._used = guest, now, self._processor_time()
+    def begins(self, guest: str, now: float, *, opening: bool = False) -> None:
+        """It begins a job, of a client without a key if one is named, or with opening its world."""
+        self.guest, self.since, self.opening = guest, now, opening
+        self._used, self._charged = self._processor_time(), 0.0
 
-    def used(self) -> float | None:
-        """Seconds of processor time that its job took; None where the system does not tell."""
-        now = self._processor_time()
-        return None if now is None or self._used is None else now - self._used
+    def used(self, now: float) -> float:
+        """Seconds that its job took: of the processor, where the system tells."""
+        if self.opening or not self.alive:
+            return self._charged
+        processor = self._processor_time()
+        return now - self.since if processor is None or self._used is None else processor - self._used
+
+    def charge(self, now: float) -> float:
+        """Of these seconds, those that were not charged before."""
+        before, self._charged = self._charged, self.used(now)
+        return self._charged - before
 
     def _processor_time(self) -> float | None:
         if sys.platform != "linux":

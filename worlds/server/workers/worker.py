@@ -2,9 +2,9 @@
 
 The server has it forked of a `template`, or, where that is not Linux, starts it as `python -P -c "from
 worlds.server.workers.worker import main; main()"`, and talks to it over its standard input and output. Every message is
-a head, one letter and a length, and a body. The server sends pickled requests; the worker answers each with TAKEN, and
-then with RESULT, with FAILED or BROKEN, or with HEAD, any number of DATA and END. A worker whose input ends closes its
-worlds and goes.
+a head, one letter and a length, and a body. The server sends pickled requests; the worker answers each with TAKEN,
+with OPENED as soon as it has the world, and then with RESULT, with FAILED or BROKEN, or with HEAD, any number of DATA
+and END. A worker whose input ends closes its worlds and goes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 HEAD_OF_MESSAGE = struct.Struct("=cI")
-READY, TAKEN, RESULT, FAILED, BROKEN, HEAD, DATA, END = (bytes([letter]) for letter in b"YTRFBHDE")
+READY, TAKEN, OPENED, RESULT, FAILED, BROKEN, HEAD, DATA, END = (bytes([letter]) for letter in b"YTORFBHDE")
 _SMALL = 100_000  # quads: of a larger world the SPARQL index is built by one process, which `prepare` asks
 PIECE = 1 << 16  # bytes of a stream that are worth a message
 
@@ -61,6 +61,7 @@ class Duties:
     open_worlds: int  # that it holds at most
     modules: tuple[str, ...]  # that define jobs
     first: str | None = None  # the world that is likely to be asked for
+    ready: bool = False  # it takes no job before it is ready for what is asked first of that world
 
 
 @dataclass(frozen=True)
@@ -159,8 +160,11 @@ class Worker:
 
     def run(self) -> None:
         """Do jobs until the input ends."""
+        if self._duties.ready:
+            self._warm_up()
         self._send(READY)
-        self._warm_up()
+        if not self._duties.ready:
+            self._warm_up()
         try:
             while True:
                 self._embed()
@@ -196,6 +200,7 @@ class Worker:
                 raise ValueError(f"{job.name} writes, and this worker only reads")
             _limit_memory(0 if job.unlimited else self._duties.max_memory)
             world = self._worlds.get(request.world)
+            self._send(OPENED)
             if self._write:
                 self._unembedded[request.world] = None
             self._answer(job, world, request.arguments)
