@@ -158,6 +158,7 @@ class Connection:
         *,
         read_only: bool = False,
         immutable: bool = False,
+        create: bool = True,
         durability: str = "normal",
         timeout: float = 10.0,
         encryption_key: str | None = None,
@@ -180,16 +181,16 @@ class Connection:
         self.rollbacks = 0  # at any level; what was read inside such a transaction may never have been
         self.closed = False
         self._process = os.getpid()
-        self._immutable = immutable
+        # In a folder that cannot be written to, SQLite opens a WAL database only if told that nobody writes it.
+        self._options = "immutable=1" if immutable else "" if create or path == ":memory:" else "mode=rw"
         self._durability = durability
         self._connect()
 
     def _connect(self) -> None:
         try:
-            # In a folder that cannot be written to, SQLite opens a WAL database only if told that nobody writes it.
-            name = f"file:{quote(self.file)}?immutable=1" if self._immutable else self.file
+            name = f"file:{quote(self.file)}?{self._options}" if self._options else self.file
             self._driver = driver.connect(
-                name, isolation_level=None, uri=self._immutable, encryption_key=self.encryption_key
+                name, isolation_level=None, uri=bool(self._options), encryption_key=self.encryption_key
             )
         except BaseException as error:
             _raise(error, self.path)

@@ -131,6 +131,12 @@ def test_wrong_paths(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_opens_a_file_that_is_deleted_just_then_makes_none(path: Path) -> None:
+    with pytest.raises(OpenError):
+        Connection(str(path), create=False)
+    assert not path.exists()
+
+
 def test_links_and_pipes_that_lead_nowhere(tmp_path: Path) -> None:
     (tmp_path / "loop.db").symlink_to("loop.db")
     (tmp_path / "dangling.db").symlink_to("nowhere/world.db")

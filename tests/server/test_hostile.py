@@ -648,15 +648,16 @@ def test_a_world_that_is_made_and_deleted_by_many_at_a_time(tmp_path: Path) -> N
     folder = tmp_path / "worlds"
     folder.mkdir()
     _, text = KeyStore(key_file(folder)).add("root", {"*": "admin"})
-    # 503 where a world was deleted, and made again, while it was asked.
-    expected = {"PUT": {201, 409}, "DELETE": {204, 404}, "GET": {200, 404, 503}, "POST": {200, 404, 503}}
+    expected = {"PUT": {201, 409}, "DELETE": {204, 404}, "GET": {200, 404}, "POST": {200, 404}}
     strange: list[str] = []
 
     def work(server: Served, method: str, path: str, body: Any) -> None:
         with server.client(text) as client:
             for _ in range(25):
                 response = client.request(method, path, json=body)
-                if response.status_code not in expected[method]:
+                # A world that was made at once where another was deleted may be the same file to the system.
+                replaced = response.status_code == 503 and "removed or renamed while open" in response.text
+                if response.status_code not in expected[method] and not replaced:
                     strange.append(f"{method} {response.status_code} {response.text}")
 
     with served(folder, "--readers", "2") as server:

@@ -57,7 +57,7 @@ def connect(
         raise ValueError(f"timeout is a number of seconds from 0 on, not {timeout!r}")
     if encryption_key is not None and not (isinstance(encryption_key, str) and encryption_key):
         raise ValueError("encryption_key is a str that is not empty, or None")
-    fixed = immutable = False
+    fixed = immutable = exists = False
     if path != ":memory:":
         real = os.path.realpath(path)
         folder = Path(real).parent
@@ -84,6 +84,7 @@ def connect(
             path,
             read_only=read_only,
             immutable=immutable,
+            create=not exists,  # it may be deleted just now
             durability=durability,
             timeout=timeout,
             encryption_key=encryption_key,

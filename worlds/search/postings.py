@@ -150,12 +150,14 @@ class PostingLists:
         """The chunks that have these tokens in a row, or such as begin with the last, ascending, each as often."""
         if not tokens:
             return np.empty(0, dtype=np.int64)
-        kinds = ["token"] * (len(tokens) - 1) + ["beginning" if beginning else "token"]
         if len(tokens) == 1:
-            return np.sort(self._connection.column(_SQL[f"of_{kinds[0]}"], tokens))
+            statement = _SQL["of_beginning"] if beginning else _SQL["of_token"]
+            return np.sort(self._connection.column(statement, tokens))
         begins: Ids | None = None
-        for distance, (token, kind) in enumerate(zip(tokens, kinds, strict=True)):
-            found = self._connection.column(_SQL[f"places_of_{kind}"], (token,)) - distance
+        for distance, token in enumerate(tokens):
+            last = distance == len(tokens) - 1
+            statement = _SQL["places_of_beginning"] if last and beginning else _SQL["places_of_token"]
+            found = self._connection.column(statement, (token,)) - distance
             begins = found if begins is None else np.intersect1d(begins, found, assume_unique=True)
         assert begins is not None
         return begins >> _OFFSET

@@ -27,6 +27,7 @@ from starlette.types import Scope as ASGIScope
 from worlds.errors import IntegrityError, OpenError
 from worlds.server.errors import Busy, ClientGone, NotFound
 from worlds.server.listening import is_loopback, network
+from worlds.server.workers.worker import identity
 from worlds.settings import SETTINGS, Settings
 
 if TYPE_CHECKING:
@@ -246,11 +247,12 @@ class Server:
 
 @contextlib.asynccontextmanager
 async def _there(world: WorldRef) -> AsyncIterator[None]:
-    """NotFound for the errors of a world that was deleted meanwhile."""
+    """NotFound for the errors of a world that was deleted meanwhile, whether or not there is another one."""
+    before = identity(str(world.path))
     try:
         yield
     except (IntegrityError, OpenError) as error:
-        if world.path.exists():
+        if before == identity(str(world.path)) != (0, 0):
             raise
         raise NotFound(f"there is no world {world.name!r} here any more") from error
 
