@@ -60,6 +60,21 @@ def test_duplicates_and_the_decision_that_there_are_none(path: Path) -> None:
     assert "nothing was found" in ok("duplicates", path, "--between", "default", "ex:none")
 
 
+def test_findings_become_proposals(path: Path) -> None:
+    with worlds.open(path) as world:
+        for name in ("one", "other"):
+            world.add([(f"ex:{name}", "rdfs:label", '"Grace Hopper"'), (f"ex:{name}", "ex:mail", '"grace@navy"')])
+    assert "1 proposal made" in run("duplicates", path, "--propose", "--author", "finder").stderr
+    assert "nothing new to propose" in run("duplicates", path, "--propose").stderr
+    assert json.loads(ok("duplicates", path, "--propose", "--json"))["proposed"] == []
+    assert "nothing new" in run("contradictions", path, "--propose").stderr
+    assert "nothing was found" in ok("suggest-links", path, "--propose")
+    with worlds.open(path, read_only=True) as world:
+        (waiting,) = world.proposals()
+        assert (waiting.author, waiting.kind) == ("finder", "duplicate")
+        assert sorted(map(str, waiting.merged)) == ["http://example.org/one", "http://example.org/other"]
+
+
 def test_a_proposal_is_amended(path: Path) -> None:
     ok("propose", path, "DELETE DATA { ex:a ex:born 1 }", "--why", "it is 2", "--author", "bot")
     told = ok("amend", path, "1", "--why", "no, it is 1", "--author", "ann")

@@ -88,6 +88,17 @@ def test_chains_lead_to_their_end(world: worlds.World) -> None:
     assert {quad for quad in quads_of(world) if quad.graph_name == REDIRECTS} == set()
 
 
+def test_what_is_said_of_a_merged_entity_afterwards_is_split_with_the_rest(world: worlds.World) -> None:
+    world.merge("ex:kept", "ex:old")
+    world.add([("ex:old", "ex:knows", "ex:kept"), ("ex:bob", "ex:likes", "ex:bob")])
+    before = quads_of(world)
+    change = world.merge("ex:bob", "ex:kept")
+    assert values(world, "ex:old", "ex:knows") == {"bob"}
+    assert change.revision is not None
+    world.split(change.revision)
+    assert quads_of(world) == before
+
+
 def test_the_name_of_a_merged_entity_stands_for_the_one_that_was_kept(world: worlds.World) -> None:
     world.merge("ex:kept", "ex:old")
     world.add([("ex:old", "ex:flew", '"X-15"')])

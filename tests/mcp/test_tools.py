@@ -195,6 +195,20 @@ def test_an_agent_that_may_not_write_proposes(world: worlds.World) -> None:
     ask(inside(world, allow_proposals=True, author="bot"), scenario)
 
 
+def test_an_agent_proposes_what_findings_ask_for(world: worlds.World) -> None:
+    for name in ("urn:one", "urn:other"):
+        world.add([(name, "rdfs:label", '"Grace Hopper"'), (name, "urn:mail", '"grace@navy"')])
+
+    async def scenario(agent: Agent) -> None:
+        made = await agent.data("propose_all", of="duplicates", least=0.5)
+        (proposal,) = made["proposals"]
+        assert sorted(proposal["merged"]) == ["<urn:one>", "<urn:other>"]
+        assert (await agent.data("propose_all", of="duplicates", least=0.5))["proposals"] == []
+        assert (await agent.data("propose_all", of="links"))["proposals"] == []
+
+    ask(inside(world, allow_proposals=True, author="bot"), scenario)
+
+
 # --- an agent ---------------------------------------------------------------------------------------------------------
 
 

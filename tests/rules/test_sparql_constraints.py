@@ -7,12 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
-from tests.rules.test_guard import Rows, check_one
+from tests.rules.test_guard import Rows, changes, check_one
 from tests.rules.test_validate import CLASSES, NODES, PREFIXES, triples
+from tests.rules.test_validate import shapes as core
 from worlds import World
 
 OWN = "urn:worlds:shapes"
-DECLARED = '<http://ex/> sh:declare [ sh:prefix "ex" ; sh:namespace "http://ex/" ] .\n'
+DECLARED = """<http://ex/> sh:declare [ sh:prefix "ex" ; sh:namespace "http://ex/" ] ,
+  [ sh:prefix "rdfs" ; sh:namespace "http://www.w3.org/2000/01/rdf-schema#" ] .
+"""
 BODIES = [
     "$this ex:p ?value . FILTER(isIRI(?value))",
     "$this ex:p ?value . $this ex:q ?other . FILTER(?value = ?other)",
@@ -23,6 +26,14 @@ BODIES = [
     "{ SELECT $this (COUNT(?o) AS ?n) { $this ex:p ?o } GROUP BY $this } FILTER(?n > 1)",
     "?value ex:p ?o . ?o ex:q ?o",
     "$this ex:p/ex:q ?value",
+    "$this ex:p* ?value . FILTER(?value != $this)",
+    "$this ?any ?value . FILTER(isLiteral(?value))",
+    "$this a ?class . ?class rdfs:subClassOf ?value",
+    "$this ex:p ?value . FILTER EXISTS { ?value a/rdfs:subClassOf* ex:A }",
+    "$this ex:p ?x ; ex:q ?value . FILTER NOT EXISTS { ?value ex:r ?x }",
+    "BIND($this AS ?value) FILTER NOT EXISTS { $this ex:p ?x . ?y ex:q ?x }",
+    "?x ex:p ex:n1 . ?x ex:q ?value . $this ex:p ?value",
+    "GRAPH ?graph { $this ex:p ?value }",
     "$this $PATH ?value . FILTER(isLiteral(?value))",
     "SELECT $this ?value { $this ex:p ?value } ORDER BY ?value LIMIT 1",
 ]
@@ -57,16 +68,23 @@ shapes = st.tuples(targets, st.sampled_from(["ex:p", "( ex:p ex:q )", "[ sh:inve
 )
 
 
-@settings(max_examples=50)
-@given(
-    st.lists(triples, max_size=12),
-    st.lists(shapes, min_size=1, max_size=2),
-    st.lists(triples, max_size=4),
-    st.lists(st.integers(0, 11), max_size=3),
-)
-def test_the_guard_finds_what_is_new(data: Rows, some: list[str], added: Rows, places: list[int]) -> None:
-    removed = [data[place] for place in places if place < len(data)]
-    check_one(data, [DECLARED, COMPONENTS, *some], added, removed, removed[:1])
+def check(change: tuple[Rows, list[str], Rows, Rows, Rows]) -> None:
+    data, some, *delta = change
+    check_one(data, [DECLARED, COMPONENTS, *some], *delta)
+
+
+@settings(max_examples=60)
+@given(changes(shapes))
+def test_the_guard_finds_what_is_new(change: tuple[Rows, list[str], Rows, Rows, Rows]) -> None:
+    check(change)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+@settings(max_examples=10_000)
+@given(changes(shapes | core))
+def test_the_guard_finds_what_is_new_in_ten_thousand_changes(change: tuple[Rows, list[str], Rows, Rows, Rows]) -> None:
+    check(change)
 
 
 @settings(max_examples=40)

@@ -430,6 +430,12 @@ def test_changes_are_proposed_by_one_key_and_decided_by_another(
         ]
         remarked = client.post(f"/proposals/{number}/remarks", json={"why": "again"}).json()
         assert remarked["discussion"][0]["text"] == "again"
+        other = {"update": f'INSERT DATA {{ <{EX}owl> <{EX}is> "awake", "here" }}', "confidence": 0.75}
+        amended = client.post(f"/proposals/{number}/amend", json=other).json()
+        assert (len(amended["added"]), amended["confidence"]) == (2, 0.75)
+        amended = client.post(f"/proposals/{number}/amend", json={"add": [body["add"]]}).json()
+        assert amended["added"] == [f'<{EX}owl> <{EX}is> "awake"']
+        problem(client.post(f"/proposals/{number}/amend", json={"add": "no quad"}), 400)
         problem(client.post(f"/proposals/{number}/accept"), 403)
     assert writer.get("/search", params={"q": "awake", "mode": "text"}).json()["hits"] == []
     done = writer.post(f"/proposals/{number}/accept", json={"why": "so it is"}).json()

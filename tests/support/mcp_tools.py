@@ -29,6 +29,7 @@ READING = {
 }  # fmt: skip
 PROPOSING = {
     "propose": ["why", "add", "remove", "merge", "confidence"],
+    "propose_all": ["of", "least", "limit"],
     "amend": ["number", "why", "add", "remove", "confidence"],
     "proposals": ["status", "entity", "author"],
 }

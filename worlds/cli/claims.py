@@ -10,10 +10,10 @@ import typer
 from rich.text import Text
 
 from worlds.cli import show
-from worlds.cli.curate import print_findings
+from worlds.cli.curate import Propose, print_findings
 from worlds.cli.entities import Graphs, Types
 from worlds.cli.errors import NO
-from worlds.cli.options import Command, Json, WorldPath, examples, opened
+from worlds.cli.options import Author, Command, Json, WorldPath, examples, opened
 from worlds.cli.terminal import clean, note, output, waiting, write_json
 from worlds.errors import OpenError
 
@@ -67,14 +67,18 @@ def suggest_links(
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", help="The most links.")] = 20,
     minimum: Annotated[float, typer.Option("--minimum", help="The least confidence, from 0 to 1.")] = 0.5,
+    propose: Propose = False,
+    author: Author = None,
     json: Json = False,
 ) -> None:
     """Find literals that should be entities, and texts that name what their subject is not joined with."""
-    with opened(path) as world, waiting("reading"):
-        found = world.suggest_links(
-            types=types or None, graphs=graph or None, predicates=predicate or None, limit=limit, minimum=minimum
-        )
-    print_findings(found, json=json)
+    with opened(path, write=propose) as world:
+        with waiting("reading"):
+            found = world.suggest_links(
+                types=types or None, graphs=graph or None, predicates=predicate or None, limit=limit, minimum=minimum
+            )
+        proposed = world.propose_all(found, author=author) if propose else None
+    print_findings(found, json=json, proposed=proposed)
 
 
 def verify(

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from worlds.cli import show
 from worlds.cli.errors import NO
 from worlds.cli.options import Author, Command, DryRun, Json, Message, WorldPath, examples, opened
-from worlds.cli.terminal import clean, note, output, waiting, write_json, write_utf8
+from worlds.cli.terminal import clean, counted, note, output, waiting, write_json, write_utf8
 from worlds.cli.write import report as report_write
 
 if TYPE_CHECKING:
+    from worlds.curation.changing.proposals import Proposal
+    from worlds.curation.duplicates.finder import Duplicate
     from worlds.curation.findings.findings import Finding, Findings
 
 _SHOWN = 20  # findings of a kind, for people
 
+Propose = Annotated[
+    bool, typer.Option("--propose", help="Propose what would put them right, each by itself; see worlds proposals.")
+]
 Limit = Annotated[
     int | None, typer.Option("--limit", "-n", help=f"The most of a kind; else {_SHOWN}, and all with --json.")
 ]
@@ -31,29 +37,47 @@ def contradictions(
         bool, typer.Option("--declared", help="Only what vocabularies and shapes declare, not what the data suggest.")
     ] = False,
     limit: Limit = None,
+    propose: Propose = False,
+    author: Author = None,
     json: Json = False,
 ) -> None:
     """Find what contradicts itself, with who said it. Exits with 1 if what is declared is contradicted."""
-    with opened(path) as world, waiting("reading"):
-        found = world.contradictions(suggested=not declared, limit=limit or (None if json else _SHOWN))
-    print_findings(found, json=json)
+    with opened(path, write=propose) as world:
+        with waiting("reading"):
+            found = world.contradictions(suggested=not declared, limit=limit or (None if json else _SHOWN))
+        proposed = world.propose_all(found, author=author) if propose else None
+    print_findings(found, json=json, proposed=proposed)
     if any(one.severity == "error" for one in found):
         raise typer.Exit(NO)
 
 
-def print_findings(found: Findings[Finding], *, json: bool) -> None:
-    """The findings, as JSON or as a table."""
+def print_findings(
+    found: Findings[Any],
+    *,
+    json: bool,
+    proposed: list[Proposal] | None,
+    head: tuple[str, ...] = ("severity", "kind", "message", "said by"),
+    row: Callable[[Any], tuple[str, ...]] | None = None,
+) -> None:
+    """The findings, as JSON or as a table, and what was proposed, where that was asked for."""
     if json:
-        write_json({"counts": found.counts, "findings": found.to_dicts()})
+        told: dict[str, object] = {"counts": found.counts, "findings": found.to_dicts()}
+        write_json(told if proposed is None else {**told, "proposed": [one.id for one in proposed]})
         return
     if not found:
         output().print("nothing was found")
-        return
-    head = ("severity", "kind", "message", "said by")
-    show.print_table(output(), head, [(one.severity, one.kind, clean(one.message), _by(one)) for one in found])
+    else:
+        show.print_table(output(), head, [(row or _row)(one) for one in found])
     hidden = sum(found.counts.values()) - len(found)
     if hidden:
         note(f"and {hidden:,} more: --limit shows more, --json all")
+    if proposed is not None:
+        numbers = f": {proposed[0].id} to {proposed[-1].id}" if len(proposed) > 1 else ""
+        note(f"{counted(len(proposed), 'proposal')} made{numbers}" if proposed else "there is nothing new to propose")
+
+
+def _row(one: Finding) -> tuple[str, ...]:
+    return one.severity, one.kind, clean(one.message), _by(one)
 
 
 def _by(one: Finding) -> str:
@@ -77,35 +101,28 @@ def duplicates(
         float, typer.Option("--probability", "-p", help="Only pairs that are one with this probability, or more.")
     ] = 0.5,
     limit: Limit = None,
+    propose: Propose = False,
+    author: Author = None,
     json: Json = False,
 ) -> None:
     """Find entities that may be one, with what is for and against it."""
-    with opened(path) as world, waiting("comparing"):
-        found = world.duplicates(
-            types=type or None,
-            graphs=graph or None,
-            between=between,
-            probability=probability,
-            limit=limit or (None if json else _SHOWN),
-        )
-    if json:
-        write_json({"counts": found.counts, "findings": found.to_dicts()})
-        return
-    rows = [
-        (f"{one.score:.2f}", *(clean(str(iri)) for iri in one.subjects), *map(_reasons, (one.evidence, one.against)))
-        for one in found
-    ]
-    if not rows:
-        output().print("nothing was found")
-        return
-    show.print_table(output(), ("probability", "one", "other", "for", "against"), rows)
-    hidden = sum(found.counts.values()) - len(found)
-    if hidden:
-        note(f"and {hidden:,} more: --limit shows more, --json all")
+    with opened(path, write=propose) as world:
+        with waiting("comparing"):
+            found = world.duplicates(
+                types=type or None,
+                graphs=graph or None,
+                between=between,
+                probability=probability,
+                limit=limit or (None if json else _SHOWN),
+            )
+        proposed = world.propose_all(found, author=author) if propose else None
+    head = ("probability", "one", "other", "for", "against")
+    print_findings(found, json=json, proposed=proposed, head=head, row=_pair)
 
 
-def _reasons(told: tuple[str, ...]) -> str:
-    return clean("; ".join(told))
+def _pair(one: Duplicate) -> tuple[str, ...]:
+    reasons = (clean("; ".join(told)) for told in (one.evidence, one.against))
+    return (f"{one.score:.2f}", *(clean(str(iri)) for iri in one.subjects), *reasons)
 
 
 def distinct(

@@ -1,11 +1,11 @@
-"""The tools for who may not write: propose, amend, proposals.
+"""The tools for who may not write: propose, propose_all, amend, proposals.
 
 A server has them by --allow-proposals or --allow-writes.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
@@ -75,6 +75,34 @@ def register(server: MCPServer[Any], service: Service) -> None:
 
         return await service.run(work, writes=True)
 
+    async def propose_all(
+        context: Context[Any, Any],
+        of: Annotated[
+            Literal["duplicates", "links", "contradictions"], Field(description="Merges, links, or quads to remove.")
+        ],
+        least: Annotated[float, Field(ge=0, le=1, description="The least probability of what is proposed.")] = 0.9,
+        limit: Annotated[int, Field(ge=1, le=100, description="The most of a kind.")] = 20,
+    ) -> Annotated[CallToolResult, Proposed]:
+        """Propose at once what would put right what the world finds wrong by itself, but for what waits already."""
+        author = service.author(context)
+
+        def work() -> CallToolResult:
+            with service.explained():
+                service.require_write(context, "propose")
+                world = service.world
+                found: Any = (
+                    world.duplicates(probability=least, limit=limit)
+                    if of == "duplicates"
+                    else world.suggest_links(minimum=least, limit=limit)
+                    if of == "links"
+                    else world.contradictions(limit=limit)
+                )
+                made = world.propose_all([one for one in found if one.score >= least], author=author)
+                text = f"{len(made)} proposals wait for a decision." if made else "There is nothing new to propose."
+                return _answer(text, [_waiting(world, one.id) for one in made])
+
+        return await service.run(work, writes=True)
+
     async def amend(
         context: Context[Any, Any],
         number: Annotated[int, Field(ge=1, description="The proposal's.")],
@@ -118,6 +146,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
 
     for tool, title, reads in (
         (propose, "Propose a change", False),
+        (propose_all, "Propose what findings ask for", False),
         (amend, "Amend a proposal", False),
         (proposals, "List proposals", True),
     ):

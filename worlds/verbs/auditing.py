@@ -109,14 +109,18 @@ class Auditing(Parts):
         """Propose what would put findings right: a merge for duplicates, else the quads to `add` and to `remove`.
 
         Each becomes a proposal of its own, with its message as the reason and its score as the confidence. Findings of
-        which it is not clear what would put them right are passed over.
+        which it is not clear what would put them right are passed over, and those for which an open proposal waits
+        already.
         """
         from worlds.curation.duplicates.finder import Duplicate
 
+        waiting = {_change(one.merged, one.added, one.removed) for one in self.proposals()}
         proposals: list[Proposal] = []
         for one in findings:
             merged = one.subjects if isinstance(one, Duplicate) else ()
-            if merged or one.add or one.remove:
+            change = _change(merged, one.add, one.remove)
+            if any(change) and change not in waiting:
+                waiting.add(change)
                 proposals.append(
                     self.propose(
                         add=one.add,
@@ -129,3 +133,9 @@ class Auditing(Parts):
                     )
                 )
         return proposals
+
+
+def _change(merged: Iterable[Any], added: Iterable[Any], removed: Iterable[Any]) -> tuple[frozenset[Any], ...]:
+    """What tells one change from another: a merge by its entities."""
+    entities = frozenset(merged)
+    return (entities, frozenset(), frozenset()) if entities else (entities, frozenset(added), frozenset(removed))

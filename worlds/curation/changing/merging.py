@@ -188,7 +188,9 @@ class Merging:
             added, removed, made = self._of(number)
             restored, taken, since = [NO_QUADS], [made], [NO_QUADS]
             for kept in np.unique(made[:, 2]).tolist():
-                rewriting = Rewriting(self._connection, self._dictionary, kept, made[made[:, 2] == kept, 0].tolist())
+                rewriting = Rewriting(
+                    self._connection, self._dictionary, kept, self._replaced(kept, made, added, removed)
+                )
                 self._refuse_if_merged(kept)
                 back, images = self._restored(rewriting, number, added, removed)
                 restored.append(back)
@@ -218,6 +220,19 @@ class Merging:
         if not len(made):
             raise ArgumentError(f"revision {number} merged nothing", kind="revision")
         return unique_quads(added), unique_quads(gone[gone[:, 5] == number, :4]), made
+
+    def _replaced(self, kept: int, made: Ids, added: Ids, removed: Ids) -> list[int]:
+        """The entities that the kept one took the place of. Those that had led to them before only lead on.
+
+        These may be in quads that were written since they were merged, and that say so still.
+        """
+        graph = made[0, 3]
+        led, said = removed[removed[:, 3] == graph, 0], added[added[:, 3] != graph]
+        return [
+            old
+            for old in made[made[:, 2] == kept, 0].tolist()
+            if old not in led or not Rewriting(self._connection, self._dictionary, kept, [old]).touched(said).any()
+        ]
 
     def _refuse_if_merged(self, kept: int) -> None:
         """ConflictError where the kept one was itself merged into another."""

@@ -174,7 +174,19 @@ async def _reject(request: Request, given: Given) -> Response:
 
 
 async def _amend(request: Request, given: Given) -> Response:
-    return answer(await server_of(request).write(request, "amend", scope="propose", **given))
+    texts = {name: _listed(name, given[name]) for name in ("add", "remove") if name in given}
+    return answer(await server_of(request).write(request, "amend", scope="propose", **{**given, **texts}))
+
+
+def _propose_all(verb: str) -> Handler:
+    """What proposes what would put the findings of a verb right: a reader finds them, so that no write waits for it."""
+
+    async def handle(request: Request, given: Given) -> Response:
+        server = server_of(request)
+        found = await server.read(request, "found", of=verb, **given)
+        return answer(await server.write(request, "propose_all", scope="propose", findings=found), 201)
+
+    return handle
 
 
 async def _bind(request: Request, given: Given) -> Response:
@@ -324,6 +336,8 @@ HANDLERS: Mapping[str, Handler] = {
     "accept": _accept,
     "reject": _reject,
     "amend": _amend,
+    "remark": _amend,
+    **{f"propose_{verb}": _propose_all(verb) for verb in ("contradictions", "duplicates", "suggest_links")},
     "stats": _plain("stats"),
     "schema": _plain("schema"),
     "validate": _plain("validate"),

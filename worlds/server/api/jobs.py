@@ -316,7 +316,7 @@ def split(world: World, *, author: str | None, revision: int, message: str | Non
 def propose(
     world: World, *, author: str | None, add: Sequence[str] = (), remove: Sequence[str] = (), **options: Any
 ) -> dict[str, Any]:
-    """`World.propose` of N-Quads, or of entities to merge."""
+    """`World.propose` of N-Quads, of a SPARQL Update, or of entities to merge."""
     return world.propose(add=_read(add), remove=_read(remove), author=author, **options).to_dict()
 
 
@@ -352,8 +352,21 @@ def reject(world: World, *, author: str | None, number: int, why: str | None = N
 
 @job("amend", write=True)
 def amend(world: World, *, author: str | None, number: int, **options: Any) -> dict[str, Any]:
-    """`World.amend`, without another change."""
+    """`World.amend`, by N-Quads or a SPARQL Update."""
+    options |= {name: _read(options[name]) for name in ("add", "remove") if name in options}
     return world.amend(number, author=author, **options).to_dict()
+
+
+@job("found")
+def found(world: World, *, of: str, **options: Any) -> list[Any]:
+    """The findings of a verb, for `propose_all`."""
+    return list(getattr(world, of)(**options))
+
+
+@job("propose_all", write=True)
+def propose_all(world: World, *, author: str | None, findings: Sequence[Any]) -> dict[str, Any]:
+    """`World.propose_all`."""
+    return {"proposals": [one.to_dict() for one in world.propose_all(findings, author=author)]}
 
 
 def _read(texts: Sequence[str]) -> list[ox.Quad]:

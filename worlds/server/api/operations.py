@@ -167,6 +167,26 @@ def _graph_operations(path: str, suffix: str, parameters: tuple[Parameter, ...])
     )
 
 
+_OF_LINKS = (
+    _TYPES,
+    _IN_GRAPHS,
+    Parameter("predicates", "texts", "Only literals under these predicates."),
+    Parameter("limit", "integer", "The most links.", default=100, least=1, most=10_000),
+    Parameter("minimum", "number", "The least confidence.", default=0.5, least=0, most=1),
+)
+_OF_CONTRADICTIONS = (
+    Parameter("suggested", "boolean", "Also what the data suggest, not only what is declared.", default=True),
+    Parameter("limit", "integer", "The most of each kind.", default=100, least=1, most=10_000),
+)
+_OF_DUPLICATES = (
+    _TYPES,
+    _IN_GRAPHS,
+    Parameter("between", "texts", "Given twice: the entities of one graph with those of another."),
+    Parameter("probability", "number", "The least probability.", default=0.5, least=0, most=1),
+    Parameter("limit", "integer", "The most pairs.", default=100, least=1, most=10_000),
+)
+
+
 def _curation() -> tuple[Operation, ...]:
     """Merging, and what is proposed and decided."""
     number = Parameter(
@@ -174,6 +194,11 @@ def _curation() -> tuple[Operation, ...]:
     )
     why = Parameter("why", "text", "The reason.", most=10_000)
     sure = Parameter("confidence", "number", "How sure it is, from 0 to 1.", least=0, most=1)
+    change = (
+        Parameter("add", "json", "What is to be added: N-Quads, a text or a list of them.", schema=_QUADS),
+        Parameter("remove", "json", "What is to be removed, likewise.", schema=_QUADS),
+        Parameter("update", "text", "A SPARQL Update that says it.", most=1_000_000),
+    )
     changed, proposed = _json("What was done.", "Change"), _json("The proposal.", "Proposal")
     decide: dict[str, Any] = {"scope": "write", "body_optional": True, "errors": (409,), "tag": "Curation"}
     return (
@@ -210,8 +235,7 @@ def _curation() -> tuple[Operation, ...]:
             "propose",
             {201: Answer("The proposal.", {JSON: "Proposal"})},
             fields=(
-                Parameter("add", "json", "What is to be added: N-Quads, a text or a list of them.", schema=_QUADS),
-                Parameter("remove", "json", "What is to be removed, likewise.", schema=_QUADS),
+                *change,
                 Parameter("merge", "texts", "Entities to merge, the one to keep first."),
                 why,
                 sure,
@@ -268,12 +292,40 @@ def _curation() -> tuple[Operation, ...]:
         Operation(
             "amend",
             "POST",
+            "/proposals/{number}/amend",
+            "Say something of a proposal, and put another change in its place, if one is given.",
+            answers=proposed,
+            parameters=(number,),
+            fields=(*change, why, sure),
+            **{**decide, "scope": "propose"},
+        ),
+        Operation(
+            "remark",
+            "POST",
             "/proposals/{number}/remarks",
             "Say something of a proposal.",
             answers=proposed,
             parameters=(number,),
             fields=(why, sure),
             **{**decide, "scope": "propose"},
+        ),
+        *(
+            Operation(
+                f"propose_{verb}",
+                "POST",
+                path,
+                f"Propose what would put right what is found, each by itself, but for what waits already: {what}.",
+                "propose",
+                {201: Answer("The proposals that were made.", {JSON: "Proposals"})},
+                fields=options,
+                body_optional=True,
+                tag="Curation",
+            )
+            for verb, path, what, options in (
+                ("contradictions", "/contradictions", "quads to remove", _OF_CONTRADICTIONS),
+                ("duplicates", "/duplicates", "merges", _OF_DUPLICATES),
+                ("suggest_links", "/links", "links in the place of literals, or beside them", _OF_LINKS),
+            )
         ),
     )
 
@@ -398,13 +450,7 @@ def operations() -> tuple[Operation, ...]:
             "Find literals that should be entities, and texts that name what their subject is not joined with.",
             "read",
             _json("The links, the surest first.", "Findings"),
-            parameters=(
-                _TYPES,
-                _IN_GRAPHS,
-                Parameter("predicates", "texts", "Only literals under these predicates."),
-                Parameter("limit", "integer", "The most links.", default=100, least=1, most=10_000),
-                Parameter("minimum", "number", "The least confidence.", default=0.5, least=0, most=1),
-            ),
+            parameters=_OF_LINKS,
         ),
         Operation(
             "contradictions",
@@ -413,12 +459,7 @@ def operations() -> tuple[Operation, ...]:
             "Find what contradicts itself, and who said it.",
             "read",
             _json("What was found, the gravest first.", "Findings"),
-            parameters=(
-                Parameter(
-                    "suggested", "boolean", "Also what the data suggest, not only what is declared.", default=True
-                ),
-                Parameter("limit", "integer", "The most of each kind.", default=100, least=1, most=10_000),
-            ),
+            parameters=_OF_CONTRADICTIONS,
         ),
         Operation(
             "duplicates",
@@ -427,13 +468,7 @@ def operations() -> tuple[Operation, ...]:
             "Find pairs of entities that may be one, with what is for and against it.",
             "read",
             _json("The pairs, the likeliest first.", "Findings"),
-            parameters=(
-                _TYPES,
-                _IN_GRAPHS,
-                Parameter("between", "texts", "Given twice: the entities of one graph with those of another."),
-                Parameter("probability", "number", "The least probability.", default=0.5, least=0, most=1),
-                Parameter("limit", "integer", "The most pairs.", default=100, least=1, most=10_000),
-            ),
+            parameters=_OF_DUPLICATES,
         ),
         Operation(
             "report",
