@@ -177,7 +177,7 @@ def _from_text(text: str, prefixes: Mapping[str, str] | None, *, or_literal: boo
             return _literal(_unescape(body), language, direction, of_type)
     prefix, colon, local = text.partition(":")
     if colon:
-        if prefixes is not None and prefix in prefixes and not local.startswith("//"):
+        if prefixes is not None and not local.startswith("//") and prefix in prefixes:
             return _iri(prefixes[prefix] + local)
         if prefixes is None or local.startswith("/") or prefix.lower() in _SCHEMES:
             if _SCHEME.match(text):

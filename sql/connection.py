@@ -175,7 +175,7 @@ class Connection:
         self._changes = 0  # rows written up to the last commit
         self._depth = 0  # of nested write transactions
         self._reading = False
-        self._meta: dict[str, Any] = {}  # what was read of it since it was written last
+        self._meta: dict[str, Any] | None = None  # as it was read since it was written last
         self._memory: dict[Hashable, Any] = {}  # what was read since anything was written last
         self._version: object = None  # SQLite's data_version then, which other connections' writes change
         self.rollbacks = 0  # at any level; what was read inside such a transaction may never have been
@@ -287,12 +287,12 @@ class Connection:
         return last, _side_by_side([integers(column) for column in columns])
 
     def meta(self, name: str) -> Any:
-        """What the table meta has under a name, None for nothing; read once while the table stays as it is."""
+        """What the table meta has under a name, None for nothing; the table is read once while it stays as it is."""
         with self.lock:
             self._agree()
-            if name not in self._meta:
-                self._meta[name] = self.value("SELECT value FROM meta WHERE name = ?1", (name,))
-            return self._meta[name]
+            if self._meta is None:
+                self._meta = dict(self.rows("SELECT name, value FROM meta"))
+            return self._meta.get(name)
 
     def remembered(self, name: Hashable, read: Callable[[], T]) -> T:
         """What `read` gives, which nobody may change; it is called once while the file stays as it is."""
@@ -330,7 +330,7 @@ class Connection:
     def _forget(self, meta: bool = True) -> None:
         self._memory.clear()
         if meta:
-            self._meta.clear()
+            self._meta = None
 
     def run(self, statement: str | Statement, parameters: Sequence[object] = ()) -> None:
         """Run one statement for its effect."""
@@ -509,21 +509,24 @@ class Connection:
         """Close the connection; calling it again does nothing."""
         with self.lock:
             if not self.closed and os.getpid() == self._process:
-                with contextlib.suppress(WorldsError):
-                    if self.identity is not None:
-                        self.identity.check()
-                if self.identity is not None and self.identity.replaced:  # else its end would replay the log
-                    with contextlib.suppress(OSError):
-                        os.truncate(self.file + "-wal", 0)
-                elif not self.read_only:
-                    # The log goes into the file, so that a closed world is one file; unless others use it, who will.
-                    with contextlib.suppress(WorldsError, OSError):  # there may be no log
-                        if Path(self.file + "-wal").stat().st_size:
-                            self.run("PRAGMA busy_timeout = 0")
-                            self.run("PRAGMA wal_checkpoint(TRUNCATE)")
+                with contextlib.suppress(WorldsError, OSError):  # there may be no log
+                    if Path(self.file + "-wal").stat().st_size:
+                        self._end_log()
                 self.closed = True
                 self._driver.close()
                 self.identity = None
+
+    def _end_log(self) -> None:
+        if self.identity is not None:
+            with contextlib.suppress(OpenError):
+                self.identity.check()
+            if self.identity.replaced:  # else the log would be replayed into the other file
+                os.truncate(self.file + "-wal", 0)
+                return
+        if not self.read_only:
+            # The log goes into the file, so that a closed world is one file; unless others use it, who will.
+            self.run("PRAGMA busy_timeout = 0")
+            self.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 _connections: WeakSet[Connection] = WeakSet()

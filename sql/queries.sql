@@ -321,6 +321,9 @@ SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?1;
 -- name: count_pending
 SELECT count(*) FROM chunks WHERE vector IS NULL AND id > :after;
 
+-- name: any_pending
+SELECT EXISTS (SELECT 1 FROM chunks INDEXED BY chunks_vector WHERE vector IS NULL);
+
 -- name: find_embedded
 -- digests_json: hexadecimal. Gives (position in digests_json, vector id).
 SELECT sought.key, embedded_texts.vector
@@ -409,11 +412,6 @@ SELECT id FROM vectors LIMIT ?1;
 
 -- name: find_vector_index
 SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'vectors_embedding';
-
--- name: vector_index_missing
-SELECT EXISTS (SELECT 1 FROM meta WHERE name = 'embedder')
-   AND NOT EXISTS (SELECT 1 FROM meta WHERE name = 'vector_index' AND value = 0)
-   AND NOT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'vectors_embedding');
 
 -- name: set_prefix
 INSERT INTO prefixes (prefix, iri) VALUES (:prefix, :iri) ON CONFLICT (prefix) DO UPDATE SET iri = excluded.iri;

@@ -138,6 +138,12 @@ coverage (factor) AS MATERIALIZED (
     )
 )
 
+-- name: coverage_lists
+-- The same of :held_json, (inverse document frequency, whether the best text has the term).
+coverage (factor) AS MATERIALIZED (
+    SELECT coalesce(sqrt(sum((value ->> 0) * (value ->> 1)) / nullif(sum(value ->> 0), 0)), 1) FROM json_each(:held_json)
+)
+
 -- name: coverage_alone
 -- There is nothing beside the words, or the other way round.
 coverage (factor) AS (SELECT 1.0)
@@ -182,18 +188,14 @@ scores (chunk, vector_rank, similarity, vector_score, text_rank, bm25, text_scor
     FROM json_each(:scores_json)
 )
 
--- name: fused
+-- name: weighed
 -- A chunk's score is the sum of what the lists give it; higher is better.
 -- That is multiplied by the greatest weight of the predicates that its text stands under, where the policy has weights
 -- (predicate, weight; the others have :other_weight). A text that is a label, and is what was asked, gets :label_score
 -- too, which is more than all else. The sum of a chunk whose vector is pending is multiplied by :pending_factor: all weights
--- over those of the lists that it can be in, so that it pays nothing for a vector that is not there yet. Of the chunks
--- that are the same passage of text the best stays, of equals the first, with the others beside it (SQLite takes the
--- other columns from the row of the only min() or max()). :with_text is 0 where stages follow, most of whose candidates
--- are not shown.
+-- over those of the lists that it can be in, so that it pays nothing for a vector that is not there yet.
 weighed AS MATERIALIZED (
     SELECT scores.*,
-           CASE WHEN chunks.term < 0 THEN chunks.id ELSE coalesce(chunks.text, terms.value) END AS passage, -- id: a profile
            CASE WHEN :weights_json IS NULL OR instr(:asked, ' ' || lower(trim(terms.value)) || ' ') THEN 1.0 ELSE coalesce(
                (SELECT max(coalesce(
                     (SELECT value ->> 1 FROM json_each(:weights_json) WHERE value ->> 0 = quads.predicate), :other_weight))
@@ -206,17 +208,35 @@ weighed AS MATERIALIZED (
                     WHERE quads.object = chunks.term AND quads.predicate IN (SELECT value FROM json_each(:labels_json)))
                 THEN :label_score END AS label_score
     FROM scores CROSS JOIN chunks ON chunks.id = scores.chunk LEFT JOIN terms ON terms.id = chunks.term
-),
+)
+
+-- name: weighed_alike
+-- The same where no predicate has a weight, and no label is asked for.
+weighed AS MATERIALIZED (
+    SELECT scores.*, 1.0 AS weight, CASE WHEN chunks.vector IS NULL THEN :pending_factor ELSE 1.0 END AS pending,
+           NULL AS label_score
+    FROM scores CROSS JOIN chunks ON chunks.id = scores.chunk
+)
+
+-- name: fused
+-- Of the chunks that are the same passage of text the best stays, of equals the first, with the others beside it (SQLite
+-- takes the other columns from the row of the only min() or max()). The best :compared are looked at, all if that is -1.
+-- :with_text is 0 where stages follow, most of whose candidates are not shown.
 summed AS (
     SELECT *, (coalesce(vector_score, 0) + coalesce(text_score, 0)) * weight * pending + coalesce(label_score, 0) AS score
-    FROM weighed
+    FROM weighed ORDER BY score DESC, chunk LIMIT :compared
+),
+passages AS (
+    SELECT summed.*,
+           CASE WHEN chunks.term < 0 THEN chunks.id ELSE coalesce(chunks.text, terms.value) END AS passage -- id: a profile
+    FROM summed CROSS JOIN chunks ON chunks.id = summed.chunk LEFT JOIN terms ON terms.id = chunks.term
 ),
 fused AS (
     SELECT *, max(score) AS best, group_concat(equal) AS alike, group_concat(equal_ranks) AS ranks
     FROM (
         SELECT *, min(chunk) AS first, group_concat(chunk) AS equal,
                group_concat(max(coalesce(vector_rank, 0), coalesce(text_rank, 0))) AS equal_ranks
-        FROM summed GROUP BY passage, score
+        FROM passages GROUP BY passage, score
     ) GROUP BY passage ORDER BY best DESC, first LIMIT :limit
 )
 SELECT fused.chunk, fused.score, fused.vector_rank, fused.similarity, fused.vector_score,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import pyoxigraph as ox
@@ -55,7 +56,7 @@ class Namespaces:
 
     def term(self, value: object) -> Any:
         """The term that a caller wrote: see `World.add`."""
-        return to_oxigraph(value, prefixes=self.prefixes if isinstance(value, str) else None)
+        return to_oxigraph(value, prefixes=_Prefixes(lambda: self.prefixes) if isinstance(value, str) else None)
 
     def iri(self, what: str, value: object) -> ox.NamedNode:
         """An IRI; ValueError, which calls the value `what`, for any other term."""
@@ -96,8 +97,28 @@ class Namespaces:
         """Quads given as `World.add` takes them."""
         if hasattr(given, "triples") and hasattr(given, "namespaces"):
             return list(rdflib_quads(given))  # type: ignore[arg-type]  # an rdflib graph
-        prefixes = self.prefixes
+        prefixes = _Prefixes(lambda: self.prefixes)
         return [_quad(item, prefixes) for item in given]
+
+
+class _Prefixes(Mapping[str, str]):
+    """Prefixes that are read when the first is asked for: most quads are of whole IRIs."""
+
+    def __init__(self, read: Callable[[], dict[str, str]]) -> None:
+        self._read = read
+
+    @cached_property
+    def _found(self) -> dict[str, str]:
+        return self._read()
+
+    def __getitem__(self, prefix: str) -> str:
+        return self._found[prefix]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
 
 
 def listed(values: object) -> list[object]:

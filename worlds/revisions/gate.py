@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import itertools
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -256,7 +257,8 @@ class Gate:
         connection = self._connection
         empty = connection.row(_SQL["any_quad"]) is None
         if not empty:
-            quads = np.delete(quads, self._find(quads)[0], axis=0)
+            there = self._find(quads)[0]
+            quads = np.delete(quads, there, axis=0) if len(there) else quads
         restored = self._restorable(quads, revision) if revision.removed else {}
         bulk = len(quads) >= _BULK and (
             empty or len(quads) > connection.value(_SQL["count_quads"]) * connection.rebuilding_pays
@@ -291,9 +293,10 @@ class Gate:
         order = np.lexsort((quads[:, 2], quads[:, 0], quads[:, 1], quads[:, 3]))
         quads = quads[order]
         pairs = quads[:, 0] << 32 | quads[:, 2]
-        starts = np.flatnonzero(np.any(np.diff(quads[:, [1, 3]], axis=0, prepend=-1) != 0, axis=1))
+        groups = quads[:, [1, 3]]
+        starts = [0, *(np.flatnonzero((groups[1:] != groups[:-1]).any(axis=1)) + 1).tolist()]
         statement = _SQL["insert_quads"]
-        for start, end in zip(starts, [*starts[1:], len(quads)], strict=True):
+        for start, end in itertools.pairwise([*starts, len(quads)]):
             predicate, graph = int(quads[start, 1]), int(quads[start, 3])
             for at in range(start, end, _PAIRS):
                 self._connection.run(

@@ -93,7 +93,7 @@ class SearchEngine:
             ranked = ranking()
             chosen = rest(ranked.order, found.key, given, request.limit)
         with clock.step("hits"):
-            hits = self._hits.hits(chosen, found, ranked, cited, shown, request, prepared.match, explain=explain)
+            hits = self._hits.hits(chosen, found, ranked, shown, request, prepared.match, explain=explain)
         clock.stop()
         told = _explained(request, prepared, found, ranked, clock, noted)
 

@@ -65,7 +65,7 @@ class Conditions:
     @property
     def any(self) -> bool:
         """Whether there is a condition at all."""
-        return any(getattr(self, item.name) is not None for item in fields(self))
+        return any(value is not None for value in vars(self).values())
 
 
 @dataclass(frozen=True)
@@ -274,7 +274,9 @@ class Filters:
         return self._chunks_of(include, (*excluded, *self._not_text()))
 
     def _not_text(self) -> tuple[_Resolved, ...]:
-        predicates = self.known([ox.NamedNode(iri) for iri in sorted(self._chunks.policy.exclude)])
+        if not (exclude := self._chunks.policy.exclude):
+            return ()
+        predicates = self.known([ox.NamedNode(iri) for iri in sorted(exclude)])
         return (_Resolved(predicates=predicates),) if len(predicates) else ()
 
     def _ids(

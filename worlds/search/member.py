@@ -30,7 +30,7 @@ from worlds.vectors.codes import Codes
 _SQL = statements("group.sql")
 _QUERIES = statements("queries.sql")
 _PIECES = texts("search.sql")
-FUSED = compile_statement(f"WITH {_PIECES['scores_given'].strip()},\n{_PIECES['fused'].strip()}")
+FUSED = compile_statement("WITH\n" + ",\n".join(_PIECES[name].strip() for name in ("scores_given", "weighed", "fused")))
 _BYTES = bytes(range(256))
 _LEAST_IDF = 1e-6  # FTS5's, of a term that more than half of the texts have
 
@@ -187,7 +187,12 @@ class MemberSearch:
             self._connection.rows(
                 FUSED,
                 FUSED.bind(
-                    scores_json=json.dumps(given), pending_factor=pending_factor, limit=most, with_text=1, **values
+                    scores_json=json.dumps(given),
+                    pending_factor=pending_factor,
+                    compared=-1,
+                    limit=most,
+                    with_text=1,
+                    **values,
                 ),
             )
         )
@@ -220,9 +225,8 @@ class MemberSearch:
         self, chosen: Sequence[int], found: Candidates, ranked: Ranked, shown: Shown, *, explain: bool
     ) -> list[Hit]:
         """The hits of these candidates, without the world."""
-        assert self.cited is not None
         maker = self._part._hits
-        return maker.hits(chosen, found, ranked, self.cited, shown, self.request, self.match, explain=explain)
+        return maker.hits(chosen, found, ranked, shown, self.request, self.match, explain=explain)
 
     def facets(self, nearest: Sequence[int]) -> Facets:
         """The facets of all that match here, and of these chunks."""

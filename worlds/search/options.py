@@ -173,7 +173,7 @@ def check(chosen: Mapping[str, Any]) -> None:
 
 
 def _check_one(option: Option, value: object) -> None:
-    if value is None and option.default is None:
+    if value is option.default:
         return
     if option.choices:
         if value not in option.choices:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,9 +44,9 @@ class Postings:
 class Relevance:
     """BM25 of every text that has any term of a question; lower is better, as FTS5 gives it."""
 
-    def __init__(self, scores: NDArray[np.float64], rarest: Sequence[NDArray[np.int32]]) -> None:
+    def __init__(self, scores: NDArray[np.float64], having: Mapping[str, NDArray[np.int32]]) -> None:
         self._scores = scores  # [chunk id], 0 where there is none of the terms
-        self._rarest = rarest  # chunks of each term
+        self._having = having  # chunks of each term, ascending
 
     def best(self, depth: int, eligible: Ids | None) -> list[tuple[int, float]]:
         """The best of the eligible chunks, ascending ids, with their values, best first."""
@@ -66,13 +66,19 @@ class Relevance:
         """The values of these chunks, of those that have any of the terms."""
         return self._found(np.array([chunk for chunk in chunks if chunk < len(self._scores)], dtype=np.int64))
 
+    def held(self, term: str, chunk: int) -> bool:
+        """Whether a chunk has one of the terms."""
+        having = self._having[term]
+        place = int(np.searchsorted(having, chunk))
+        return place < len(having) and int(having[place]) == chunk
+
     def _found(self, chunks: Ids) -> list[tuple[int, float]]:
         pairs = zip(chunks.tolist(), self._scores[chunks].tolist(), strict=True)
         return [(chunk, value) for chunk, value in pairs if value < 0]
 
     def _bound(self, depth: int) -> float:
         """A value that at least `depth` texts reach, if so many have any of the terms: those with rare ones show it."""
-        for chunks in sorted(self._rarest, key=len):
+        for chunks in sorted(self._having.values(), key=len):
             if len(chunks) >= depth:
                 return min(float(np.partition(self._scores[chunks], depth - 1)[depth - 1]), _LEAST)
         return _LEAST
@@ -95,17 +101,17 @@ class PostingLists:
         """BM25 by these terms, FTS5 expressions of words and phrases, repeated ones as often as they stand."""
         self._agree()
         scores = np.zeros(len(self._norms))
-        lists = []
+        having = {}
         for term in terms:
             found = self._postings(term)
+            having[term] = found.chunks
             if len(found):
                 counts = found.counts.astype(np.float64)
                 weight = self._frequencies.weight(len(found))
                 scores[found.chunks] -= weight * ((counts * (_K1 + 1)) / (counts + self._norms[found.chunks]))
-                lists.append(found.chunks)
         if excluded is not None:
             scores[self._connection.column(_SQL["matching"], (excluded,))] = 0
-        return Relevance(scores, lists)
+        return Relevance(scores, having)
 
     def _agree(self) -> None:
         state = self._frequencies.agree()

@@ -26,8 +26,9 @@ _SQL = statements("hits.sql")
 
 @dataclass(frozen=True)
 class Shown:
-    """What hits are made of: texts by chunk, terms by id, labels and types by subject."""
+    """What hits are made of: quads by candidate, texts by chunk, terms by id, labels and types by subject."""
 
+    quads: dict[int, list[tuple[int, int, int, int]]]
     texts: dict[int, str]
     terms: dict[int, Any]
     labels: dict[int, str]
@@ -49,16 +50,18 @@ class HitMaker:
 
     def shown(self, chosen: Sequence[int], found: Candidates, cited: Cited) -> Shown:
         """What the hits of these candidates show, read from the world at once."""
-        quads = {candidate: self._first(candidate, found, cited) for candidate in chosen}
-        subjects = {quad[0] for quad in quads.values()}
+        quads = {candidate: self._quads(candidate, found, cited) for candidate in chosen}
+        first = [some[0] for some in quads.values()]
+        subjects = {quad[0] for quad in first}
         labels, types = self._facts.labels_and_types(self._filters.policy, subjects)
         rows = [found.rows[found.row[candidate]] for candidate in chosen]
-        needed = {number for quad in quads.values() for number in quad}
+        needed = {number for quad in first for number in quad}
         needed |= {number for group in types.values() for number in group}
         terms = self._dictionary.terms(needed)
         shown = {number: to_rdflib(term) if number else None for number, term in terms.items()}
         texts = texts_of(self._connection, rows)
         return Shown(
+            quads,
             {row.chunk: text for row, text in zip(rows, texts, strict=True)},
             shown,
             {number: text.label for number, text in labels.items()},
@@ -66,18 +69,17 @@ class HitMaker:
         )
 
     @staticmethod
-    def _first(candidate: int, found: Candidates, cited: Cited) -> tuple[int, int, int, int]:
-        """The quad that a hit shows."""
+    def _quads(candidate: int, found: Candidates, cited: Cited) -> list[tuple[int, int, int, int]]:
+        """The quads of a hit, that which it shows first."""
         quads = cited.of(found.rows[found.row[candidate]].chunk)
-        subject = found.subject[candidate]
-        return next(quad for quad in quads if not subject or quad[0] == subject)
+        subject = int(found.subject[candidate])
+        return [quad for quad in quads if quad[0] == subject] if subject else quads
 
     def hits(
         self,
         chosen: Sequence[int],
         found: Candidates,
         ranked: Ranked,
-        cited: Cited,
         shown: Shown,
         request: SearchRequest,
         match: str | None,
@@ -90,8 +92,7 @@ class HitMaker:
         steps = ranked.steps(chosen) if explain else [()] * len(chosen)
         hits: list[Hit] = []
         for candidate, row, step in zip(chosen, rows, steps, strict=True):
-            subject = int(found.subject[candidate])
-            quads = [quad for quad in cited.of(row.chunk) if not subject or quad[0] == subject]
+            quads = shown.quads[candidate]
             subject, predicate, literal, graph = quads[0]
             hits.append(
                 Hit(

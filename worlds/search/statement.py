@@ -19,9 +19,10 @@ from worlds.search.plans import Plans, VectorPlan
 from worlds.search.postings import PostingLists
 from worlds.search.request import SearchRequest
 from worlds.search.words import expression, read_query
-from worlds.sql import Statement, compile_statement, texts
+from worlds.sql import Statement, compile_statement, statements, texts
 from worlds.sql.connection import Connection, Row
 
+_SQL = statements("queries.sql")
 _PIECES = texts("search.sql")
 _FOUND = {"vector": _PIECES["vector_found"], "text": _PIECES["text_found"]}
 _SCORES = {
@@ -53,6 +54,7 @@ LOOKING_UP = 500  # matches that a scan reads in the time of looking up one chun
 LISTED = 1500  # postings that are read in that time, or kept for the next search
 LISTS_FROM = 4000  # chunks from which on posting lists in memory cost less than a scan
 NARROW = 10_000  # eligible chunks up to which keeping all that match is cheaper than matching twice
+_COMPARED = 4  # times as many chunks as passages are wanted
 _THEORETICAL = {"least_similarity": -1.0, "least_relevance": 0.0}
 _WORD = re.compile('"[0-9A-Za-z]+"')
 _BEGINNINGS = re.compile(r'"\w+"\*(?: OR "\w+"\*)*')
@@ -72,6 +74,8 @@ class Prepared:
     words: str | None  # how the words' list is made: scan, lookup or lists; None without one
     plan: VectorPlan | None
     eligible: Eligible | None
+    limit: int  # passages that are wanted
+    few: tuple[object, ...] | None  # parameters that look for them among the best chunks alone, which mostly are enough
 
 
 class SearchStatements:
@@ -91,10 +95,12 @@ class SearchStatements:
             eligible = self._filters.eligible(request.filter, state, request.limits) if request.filter.any else None
         with clock.step("plan"):
             given = 0 if request.cursor is None else len(request.cursor.keys)
+            limit = 2 * depth if request.stages.any else request.limit + given
             values: dict[str, object] = {
                 "k": float(request.k),
                 "depth": depth,
-                "limit": 2 * depth if request.stages.any else request.limit + given,
+                "limit": limit,
+                "compared": -1,
                 "with_text": int(not request.stages.any),
                 "eligible": None if eligible is None else eligible.mask,
                 "vector_weight": float(request.weights["vector"]),
@@ -127,25 +133,40 @@ class SearchStatements:
                     ctes += [_CANDIDATES[plan.compared is None], _PIECES["vector_leg"]]
             if words is not None:
                 ctes.append(_TEXT_LEGS[words])
-                values |= self._text_values(words, terms, excluded, eligible, depth, nearest)
+                values |= self._text_values(words, terms, excluded, eligible, depth, nearest, covered=covered)
             listed = [_FOUND[leg] for leg in legs]
             if completed and words is not None:
                 listed += [_PIECES["vector_completed"], _TEXTS_COMPLETED[words]]
             if request.fusion != "rrf":
-                ctes.append(_PIECES["coverage" if covered else "coverage_alone"])
-            if covered:
-                values["terms_json"] = json.dumps(self._frequencies.weigh(terms))
+                how = "coverage_alone" if not covered else "coverage_lists" if words == "lists" else "coverage"
+                ctes.append(_PIECES[how])
             union = "\nUNION ALL\n".join(piece.strip() for piece in listed)
             ctes += [
                 f"listed AS (\n{union}\n)",
                 _PIECES["found"],
                 _SCORES[request.fusion],
+                _PIECES[
+                    "weighed_alike" if values["weights_json"] is None and values["label_bytes"] == -1 else "weighed"
+                ],
                 _PIECES["fused"],
             ]
             statement = _compiled("WITH\n" + ",\n".join(piece.strip() for piece in ctes))
+            few = {**values, "compared": _COMPARED * limit}
             return Prepared(
-                statement, statement.bind(**values), depth, match, "scan" if words == "whole" else words, plan, eligible
+                statement,
+                statement.bind(**values),
+                depth,
+                match,
+                "scan" if words == "whole" else words,
+                plan,
+                eligible,
+                limit,
+                None if request.stages.any or self._pending() else statement.bind(**few),
             )
+
+    def _pending(self) -> bool:
+        """Whether a chunk has no vector yet: then chunks of the same text need not have the same vector."""
+        return bool(self._connection.remembered("pending", lambda: self._connection.value(_SQL["any_pending"])))
 
     def _text_values(
         self,
@@ -155,6 +176,8 @@ class SearchStatements:
         eligible: Eligible | None,
         depth: int,
         nearest: list[Row],
+        *,
+        covered: bool,
     ) -> dict[str, object]:
         """What the plan for words gives the statement, besides the expression."""
         if words == "lookup" and eligible is not None:
@@ -163,14 +186,21 @@ class SearchStatements:
                 "words_json": json.dumps(self._frequencies.weights(terms)),
                 "average": self._frequencies.average,
                 "bytes": _BYTES,
+                "terms_json": json.dumps(self._frequencies.weigh(terms)),
             }
         if words == "lists":
             relevance = self._lists.relevance(terms, " OR ".join(excluded) or None)
-            return {
-                "texts_json": json.dumps(relevance.best(depth, None if eligible is None else eligible.chunks)),
+            best = relevance.best(depth, None if eligible is None else eligible.chunks)
+            values: dict[str, object] = {
+                "texts_json": json.dumps(best),
                 "also_json": json.dumps(relevance.of([chunk for chunk, _ in nearest])),
             }
-        return {}
+            if covered:
+                weighed = self._frequencies.weigh(terms)
+                held = [(weight, best and relevance.held(term, best[0][0])) for term, weight in weighed]
+                values["held_json"] = json.dumps(held)
+            return values
+        return {"terms_json": json.dumps(self._frequencies.weigh(terms))} if covered else {}
 
     def _words_plan(self, eligible: Eligible | None, terms: list[str], excluded: list[str], completed: bool) -> str:
         """How the words' list is made; all ways give the same.
@@ -208,6 +238,12 @@ class SearchStatements:
     def run(self, request: SearchRequest, prepared: Prepared) -> list[Fused]:
         """The statement's rows, best first; QueryError for a wrong FTS5 expression."""
         try:
+            if prepared.few is not None:
+                found = fused(self._connection.rows(prepared.statement, prepared.few))
+                looked_at = sum(row.alike.count(",") + 1 for row in found)
+                # Of a passage that is here, chunks that were not looked at have the vector, by which they are cited.
+                if len(found) == prepared.limit or looked_at < _COMPARED * prepared.limit:
+                    return found
             return fused(self._connection.rows(prepared.statement, prepared.parameters))
         except WorldsError as error:
             if request.syntax == "fts5" and prepared.match is not None:

@@ -27,6 +27,7 @@ from worlds.texts.segmentation import segment
 _SQL = statements("queries.sql")
 _ENTITIES = statements("entities.sql")
 _BATCH = 5000
+_DEFAULT = TextPolicy()
 _BULK = 20_000  # literals from which on indexing them at once pays
 _FULL_TEXT = re.compile(
     r"^(?:CREATE VIEW indexed_texts|CREATE VIRTUAL TABLE chunks_fts|INSERT INTO chunks_fts)[^;]*;", re.MULTILINE
@@ -61,7 +62,7 @@ class ChunkStore(Follower):
     def __init__(self, connection: Connection, dictionary: Dictionary) -> None:
         self._connection = connection
         self._dictionary = dictionary
-        self._policy: tuple[str | None, TextPolicy] = (None, TextPolicy())
+        self._policy: tuple[str | None, TextPolicy] = (None, _DEFAULT)
         self.profiles = Profiles(connection, dictionary)
 
     @property
@@ -69,7 +70,7 @@ class ChunkStore(Follower):
         """The policy as it is stored in the file."""
         stored = self._connection.meta("policy")
         if stored != self._policy[0]:
-            self._policy = (stored, TextPolicy() if stored is None else TextPolicy.from_json(stored))
+            self._policy = (stored, _DEFAULT if stored is None else TextPolicy.from_json(stored))
         return self._policy[1]
 
     def apply(self, delta: Delta) -> None:

@@ -62,7 +62,8 @@ class NativeIndex:
 
     @property
     def _missing(self) -> bool:
-        return bool(self._connection.value(_SQL["vector_index_missing"]))
+        embedded = self._connection.meta("embedder") is not None
+        return embedded and self.wanted and not self.built
 
     @property
     def _dimension(self) -> int:
