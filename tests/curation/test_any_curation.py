@@ -16,7 +16,13 @@ import pyoxigraph as ox
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 import worlds
 from tests.support.curating import SHAPES, decisions, state
@@ -217,6 +223,12 @@ class CurationMachine(RuleBasedStateMachine):
 
 TestCuration = CurationMachine.TestCase
 TestCuration.settings = settings(max_examples=15, stateful_step_count=15)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_many_curators() -> None:
+    run_state_machine_as_test(CurationMachine, settings=settings(max_examples=250, stateful_step_count=40))
 
 
 # --- killed -----------------------------------------------------------------------------------------------------------

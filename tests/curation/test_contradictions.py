@@ -186,6 +186,18 @@ def test_a_planted_contradiction_is_found(kind: str, severity: str, data: str, c
 
 
 @pytest.mark.parametrize(
+    ("kind", "data"), [(kind, data) for kind, severity, data, *_ in PLANTED if severity == "error"]
+)
+def test_what_is_contradicted_is_so_for_verify(kind: str, data: str) -> None:
+    """But for what no single quad of it contradicts: circles, unions of labels, classes without instances."""
+    if kind in ("labels", "shape") or "ex:E rdfs:subClassOf ex:C, ex:D" in data or "skos:related" in data:
+        return
+    with made(data) as world:
+        claims = [said.quad[:3] for one in world.contradictions(suggested=False) for said in one.quads]
+        assert any(world.verify(claim).contradicting for claim in claims)
+
+
+@pytest.mark.parametrize(
     "data",
     [
         'ex:p a owl:FunctionalProperty . ex:a ex:p 1, "01"^^xsd:integer .',  # one value

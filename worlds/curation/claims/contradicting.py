@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import pyoxigraph as ox
 
-from worlds.curation.claims.declarations import OWL, RDFS, TYPE, Declarations, Way
+from worlds.curation.claims.declarations import Declarations, Way
 from worlds.curation.claims.evidence import Ground
 from worlds.curation.claims.literals import Likeness, compare, well_formed
 from worlds.curation.claims.state import Rows, State
 from worlds.curation.claims.supporting import Claim, Supporting, score
 from worlds.curation.columns.values import LITERALS, is_of
+from worlds.curation.columns.vocabularies import OWL, RDFS, TYPE
 from worlds.graph.terms import format_term
 
 _IDLE = (RDFS + "Resource", OWL + "Thing", RDFS + "Literal")

@@ -8,34 +8,21 @@ from typing import NamedTuple
 import pyoxigraph as ox
 
 from worlds.curation.claims.state import UNKNOWN, Row, Rows, State
+from worlds.curation.columns.vocabularies import (
+    DISJOINT_CLASSES,
+    DISJOINT_PROPERTIES,
+    INVERSES,
+    OWL,
+    RDFS,
+    SUB_CLASSES,
+    SUB_PROPERTIES,
+    SYMMETRIC,
+    TRANSITIVE,
+    TYPE,
+)
 from worlds.graph.terms import RDF
 
-RDFS = "http://www.w3.org/2000/01/rdf-schema#"
-OWL = "http://www.w3.org/2002/07/owl#"
-SKOS = "http://www.w3.org/2004/02/skos/core#"
-TYPE = RDF + "type"
 _MOST = 2000  # classes or properties in a hierarchy that are looked at
-# What the vocabularies themselves declare, and no world has to.
-_TRANSITIVE = (RDFS + "subClassOf", RDFS + "subPropertyOf", SKOS + "broaderTransitive", SKOS + "narrowerTransitive")
-_SYMMETRIC = (OWL + "sameAs", OWL + "differentFrom", OWL + "disjointWith", SKOS + "related", SKOS + "exactMatch")
-_INVERSES = (
-    (SKOS + "broader", SKOS + "narrower"),
-    (SKOS + "broaderTransitive", SKOS + "narrowerTransitive"),
-    (SKOS + "broadMatch", SKOS + "narrowMatch"),
-    (SKOS + "hasTopConcept", SKOS + "topConceptOf"),
-)
-_ABOVE = (
-    (SKOS + "broader", SKOS + "broaderTransitive"),
-    (SKOS + "narrower", SKOS + "narrowerTransitive"),
-    (SKOS + "broadMatch", SKOS + "broader"),
-    (SKOS + "narrowMatch", SKOS + "narrower"),
-    (SKOS + "topConceptOf", SKOS + "inScheme"),
-)
-_DISJOINT = (
-    (SKOS + "Concept", SKOS + "ConceptScheme"),
-    (SKOS + "Concept", SKOS + "Collection"),
-    (SKOS + "ConceptScheme", SKOS + "Collection"),
-)
 
 
 class Way(NamedTuple):
@@ -91,9 +78,9 @@ class Declarations:
         if symmetric is not None:
             yield predicate, True, (symmetric,)
         iri = self._iri(predicate)
-        if iri in _SYMMETRIC:
+        if iri in SYMMETRIC:
             yield predicate, True, ()
-        for pairs, turns in ((_ABOVE, False), (_INVERSES, True)):
+        for pairs, turns in ((SUB_PROPERTIES, False), (INVERSES, True)):
             for one, other_iri in pairs:
                 for here, there, upward in ((one, other_iri, True), (other_iri, one, False)):
                     if iri == here and (turns or upward == up) and state.id(there) != UNKNOWN:
@@ -104,7 +91,7 @@ class Declarations:
         row = self.typed(predicate, OWL + "TransitiveProperty")
         if row is not None:
             return (row,)
-        return () if self._iri(predicate) in _TRANSITIVE else None
+        return () if self._iri(predicate) in TRANSITIVE else None
 
     def declared(self, predicate: int, kind: str) -> Iterator[tuple[Way, Row]]:
         """The ways up to properties of a kind, such as owl:FunctionalProperty, with the quad that says so."""
@@ -138,6 +125,7 @@ class Declarations:
                 (other, (row,)) for other, row in state.objects(at, RDFS + "subClassOf").items()
             ]
             above += [(other, (row,)) for other, row in self._either(at, OWL + "equivalentClass")]
+            above += [(state.id(b), ()) for a, b in SUB_CLASSES if a == self._iri(at) and state.id(b) != UNKNOWN]
             for head, row in state.objects(at, OWL + "intersectionOf").items():
                 above += [(item, (row, *rows)) for item, rows in self.items(head)]
             for owner, rows in self._owners(at, OWL + "unionOf"):
@@ -193,7 +181,6 @@ class Declarations:
 
     def exclusions(self, kind: int) -> dict[int, Rows]:
         """The classes that are declared to have no instance in common with a class."""
-        state = self.state
         found: dict[int, Rows] = {}
         for iri in ("disjointWith", "complementOf"):
             for other, row in self._either(kind, OWL + iri):
@@ -206,10 +193,8 @@ class Declarations:
                 for other, cells in self._siblings(owner, OWL + iri):
                     if other != kind:
                         found.setdefault(other, (*rows, *cells) if said is None else (*rows, *cells, said))
-        here = self._iri(kind)
-        for one, other_iri in (*_DISJOINT, *((b, a) for a, b in _DISJOINT)):
-            if one == here and state.id(other_iri) != UNKNOWN:
-                found.setdefault(state.id(other_iri), ())
+        for other in self._said(kind, DISJOINT_CLASSES):
+            found.setdefault(other, ())
         return found
 
     def excluded_properties(self, predicate: int) -> dict[int, Rows]:
@@ -220,7 +205,16 @@ class Declarations:
             for other, cells in self._siblings(owner, OWL + "members") if row is not None else ():
                 if other != predicate and row is not None:
                     found.setdefault(other, (*rows, *cells, row))
+        for other in self._said(predicate, DISJOINT_PROPERTIES):
+            found.setdefault(other, ())
         return found
+
+    def _said(self, node: int, pairs: Iterable[tuple[str, str]]) -> Iterator[int]:
+        """What a vocabulary itself puts beside one of its terms, in either order of the pairs."""
+        here = self._iri(node)
+        for one, other in (*pairs, *((b, a) for a, b in pairs)):
+            if one == here and self.state.id(other) != UNKNOWN:
+                yield self.state.id(other)
 
     def clash(self, one: dict[int, Rows], other: dict[int, Rows]) -> tuple[int, int, Rows] | None:
         """Two classes, one of each side, that exclude each other, with all premises: the pair that needs fewest."""

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import pyoxigraph as ox
 
-from worlds.curation.claims.declarations import OWL, RDFS, TYPE, Declarations
+from worlds.curation.claims.declarations import Declarations
 from worlds.curation.claims.evidence import Ground
 from worlds.curation.claims.state import Rows, State
 from worlds.curation.claims.supporting import Claim, score
+from worlds.curation.columns.vocabularies import OWL, RDFS, TYPE
 from worlds.graph.terms import format_term
 
 _SH = "http://www.w3.org/ns/shacl#"

@@ -8,10 +8,11 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from worlds.curation.claims.declarations import OWL, TYPE, Declarations, Way
+from worlds.curation.claims.declarations import Declarations, Way
 from worlds.curation.claims.evidence import Ground
 from worlds.curation.claims.literals import compare
 from worlds.curation.claims.state import Row, Rows, State
+from worlds.curation.columns.vocabularies import OWL, TYPE
 from worlds.graph.terms import format_term
 
 _MOST = 2000  # entities that a transitive property is followed to

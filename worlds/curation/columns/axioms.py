@@ -9,28 +9,16 @@ from functools import cached_property
 import numpy as np
 
 from worlds.curation.columns.table import NO_IDS, Table, distinct
+from worlds.curation.columns.vocabularies import (
+    DISJOINT_CLASSES,
+    DISJOINT_PROPERTIES,
+    OWL,
+    RDFS,
+    SUB_CLASSES,
+    TYPE,
+)
 from worlds.graph.terms import RDF
 from worlds.quads.dictionary import Ids
-
-RDFS = "http://www.w3.org/2000/01/rdf-schema#"
-OWL = "http://www.w3.org/2002/07/owl#"
-SKOS = "http://www.w3.org/2004/02/skos/core#"
-TYPE = RDF + "type"
-
-# What the vocabularies themselves say, and no world has to: (SKOS reference, S9, S37).
-_DISJOINT = [
-    (SKOS + "Concept", SKOS + "ConceptScheme"),
-    (SKOS + "Concept", SKOS + "Collection"),
-    (SKOS + "ConceptScheme", SKOS + "Collection"),
-]
-_SUB_CLASSES = [(SKOS + "OrderedCollection", SKOS + "Collection")]
-_DISJOINT_PROPERTIES = [  # S13, S46
-    (SKOS + "prefLabel", SKOS + "altLabel"),
-    (SKOS + "prefLabel", SKOS + "hiddenLabel"),
-    (SKOS + "altLabel", SKOS + "hiddenLabel"),
-    (SKOS + "exactMatch", SKOS + "broadMatch"),
-    (SKOS + "exactMatch", SKOS + "relatedMatch"),
-]
 
 
 class Axioms:
@@ -47,7 +35,7 @@ class Axioms:
     def classes_above(self) -> Mapping[int, set[int]]:
         """Class → the classes directly above it."""
         above = self._edges(RDFS + "subClassOf", OWL + "equivalentClass")
-        for one, other in _SUB_CLASSES:
+        for one, other in SUB_CLASSES:
             a, b = self._table.ids([one, other])
             if a >= 0 and b >= 0:
                 above[a].add(b)
@@ -158,7 +146,7 @@ class Axioms:
     @cached_property
     def disjoint_classes(self) -> list[tuple[int, int]]:
         """Pairs of classes that are declared to have no instance in common (OWL 2, section 9.1)."""
-        found = self._declared(_DISJOINT)
+        found = self._declared(DISJOINT_CLASSES)
         for iri in ("disjointWith", "complementOf"):
             found |= self._pairs(OWL + iri)
         for node in self.typed(OWL + "AllDisjointClasses"):
@@ -171,7 +159,7 @@ class Axioms:
     @cached_property
     def disjoint_properties(self) -> list[tuple[int, int]]:
         """Pairs of properties that are declared to share no pair (OWL 2, section 9.2.3)."""
-        found = self._declared(_DISJOINT_PROPERTIES) | self._pairs(OWL + "propertyDisjointWith")
+        found = self._declared(DISJOINT_PROPERTIES) | self._pairs(OWL + "propertyDisjointWith")
         for node in self.typed(OWL + "AllDisjointProperties"):
             found |= _each_with_each(self.members(node))
         return _distinct(found)

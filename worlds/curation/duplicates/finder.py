@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.curation.columns.axioms import OWL, Axioms
+from worlds.curation.columns.axioms import Axioms
 from worlds.curation.columns.lists import code, place
 from worlds.curation.columns.table import NO_IDS, Table, distinct
+from worlds.curation.columns.vocabularies import OWL
 from worlds.curation.duplicates.likeness import INITIALS, JOINED
 from worlds.curation.duplicates.pairs import Candidates, Pairs, Weights, features, odds, probabilities
 from worlds.curation.findings.findings import Finding, Findings

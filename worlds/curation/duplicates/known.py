@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from worlds.curation.columns.axioms import OWL, RDFS, TYPE, Axioms
+from worlds.curation.columns.axioms import Axioms
 from worlds.curation.columns.lists import Lists, code, firsts, parts, place
 from worlds.curation.columns.table import NO_IDS, Table, distinct, groups
+from worlds.curation.columns.vocabularies import OWL, RDFS, TYPE
 from worlds.curation.duplicates.likeness import Names
 from worlds.curation.duplicates.spelling import Shares, Spellings
 from worlds.entities.nameindex import NameIndex, folded

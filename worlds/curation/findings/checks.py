@@ -13,8 +13,9 @@ from functools import cached_property
 
 import numpy as np
 
-from worlds.curation.columns.axioms import OWL, RDFS, SKOS, TYPE, Axioms
+from worlds.curation.columns.axioms import Axioms
 from worlds.curation.columns.table import NO_IDS, Mask, Table, distinct
+from worlds.curation.columns.vocabularies import OWL, RDFS, SKOS, TYPE
 from worlds.curation.findings.declared import Declared
 from worlds.curation.findings.findings import Raw
 from worlds.graph.terms import RDF

@@ -11,8 +11,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from worlds.curation.columns.axioms import OWL, RDFS, Axioms
+from worlds.curation.columns.axioms import Axioms
 from worlds.curation.columns.table import Table, distinct, groups, several
+from worlds.curation.columns.vocabularies import OWL, RDFS
 from worlds.curation.findings.findings import Raw, listed
 from worlds.curation.findings.hierarchies import Hierarchies
 from worlds.curation.findings.signatures import Signatures

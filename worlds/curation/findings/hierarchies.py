@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from worlds.curation.columns.axioms import OWL, RDFS, SKOS, Axioms, reached
+from worlds.curation.columns.axioms import Axioms, reached
 from worlds.curation.columns.cycles import cycles
 from worlds.curation.columns.table import NO_IDS, Table, distinct, groups, several
+from worlds.curation.columns.vocabularies import OWL, RDFS, SKOS
 from worlds.curation.findings.findings import Raw, listed
 from worlds.quads.dictionary import LITERAL, Ids
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from worlds.curation.columns.axioms import OWL, RDFS, Axioms
+from worlds.curation.columns.axioms import Axioms
 from worlds.curation.columns.table import Mask, Table, distinct, groups
 from worlds.curation.columns.values import LITERALS, ill_typed, is_of
+from worlds.curation.columns.vocabularies import OWL, RDFS
 from worlds.curation.findings.findings import Raw
 from worlds.graph.terms import RDF, XSD
 from worlds.quads.dictionary import LITERAL, Ids

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from worlds.curation.columns.axioms import OWL, RDFS, SKOS, Axioms
+from worlds.curation.columns.axioms import Axioms
 from worlds.curation.columns.table import Table, distinct, groups
 from worlds.curation.columns.values import DATES, NUMBERS, days, numbers, of_datatypes
+from worlds.curation.columns.vocabularies import OWL, RDFS, SKOS
 from worlds.curation.findings.findings import Raw, listed
 from worlds.graph.terms import RDF
 from worlds.quads.dictionary import LITERAL, Ids

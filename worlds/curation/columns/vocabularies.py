@@ -1,0 +1,46 @@
+"""What RDFS, OWL and SKOS themselves say of their terms, and no world has to.
+
+All that reads declarations has it from here.
+The numbers are those of the SKOS reference's integrity conditions.
+"""
+
+from __future__ import annotations
+
+from worlds.graph.terms import RDF
+
+RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+OWL = "http://www.w3.org/2002/07/owl#"
+SKOS = "http://www.w3.org/2004/02/skos/core#"
+TYPE = RDF + "type"
+
+DISJOINT_CLASSES = (  # S9, S37
+    (SKOS + "Concept", SKOS + "ConceptScheme"),
+    (SKOS + "Concept", SKOS + "Collection"),
+    (SKOS + "ConceptScheme", SKOS + "Collection"),
+)
+SUB_CLASSES = ((SKOS + "OrderedCollection", SKOS + "Collection"),)
+DISJOINT_PROPERTIES = (  # S13, S46
+    (SKOS + "prefLabel", SKOS + "altLabel"),
+    (SKOS + "prefLabel", SKOS + "hiddenLabel"),
+    (SKOS + "altLabel", SKOS + "hiddenLabel"),
+    (SKOS + "exactMatch", SKOS + "broadMatch"),
+    (SKOS + "exactMatch", SKOS + "relatedMatch"),
+)
+SUB_PROPERTIES = (
+    (SKOS + "broader", SKOS + "broaderTransitive"),
+    (SKOS + "narrower", SKOS + "narrowerTransitive"),
+    (SKOS + "broadMatch", SKOS + "broader"),
+    (SKOS + "narrowMatch", SKOS + "narrower"),
+    (SKOS + "topConceptOf", SKOS + "inScheme"),
+)
+INVERSES = (
+    (SKOS + "broader", SKOS + "narrower"),
+    (SKOS + "broaderTransitive", SKOS + "narrowerTransitive"),
+    (SKOS + "broadMatch", SKOS + "narrowMatch"),
+    (SKOS + "hasTopConcept", SKOS + "topConceptOf"),
+)
+SYMMETRIC = (
+    *(OWL + name for name in ("sameAs", "differentFrom", "disjointWith")),
+    *(SKOS + name for name in ("related", "exactMatch", "closeMatch", "relatedMatch")),
+)
+TRANSITIVE = (RDFS + "subClassOf", RDFS + "subPropertyOf", SKOS + "broaderTransitive", SKOS + "narrowerTransitive")
