@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import json
 import os
 import random
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 import worlds
 from tests.support.command_line import ok
-from worlds import ConflictError, ParseError
+from tests.support.primaries import until
+from worlds import ConflictError, ParseError, WorldsError
 from worlds.groups.sharding import BLANK, shard
 
+RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray, of the extra cluster, is not installed")
 EX = "http://example.org/"
 WORDS = ["kite", "heron", "finch", "lake", "river", "hill", "oak", "reed", "mouse", "vole"]
 
@@ -67,25 +70,78 @@ def test_by_graph(tmp_path: Path) -> None:
         assert len(group) == 1200
 
 
-def test_a_run_that_is_killed_is_finished_by_the_next(tmp_path: Path) -> None:
-    given, into = source(tmp_path / "all.trig", 4000), tmp_path / "shards"
+def begun(given: Path, into: Path, *options: str) -> subprocess.Popen[str]:
+    """A run by the command line in its own process group, which has made a shard of six."""
     command = [sys.executable, "-m", "worlds", "shard", str(given), "--into", str(into), "--embedder", "none"]
-    process = subprocess.Popen([*command, "--shards", "6", "--workers", "1"], start_new_session=True)
-    deadline = time.monotonic() + 60
-    while not list(into.glob("shard-*")) and process.poll() is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    process = subprocess.Popen(
+        [*command, "--shards", "6", *options], start_new_session=True, stderr=subprocess.PIPE, text=True
+    )
+    until(lambda: list(into.glob("shard-*.db")) or process.poll() is not None, 60)
+    return process
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--workers", "1"],
+        pytest.param(["--workers", "2", "--ray", "local"], marks=[RAY, pytest.mark.slow]),
+    ],
+    ids=["processes", "Ray"],
+)
+def test_a_run_that_is_killed_is_finished_by_the_next(tmp_path: Path, options: list[str]) -> None:
+    given, into = source(tmp_path / "all.trig", 4000), tmp_path / "shards"
+    process = begun(given, into, *options)
     os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    process.communicate()
     before = {path: path.stat().st_mtime_ns for path in into.glob("*.db")}
     with pytest.raises(ConflictError, match="cut in another way"):
         shard(str(given), into, shards=5)
-    done = ok("shard", given, "--into", into, "--shards", "6", "--embedder", "none").split()
+    done = ok("shard", given, "--into", into, "--shards", "6", "--embedder", "none", *options).split()
     assert len(done) == 6
     assert {path: path.stat().st_mtime_ns for path in before} == before
     with worlds.group(done, embedder=None) as group:
         assert len(group) == 16_000
         assert not any(one.check().problems for one in group.worlds.values())
+
+
+def test_an_interrupted_run_says_what_is_there(tmp_path: Path) -> None:
+    given, into = source(tmp_path / "all.trig", 4000), tmp_path / "shards"
+    process = begun(given, into, "--workers", "1")
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate()
+    assert process.returncode == 130
+    done = len(list(into.glob("shard-*.db")))
+    assert (
+        told
+        == f"interrupted: {done} of 6 shards are in {into}, with the parts of the others; the same command goes on\n"
+    )
+    until(lambda: not _processes_of(into))
+    assert len(ok("shard", given, "--into", into, "--shards", "6", "--embedder", "none").split()) == 6
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs Linux's /proc")
+def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
+    given, into = source(tmp_path / "all.trig", 4000), tmp_path / "shards"
+    process = begun(given, into, "--workers", "2")
+    process.kill()
+    process.communicate()
+    until(lambda: not _processes_of(into))
+
+
+def _processes_of(folder: Path) -> list[Path]:
+    """The processes that have a file of the folder open."""
+    found = []
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):
+            if str(link.readlink()).startswith(str(folder)):
+                found.append(link)
+    return found
+
+
+def test_a_cluster_that_is_not_there(tmp_path: Path) -> None:
+    given = source(tmp_path / "all.trig", 10)
+    with pytest.raises(WorldsError, match="cannot be reached" if RAY.args[0] is False else "pip install"):
+        shard(str(given), tmp_path / "shards", ray="127.0.0.1:9")
 
 
 def test_what_is_no_rdf(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ OPEN_TO_DOORS = {
     "worlds.embedders.reason_without",
     "worlds.embedders.resolve_embedder",
     "worlds.graph",
+    "worlds.groups.embedding",
     "worlds.groups.sharding",
     "worlds.remote",
     "worlds.search.options",

@@ -111,6 +111,14 @@ Worlds = Annotated[
         help="Take several worlds as one, each given by this option, and none as an argument.",
     ),
 ]
+Ray = Annotated[
+    str | None,
+    typer.Option(
+        "--ray",
+        metavar="ADDRESS",
+        help='Have tasks of Ray do it, on a cluster at this address, or "local" for one here.',
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 EmbedderName = Annotated[
     str,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from typing import TYPE_CHECKING, Annotated
@@ -20,6 +21,7 @@ from worlds.cli.options import (
     EmbedderName,
     Json,
     Message,
+    Ray,
     WorldPath,
     embedder_of,
     examples,
@@ -227,6 +229,8 @@ def embed(
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Make all vectors anew; until then the old ones answer.")
     ] = False,
+    workers: Annotated[int, typer.Option(metavar="N", help="How many processes embed.", min=1)] = 1,
+    ray: Ray = None,
     embedder: EmbedderName = "auto",
     json: Json = False,
 ) -> None:
@@ -235,12 +239,18 @@ def embed(
     Each batch is kept as soon as it is done: after Ctrl-C, the same command goes on where it stopped.
     """
     from worlds.embedders import resolve_embedder
+    from worlds.groups.embedding import parallel_embedder
 
     began = time.perf_counter()
-    # The embedder that is to take another's place does not fit the world yet.
-    with opened(path, write=True, embedder="none" if rebuild else embedder) as world:
-        if rebuild:
-            world.embedder = resolve_embedder(embedder_of(embedder))
+    several = workers > 1 or ray is not None
+    with contextlib.ExitStack() as stack:
+        # The embedder that is to take another's place does not fit the world yet.
+        world = stack.enter_context(opened(path, write=True, embedder="none" if rebuild or several else embedder))
+        name = embedder_of(embedder)
+        if several:
+            world.embedder = stack.enter_context(parallel_embedder(name, workers=workers, ray=ray))
+        elif rebuild:
+            world.embedder = resolve_embedder(name)
         try:
             with progress() as bar:
                 count = world.embed(rebuild=rebuild, progress=bar)
@@ -278,5 +288,9 @@ def register(app: typer.Typer) -> None:
     )(update)
     app.command(
         cls=Command,
-        epilog=examples("worlds embed kb.db", "worlds embed kb.db --rebuild --embedder BAAI/bge-small-en-v1.5"),
+        epilog=examples(
+            "worlds embed kb.db",
+            "worlds embed kb.db --workers 8",
+            "worlds embed kb.db --rebuild --embedder BAAI/bge-small-en-v1.5",
+        ),
     )(embed)

@@ -23,9 +23,9 @@ from worlds.errors import EmbedderError
 class Embedder(Protocol):
     """What a world needs of an embedder; anything with these members is one.
 
-    Two members more are used where they exist: `count_tokens(text) -> int`, how much of `max_tokens` a text
-    takes (see `count_tokens`), and `fingerprint: str`, what decides whether two embedders' vectors may be
-    compared (see `fingerprint`).
+    Three members more are used where they exist: `count_tokens(text) -> int`, how much of `max_tokens` a text
+    takes (see `count_tokens`); `fingerprint: str`, what decides whether two embedders' vectors may be compared (see
+    `fingerprint`); and `batch: int`, how many texts it wants to be given at a time.
     """
 
     @property

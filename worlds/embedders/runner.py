@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,13 @@ from worlds.embedders.models import DESCRIPTION, read_json, read_tokenizer
 
 
 def session(file: Path, threads: int | None = None) -> Any:
-    """onnxruntime's session of a model file; `threads` None takes as many as there are cores."""
+    """onnxruntime's session of a model file; `threads` None takes OMP_NUM_THREADS, or as many as there are cores."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4  # what goes wrong is raised
-    options.intra_op_num_threads = threads or 0
+    given = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    options.intra_op_num_threads = threads or (int(given) if given.isdecimal() else 0)
     # Threads that wait in a loop take the cores from whatever else runs: on a busy machine, four times slower.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])

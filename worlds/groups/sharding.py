@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-import multiprocessing
 import shutil
 import zlib
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -23,6 +22,7 @@ from worlds.errors import ConflictError, WorldsError
 from worlds.graph.formats import parsing
 from worlds.graph.sources import sources
 from worlds.graph.terms import skolemised
+from worlds.groups.workers import working
 from worlds.world import open as open_world
 
 By = Literal["subject", "graph"]
@@ -50,10 +50,14 @@ def shard(
     by: By = "subject",
     shards: int = 4,
     workers: int = 2,
+    ray: str | None = None,
     embedder: str | None = None,
     progress: Progress | None = None,
 ) -> list[Path]:
     """Cut files of RDF into `shards` worlds in the folder `into`, which `workers` processes load and embed.
+
+    With `ray`, the address of a cluster of Ray or "local", its tasks do, of which each may be on another machine that
+    has this package and sees the folder at the same path.
 
     Gives the worlds' paths, for `worlds.group`. `source` is as `World.load` takes paths. A run that was interrupted is
     finished by the next one; ConflictError if that has other arguments. `embedder` is a model's name, None for none.
@@ -69,17 +73,16 @@ def shard(
     missing = [target for target in targets if not target.exists()]
     if missing and not parts.exists():
         _cut(plan, parts, progress)
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(max(1, min(workers, len(missing))), mp_context=context) as pool:
-        running = [pool.submit(_build, str(parts / f"{target.stem}.nq"), str(target), embedder) for target in missing]
-        try:
+    if missing:
+        with working(min(workers, len(missing)), ray) as pool:
+            running = [
+                pool.submit(_build, str(parts.absolute() / f"{target.stem}.nq"), str(target.absolute()), embedder)
+                for target in missing
+            ]
             for done, future in enumerate(as_completed(running), len(targets) - len(missing) + 1):
                 future.result()
                 if progress is not None:
                     progress("shard", done, shards)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
     shutil.rmtree(parts, ignore_errors=True)
     return targets
 

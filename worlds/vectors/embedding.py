@@ -21,7 +21,7 @@ from worlds.vectors.retired import RetiredVectors
 _SQL = statements("queries.sql")
 _VECTORS = texts("vectors.sql")
 _BLOCK = 4096  # pending chunks read at a time, and sorted by length
-_SLICE = 256  # texts embedded, and stored in one transaction
+_SLICE = 256  # texts embedded, and stored in one transaction, unless the embedder wants more at a time
 
 Progress = Callable[[int, int], None]  # (chunks done, chunks to do)
 
@@ -41,6 +41,11 @@ def reads_whole(embedder: Embedder, text: str) -> bool:
     """Whether the embedder reads all of the text."""
     # No tokenizer makes more tokens than it reads bytes, its two marks aside.
     return len(text) * 4 + 2 <= embedder.max_tokens or count_tokens(embedder, text) <= embedder.max_tokens
+
+
+def batch_of(embedder: Embedder) -> int:
+    """How many texts an embedder is given at a time: more where its `batch` says so."""
+    return max(_SLICE, int(getattr(embedder, "batch", 0)))
 
 
 def about(embedder: Embedder) -> dict[str, object]:
@@ -135,8 +140,9 @@ class Embeddings:
                 by_text.setdefault(text_digest(text), (text, []))[1].append(chunk)
             done += self._reuse(by_text)
             ordered = sorted(by_text.items(), key=lambda item: len(item[1][0]))
-            for start in range(0, len(ordered), _SLICE):
-                part = ordered[start : start + _SLICE]
+            size = batch_of(embedder)
+            for start in range(0, len(ordered), size):
+                part = ordered[start : start + size]
                 vectors, usable = checked_documents(embedder, [text for _, (text, _) in part])
                 self.adopt(embedder)  # not before it has shown that it works
                 chunks = [chunks for _, (_, chunks) in part]

@@ -17,14 +17,22 @@ from worlds.embedders import Embedder, checked_documents
 from worlds.errors import ConflictError, IntegrityError, ReadOnlyError
 from worlds.sql import statements, texts
 from worlds.sql.connection import Connection, Row, as_text
-from worlds.vectors.embedding import Embeddings, Progress, about, number_vectors, reads_whole, text_digest, vector_keys
+from worlds.vectors.embedding import (
+    Embeddings,
+    Progress,
+    about,
+    batch_of,
+    number_vectors,
+    reads_whole,
+    text_digest,
+    vector_keys,
+)
 
 _SQL = statements("reembedding.sql")
 _QUERIES = statements("queries.sql")
 _VECTORS = texts("vectors.sql")
 _META = "new_embedder"
 _BLOCK = 4096  # chunks read at a time, and sorted by length
-_SLICE = 256  # texts embedded, and stored in one transaction
 
 _Texts = dict[bytes, tuple[str, list[int]]]  # digest of a text → the text, its chunks
 
@@ -65,8 +73,9 @@ class Reembedding:
                 known = self._known(whose, pending)
                 done += self._assign(whose, [(vector, pending.pop(digest)[1]) for digest, vector in known.items()])
                 ordered = sorted(pending.items(), key=lambda item: len(item[1][0]))
-                for start in range(0, len(ordered), _SLICE):
-                    part = ordered[start : start + _SLICE]
+                size = batch_of(embedder)
+                for start in range(0, len(ordered), size):
+                    part = ordered[start : start + size]
                     vectors, usable = checked_documents(embedder, [text for _, (text, _) in part])
                     asked += len(part)
                     done += self._store(whose, part, vectors, usable)
