@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import argparse
 import random
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -215,13 +218,40 @@ def build(path: Path, data: Data, embedder: Prepared) -> worlds.World:
     return world
 
 
+def measure_start(path: Path, data: Data) -> None:
+    """A process that opens the world and asks one question four times: without a filter, and with three."""
+    text, vector = data.queries(1, seed=8)[0]
+    path.with_suffix(".npy").write_bytes(vector.tobytes())
+    command = [sys.executable, "-m", "benchmarks.search", "--start", str(path), text]
+    subprocess.run(command, check=True)
+
+
+def start(path: Path, text: str) -> None:
+    """What that process does."""
+    vector = np.frombuffer(path.with_suffix(".npy").read_bytes(), dtype=np.float32)
+    filters: list[dict[str, Any]] = [{}, *({"types": f"{EX}Class{number}"} for number in (2, 3, 4))]
+    began = [time.perf_counter()]
+    with worlds.open(path, embedder=Prepared(), read_only=True) as world:
+        for options in filters:
+            world.search(text, vector=vector, **options)
+            began.append(time.perf_counter())
+        status = Path("/proc/self/status").read_text()
+    own = int(status.partition("RssAnon:")[2].split()[0]) / 1024
+    steps = ", ".join(f"{after - before:.2f}" for before, after in pairwise(began))
+    print(f"a new process: first answer after {steps} s without a filter, at 1 %, 10 %, 50 %; {own:.0f} MB of its own")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=50_000)
     parser.add_argument("--queries", type=int, default=40)
     parser.add_argument("--only", choices=("distinct", "repeated", "replaced"))
+    parser.add_argument("--start", nargs=2, metavar=("FILE", "TEXT"), help=argparse.SUPPRESS)
     parser.add_argument("--cpu", action="store_true", help="CPU time, for a machine that is busy")
     options = parser.parse_args()
+    if options.start:
+        start(Path(options.start[0]), options.start[1])
+        return
     clock = time.process_time if options.cpu else time.perf_counter
     environment()
     with tempfile.TemporaryDirectory() as folder:
@@ -237,6 +267,8 @@ def main() -> None:
                 if options.only != "distinct":
                     replace_half(world, data, embedder)
                     measure(world, data, options.queries, "after deleting and replacing half of them", clock)
+            if options.only == "distinct":
+                measure_start(path, data)
         if options.only in (None, "repeated"):
             data = Data(options.rows, 0.1, seed=2)
             with build(Path(folder, "repeated.db"), data, embedder) as world:

@@ -169,7 +169,7 @@ def test_guests_with_long_jobs_keep_no_other_guest_waiting_and_get_their_answers
             began = time.monotonic()
             await compute("host quick" if number % 2 else f"host new{number}", 0.01)
             took.append(time.monotonic() - began)
-        assert sorted(took)[-3] < 1.5, took  # one of two processes does what is long, again and again
+        assert sorted(took)[-3] < 2, took  # one of two processes does what is long, again and again
         assert await asyncio.gather(*long) == ["computed"] * 3  # they come before what takes longer
         with pytest.raises((QueryTimeout, Busy)):
             await endless

@@ -18,7 +18,7 @@ from worlds.sql.connection import Connection, integers
 _SQL = statements("queries.sql")
 _BLOCK = 65_536
 _MARGIN = 3.5  # standard deviations of the estimate
-MOST = 7000  # candidates, unless ten times the depth is more
+MOST = 12_000  # candidates, unless ten times the depth is more
 _FIRST = 50_000  # candidates of the first cut, which the query's own numbers then narrow
 _SURE = 10  # the nearest that the margin is for
 
