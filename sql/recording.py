@@ -66,6 +66,7 @@ class RecordingConnection(Connection):
         self._nudge = nudge
         self._lagging = lagging
         self._locked: Transaction | None = None
+        self._reopening = False
         self.changed: list[Callable[[], None]] = []
         self.conflicted = False  # whether the last write that failed did for this reason
         self._contended = -_CONTENDED  # when another writer was last seen to be faster
@@ -81,8 +82,10 @@ class RecordingConnection(Connection):
     # -- statements -----------------------------------------------------------------------------------------------
 
     def rows(self, statement: str | Statement, parameters: Sequence[object] = ()) -> list[Row]:
-        """Run one statement and give all its rows; one that writes is recorded."""
-        found = super().rows(statement, parameters)
+        """Run one statement and give all its rows, of the file that is there now; one that writes is recorded."""
+        with self.lock:
+            self.reopen()
+            found = super().rows(statement, parameters)
         if self._steps is not None:
             sql = statement if isinstance(statement, str) else statement.sql
             if _is_write(sql):
@@ -242,8 +245,9 @@ class RecordingConnection(Connection):
         until = time.monotonic() + max(self.timeout, 1.0)
         while not there():
             late = time.monotonic() - until
-            if late > _LONGEST_SYNC or (late > 0 and self.stalled()):
-                raise OpenError(f"{what}: `worlds replica` says what the follower of {self.path} does")
+            why = self.hindrance() if late > 0 else None
+            if late > _LONGEST_SYNC or why is not None:
+                raise OpenError(f"{what}: {why or f'the follower of {self.path} is still at work'}")
             self._nudge(agreed)
             agreed = None
             self._follow()  # the transaction is over here
@@ -274,9 +278,9 @@ class RecordingConnection(Connection):
     def count_conflict(self) -> None:
         """Is called when another writer was faster."""
 
-    def stalled(self) -> bool:
-        """Whether nothing is known to bring the replica what the primary has."""
-        return True
+    def hindrance(self) -> str | None:
+        """Why nothing comes from the primary; None while something is known to bring it."""
+        return "nothing follows it"
 
     def refresh(self) -> None:
         """Wait until the replica has all that the primary has now."""
@@ -306,7 +310,7 @@ class RecordingConnection(Connection):
 
     def reopen(self) -> None:
         """Open the file that is at the path now, if it is another one than before."""
-        if not (self._depth or self._reading):
+        if not (self._depth or self._reading or self._reopening):
             self._follow()
 
     def _follow(self) -> None:
@@ -317,6 +321,19 @@ class RecordingConnection(Connection):
             return
         except OpenError:
             pass
+        self._reopening = True
+        try:
+            self._open_anew()
+        finally:
+            self._reopening = False
+        self._write_lock = write_lock(self.file)
+        self._version = None
+        self._forget()
+        self.rollbacks += 1  # whatever was read before may not be there
+        for listener in self.changed:
+            listener()
+
+    def _open_anew(self) -> None:
         until = time.monotonic() + max(self.timeout, 1.0)
         while True:
             try:
@@ -329,12 +346,6 @@ class RecordingConnection(Connection):
                 if time.monotonic() > until:
                     raise OpenError(f"{self.path}, which was replaced, cannot be opened: {error}") from error
                 time.sleep(0.02)
-        self._write_lock = write_lock(self.file)
-        self._version = None
-        self._forget()
-        self.rollbacks += 1  # whatever was read before may not be there
-        for listener in self.changed:
-            listener()
 
 
 def _is_write(sql: str) -> bool:

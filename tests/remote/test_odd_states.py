@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import worlds
 from tests.support.primaries import EX, Served, Swallowing, ended, kite, sqld_or_skip, until
-from worlds import ConflictError, OpenError
+from worlds import ConflictError, IntegrityError, OpenError
 from worlds.remote.follower import follow
 from worlds.remote.primary import Primary
 from worlds.sql.hrana import Hrana
@@ -87,6 +90,148 @@ def test_a_write_is_not_added_to_another_past_of_the_same_length(served: Served)
     assert w.replica.fetched == 2
     assert other.rows("SELECT count(*) FROM quads") == [(3,)]
     other.close()
+
+
+def test_a_primary_that_is_empty(tmp_path: Path) -> None:
+    """A sync alone would succeed, and the replica stay as it is in silence."""
+    sqld_or_skip()
+    folder = tmp_path / "primary"
+    with Primary(folder) as primary:
+        port = int(primary.address.rpartition(":")[2])
+        served = Served(primary, tmp_path)
+        served.push()
+        w = served.open()
+        token = served.token()
+    shutil.rmtree(folder / "data")
+    with Primary(folder, port=port) as primary:
+        served.primary = primary
+        until(lambda: "no such world" in str(w.replica and w.replica.error))
+        assert len(w) == 1
+        with pytest.raises(OpenError, match="no such world"):
+            w.add([kite(1)])
+        served.push(f'<{EX}b> <{EX}p> "green hill" .'.encode())
+        until(lambda: [hit.text for hit in w.search("hill")] == ["green hill"])
+        with worlds.open(served.url, replica=served.replica("x"), token=token, embedder=None) as other:
+            assert len(other) == len(w) == 1
+        served.stack.close()
+    ended(tmp_path)
+
+
+def test_the_data_of_a_primary_alone_are_restored(tmp_path: Path) -> None:
+    sqld_or_skip()
+    folder = tmp_path / "primary"
+    with Primary(folder) as primary:
+        port = int(primary.address.rpartition(":")[2])
+        served = Served(primary, tmp_path)
+        served.push()
+        w = served.open()
+        w.add([kite(1)])
+    data = next(folder.rglob(f"dbs/{served.name}/data"))
+    with contextlib.closing(sqlite3.connect(data)) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    shutil.copyfile(data, tmp_path / "data")
+    with Primary(folder, port=port) as primary:
+        served.primary = primary
+        w.add([kite(2), kite(3)])
+    for file in data.parent.iterdir():
+        shutil.rmtree(file) if file.is_dir() else file.unlink()
+    shutil.copyfile(tmp_path / "data", data)
+    with Primary(folder, port=port) as primary:
+        served.primary = primary
+        until(lambda: len(w) == 2)  # which reads by one statement, in no transaction
+        w.add([kite(4)])
+        other = served.open("other")
+        assert {str(quad[0]) for quad in other.quads()} == {f"{EX}a", f"{EX}s1", f"{EX}s4"}
+        assert set(w.quads()) == set(other.quads())
+        assert not w.check().problems
+        served.stack.close()
+    ended(tmp_path)
+
+
+def test_a_token_that_expires(served: Served) -> None:
+    w = served.open(token=served.token(days=-55 / 86_400))  # a server's clock may be a minute slow
+    w.add([kite(1)])
+    until(lambda: "refuses the token" in str(w.replica and w.replica.error))
+    assert len(w.search("kite")) == 2
+    with pytest.raises(OpenError, match="refuses the token"):
+        w.add([kite(2)])
+    with pytest.raises(OpenError, match="refuses the token"):
+        served.open("later", token=served.token(days=-1))
+
+
+def test_another_library_reads_the_replica(served: Served) -> None:
+    """A sync in a process that has the file open by another SQLite damages it; the follower's is one of its own."""
+    w = served.open()
+    with contextlib.closing(sqlite3.connect(f"file:{served.replica()}?mode=ro", uri=True)) as beside:
+        for number in range(5):
+            w.add([kite(number)])
+            assert beside.execute("SELECT count(*) FROM quads").fetchall() == [(number + 2,)]
+    assert not w.check().problems
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A disk of six megabytes; its function makes it larger."""
+    place = tmp_path / "small"
+    place.mkdir()
+    if _mount("-t", "tmpfs", "-o", "size=6m", "tmpfs", place):
+        pytest.skip("a small disk can be mounted by root on Linux only")
+    yield place
+    ended(tmp_path)
+    subprocess.run(["umount", "-l", place], check=True)
+
+
+def _mount(*arguments: object) -> int:
+    command = shutil.which("mount")
+    return 1 if command is None else subprocess.run([command, *map(str, arguments)], capture_output=True).returncode
+
+
+def _kites(name: int) -> bytes:
+    return "\n".join(f'<{EX}k{name}-{n}> <{EX}p> "kite {name} {n} over the lake" .' for n in range(3000)).encode()
+
+
+def test_a_full_disk_of_the_primary(small: Path, tmp_path: Path) -> None:
+    sqld_or_skip()
+    with Primary(small / "primary") as primary:
+        served = Served(primary, tmp_path)
+        served.push()
+        w = served.open()
+        kept = 0
+        with pytest.raises(IntegrityError, match="the primary's disk is full, and nothing was changed"):
+            for number in range(9):
+                w.load(_kites(number), format="nt")
+                kept += 1
+        assert len(w) == 3000 * kept + 1
+        assert w.search("lake", limit=1)
+        assert not _mount("-o", "remount,size=200m", small)
+        w.load(_kites(9), format="nt")
+        other = served.open("other")
+        assert len(other) == len(w) == 3000 * (kept + 1) + 1
+        assert not w.check().problems
+        assert not other.check().problems
+        served.stack.close()
+
+
+def test_a_full_disk_of_the_replica(small: Path, served: Served) -> None:
+    w = served.stack.enter_context(
+        worlds.open(served.url, replica=small / "replica.db", token=served.token(), embedder=None, timeout=2)
+    )
+    other = served.open("other")
+    for number in range(6):
+        other.load(_kites(number), format="nt")
+    until(lambda: "is full" in str(w.replica and w.replica.error))
+    before = len(w)
+    assert before < 18_001
+    assert (before - 1) % 3000 == 0
+    assert w.search("kite", limit=1)
+    with pytest.raises(OpenError, match="is full: make room"):
+        w.add([kite(1)])
+    assert not _mount("-o", "remount,size=200m", small)
+    until(lambda: len(w) == 18_001)
+    w.add([kite(2)])
+    assert not w.check().problems
+    other.refresh()
+    assert set(other.quads()) == set(w.quads())
 
 
 def test_a_second_follower_is_refused(served: Served) -> None:

@@ -90,10 +90,13 @@ class ReplicaConnection(RecordingConnection):
         """Count a verb that is done anew."""
         self.folder.count("retries")
 
-    def stalled(self) -> bool:
-        """Whether there is no follower, or one that has an error."""
+    def hindrance(self) -> str | None:
+        """Why nothing comes; None while there is a follower that can follow."""
         status = self.folder.read()
-        return status is None or status.error is not None or not alive(status.process)
+        if status is None or not alive(status.process):
+            told = None if status is None else self.folder.hindrance(status)
+            return told or f"no follower runs; {self.folder.log} may say why"
+        return self.folder.hindrance(status)
 
     def _nudged(self, agreed: LastWrite | None = None) -> None:
         self._nudge_follower(agreed)
@@ -137,8 +140,8 @@ class ReplicaConnection(RecordingConnection):
         until = time.monotonic() + self.timeout
         while (age := self.folder.age()) > self._max_staleness:
             if time.monotonic() > until:
-                status = self.folder.read()
-                why = "" if status is None or status.error is None else f": {status.error}"
+                told = self.replica
+                why = "" if told is None or told.error is None else f": {told.error}"
                 raise OpenError(
                     f"{self.path} is {age:.1f} seconds behind {self.address}, more than {self._max_staleness:g}{why}"
                 )

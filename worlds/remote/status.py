@@ -18,6 +18,8 @@ from worlds.file.opening import REPLICAS
 Event: TypeAlias = Literal["conflicts", "retries"]
 
 LONGEST_NUDGE = 1024  # bytes
+_SILENT = 1.0  # seconds after which a follower may be one that cannot write
+_LITTLE = 65_536  # bytes with which it cannot
 _LONGEST_WAIT = 0.5  # seconds for a follower's answer; it may have died, or be at work
 
 
@@ -120,7 +122,7 @@ class Folder:
 
     def count(self, event: Event) -> None:
         """Count an event, for all processes: a file of each kind has a byte for every one."""
-        with (self.path / event).open("ab") as file:
+        with contextlib.suppress(OSError), (self.path / event).open("ab") as file:  # no write fails for this
             file.write(b".")
 
     def counted(self, event: Event) -> int:
@@ -139,6 +141,14 @@ class Folder:
             return 0
         return int.from_bytes(index[16:24], "little") if len(index) == 24 else 0
 
+    def hindrance(self, status: Status) -> str | None:
+        """Why the replica cannot follow; None while it can. On a full disk a follower cannot write why."""
+        if status.error is None and self.age() > _SILENT:
+            disk = os.statvfs(self.path)
+            if disk.f_bavail * disk.f_frsize < _LITTLE:
+                return f"the disk that {self.replica} is on is full: make room, and it goes on"
+        return status.error
+
     def told(self) -> Replica | None:
         """How the replica stands to its primary."""
         status = self.read()
@@ -149,7 +159,7 @@ class Folder:
             status.revision,
             status.writes,
             self.age(),
-            status.error,
+            self.hindrance(status),
             status.fetched,
             status.process,
             self.frames(),
