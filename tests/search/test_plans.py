@@ -9,8 +9,10 @@ from heapq import nlargest
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyoxigraph as ox
 import pytest
+from numpy.typing import NDArray
 
 import worlds
 from tests.support import seams, tables
@@ -254,6 +256,34 @@ def numberless(match: re.Match[str]) -> str:
 
 GIVEN = "SCAN json_each VIRTUAL TABLE INDEX 1:"
 INDEX = "SCAN vector_top_k VIRTUAL TABLE INDEX 1:"
+
+
+class Crowded(HashingEmbedder):
+    """Half of the texts "number 0" to "number 59" are near to each other, where libSQL's graph loses the rest."""
+
+    def __init__(self) -> None:
+        super().__init__(8)
+        random = np.random.default_rng(1)
+        vectors = random.normal(size=(60, self.dimension))
+        vectors[:30] = vectors[0] + random.normal(size=(30, self.dimension)) * 0.01
+        self.vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+    def embed_documents(self, texts: list[str]) -> NDArray[np.float32]:
+        return np.stack(list(map(self.embed_query, texts)))
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        return self.vectors[int(text.removeprefix("number "))]
+
+
+def test_the_index_loses_no_vector_of_a_world_that_has_no_more_than_it_is_asked_for() -> None:
+    with worlds.open(embedder=Crowded(), vector_index=True) as world:
+        world.add([(f"urn:{number}", "urn:p", f'"number {number}"') for number in range(60)])
+        for number in (0, 20, 40):
+            asked: dict[str, Any] = {"text": f"number {number}", "mode": "vector", "limit": 60}
+            found = world.search(**asked, plan="index")
+            assert [hit.text for hit in found] == [hit.text for hit in world.search(**asked, plan="exact")]
+            assert found.explain.compared == len(found) == 60
+            assert "60 vectors are no more than the index gives" in str(found.explain.reason)
 
 
 # --- the statement's plan ---------------------------------------------------------------------------------------------

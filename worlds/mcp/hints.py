@@ -25,9 +25,14 @@ _REMEDIES = {
     "memory": "Narrow the patterns, or leave out ORDER BY and DISTINCT over many rows.",
     "network": "Only `SERVICE w:search { … }`, this world's own search, works here; read world://guide.",
     "cursor": "Leave `cursor` out to begin anew; a cursor goes with the very arguments that gave it.",
+    "no shapes": "`contradictions` needs none: it finds what vocabularies declare and the data break, and what is\n"
+    "unlike the rest; `report` counts what is missing. Shapes are the quads of the graph <urn:worlds:shapes>: the\n"
+    "user loads them by `worlds shapes`, or allows `update`: INSERT DATA { GRAPH <urn:worlds:shapes> { … } }.",
     "revision": "Call `history` to see which revisions there are.",
 }
 """What to do next, by the kind of an error."""
+_SAID = {"no shapes": "this world has no shapes, so nothing was checked"}
+"""What is said of an error of a kind, where its own message tells a programmer what to do."""
 
 
 class Hints:
@@ -100,7 +105,7 @@ def _told(error: BaseException) -> tuple[str, str | None, str | None]:
 def _message(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"{error.args[0]!r} is missing"
-    text = str(error) or type(error).__name__
+    text = _SAID.get(_told(error)[0]) or str(error) or type(error).__name__
     kind = "the input does not parse: " if isinstance(error, ParseError) else ""
     return f"{kind}{text}"
 

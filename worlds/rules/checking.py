@@ -49,7 +49,11 @@ class ShapeChecker:
         with self._connection.snapshot():
             graph, excluded = self.own()
             if given is None and not self._stamp:
-                raise ShapesError("this world has no shapes: load them by shapes.load(…), or give them as shapes=…")
+                raise ShapesError(
+                    "this world has no shapes, and none are given: `worlds shapes WORLD FILE`, or shapes.load(…), "
+                    "keeps some in it",
+                    kind="no shapes",
+                )
             terms = Terms(self._connection, self._dictionary)
             triples = Triples(self._connection, terms, shapes=excluded)
             among = None if subjects is None else np.unique(np.array(terms.ids(subjects), dtype=np.int64))

@@ -186,6 +186,12 @@ def test_the_examples_find_what_is_in_named_graphs(
 
 def test_a_query_that_finds_nothing_says_why(tab: Tab) -> None:
     page = tab.open(query="SELECT * { ?x s:launchd ?day }")
+    expect(page.locator(".output .empty .note").first).to_contain_text("did you mean s:launched")
+    assert "Nothing in the world fits" not in page.locator(".output").inner_text()
+    tab.open(query="SELECT * { ?x s:launched '1969' }")
+    expect(page.locator(".output .empty")).to_contain_text("No results")
+    page = tab.open(query="ASK { ?x s:launchd ?day }")
+    expect(page.locator(".output .verdict")).to_have_text("No")
     expect(page.locator(".output .note").first).to_contain_text("did you mean s:launched")
     page = tab.open(query="SELECT ?x { ?x a s:Rover }")
     expect(page.locator(".results-head")).to_contain_text("rows in")

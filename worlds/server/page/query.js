@@ -60,9 +60,9 @@ export function queryView(asked) {
       const notes = JSON.parse(response.headers.get("worlds-notes") ?? "[]");
       if (running !== controller) return;
       const taken = performance.now() - began;
-      put(output, resultsView(results, { query, union: union.checked, view: chosen, taken: duration(taken), onview: (name) => {
+      put(output, resultsView(results, { query, union: union.checked, view: chosen, taken: duration(taken), notes, onview: (name) => {
         if (query.length <= LONGEST) record(address(state(query, name)));
-      } }), notes.map((text) => h("p", { class: "unit note" }, text)));
+      } }));
     } catch (error) {
       if (running !== controller) return;
       if (error.name === "AbortError") put(output, h("p", { class: "unit" }, "Stopped."));

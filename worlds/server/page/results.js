@@ -27,13 +27,14 @@ export async function readResults(response) {
 }
 
 /** The results with tabs for the ways to see them. */
-export function resultsView(results, { query, union, view, taken, onview }) {
+export function resultsView(results, { query, union, view, taken, notes, onview }) {
+  const told = notes.map((text) => h("p", { class: "unit note", dir: "auto" }, text));
   if (results.boolean !== undefined) {
-    return [h("p", { class: "status", role: "status" }, `Answered in ${taken}`), h("p", { class: "verdict" }, results.boolean ? "Yes" : "No")];
+    return [h("p", { class: "status", role: "status" }, `Answered in ${taken}`), h("p", { class: "verdict" }, results.boolean ? "Yes" : "No"), ...told];
   }
   const number = results.triples ? many(results.rows.length, "triple") : many(results.rows.length, "row");
   const status = h("p", { class: "status", role: "status" }, `${number} in ${taken}`);
-  if (!results.rows.length) return [status, empty("No results", "Nothing in the world fits this query.")];
+  if (!results.rows.length) return [status, empty("No results", ...(told.length ? told : ["Nothing in the world fits this query."]))];
   const panel = h("div", { role: "tabpanel", id: freshId("results"), tabindex: "-1" });
   const views = {
     table: ["Table", () => tableView(results)],
@@ -61,7 +62,7 @@ export function resultsView(results, { query, union, view, taken, onview }) {
     choose(names[(names.indexOf(names.find((_, at) => tabs[at].tabIndex === 0)) + step + names.length) % names.length], true);
   } }, tabs);
   choose(views[view] ? view : "table");
-  return [h("div", { class: "results-head" }, list, status, downloads(query, union, results)), panel];
+  return [h("div", { class: "results-head" }, list, status, downloads(query, union, results)), panel, ...told];
 }
 
 function downloads(query, union, results) {

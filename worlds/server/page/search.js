@@ -142,9 +142,9 @@ export function searchView(asked) {
     const filters = LISTS.some((name) => state[name].length) || state.where;
     if (!hits.length) {
       status.textContent = "Nothing found";
-      put(results, notes(answer), empty("Nothing found", filters
+      put(results, empty("Nothing found", notes(answer) ?? (filters
         ? "No text has these words and passes the filters."
-        : "No text has these words. Other words may help; word* finds all that begin so.",
+        : "No text has these words. Other words may help; word* finds all that begin so."),
       filters && h("p", null, h("button", { type: "button", onclick: () => change({ types: [], predicates: [], graphs: [], languages: [], where: "" }) }, "Remove the filters"))));
       return;
     }
