@@ -137,9 +137,10 @@ class LongTexts:
 
     def restored(self, quads: Iterable[ox.Quad]) -> Iterator[ox.Quad]:
         """The quads with whole texts. ParseError for a token that is too long, and is no text of a literal."""
+        rests = self._rests
         try:
             for quad in quads:
-                yield self._whole(quad) if self._rests else quad
+                yield self._whole(quad) if rests else quad
         except MemoryError as error:
             if "buffer" not in str(error):
                 raise

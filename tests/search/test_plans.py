@@ -272,7 +272,7 @@ class Crowded(HashingEmbedder):
         return np.stack(list(map(self.embed_query, texts)))
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        return self.vectors[int(text.removeprefix("number "))]
+        return np.asarray(self.vectors[int(text.removeprefix("number "))], np.float32)
 
 
 def test_the_index_loses_no_vector_of_a_world_that_has_no_more_than_it_is_asked_for() -> None:

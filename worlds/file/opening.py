@@ -62,7 +62,7 @@ def connect(
         real = os.path.realpath(path)
         folder = Path(real).parent
         try:
-            exists = _examine(path, folder, make=create and not read_only)
+            exists = _examine(path, real, folder, make=create and not read_only)
         except OSError as error:
             raise OpenError(f"{path!r} cannot be opened: {error.strerror or error}") from error
         if folder.name.endswith(REPLICAS) and not read_only:
@@ -97,10 +97,10 @@ def connect(
         raise
 
 
-def _examine(path: str, folder: Path, *, make: bool) -> bool:
+def _examine(path: str, real: str, folder: Path, *, make: bool) -> bool:
     """Whether there is a file at `path`, in `folder`; OpenError for what cannot be one, or cannot be made."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        found = Path(path).stat()
+        found = os.stat(real)  # noqa: PTH116  # at each opening
         if stat.S_ISDIR(found.st_mode):
             raise OpenError(f"{path} is a folder; a world is one file, such as {Path(path, 'world.db')}")
         if not stat.S_ISREG(found.st_mode):
