@@ -35,8 +35,17 @@ from worlds.curation.duplicates.pairs import FEATURES, WEIGHTS, Candidates, feat
 from worlds.graph.terms import RDF
 from worlds.texts.policy import DEFAULT_ROLES
 
-FITTED = ("physh", "d3fend", "schemaorg", "febrl3")
-HELD_OUT = ("uat", "fibo", "febrl1", "febrl2", "febrl4")
+FITTED = {
+    "between": ("physh", "d3fend", "schemaorg", "febrl3"),
+    "within": (
+        *(f"{name} {how}" for name in ("physh", "d3fend", "schemaorg") for how in ("in one", "alone")),
+        "febrl3",
+    ),
+}
+HELD_OUT = {
+    "between": ("uat", "fibo", "febrl4"),
+    "within": (*(f"{name} {how}" for name in ("uat", "fibo") for how in ("in one", "alone")), "febrl1", "febrl2"),
+}
 COPY = ox.NamedNode("urn:copy")
 LABEL = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
 _EX = "http://febrl.example/"
@@ -66,7 +75,8 @@ def renamed(text: str, others: list[ox.Literal], language: str | None, chance: r
     if way == "abbreviated" and len(words) > 1:
         at = max(range(len(words)), key=lambda place: len(words[place]))
         words[at] = words[at][: chance.choice((1, 3, 4))] + "."
-        text = " ".join(words)
+        initials = len(words) > 2 and chance.random() < 0.5
+        text = "".join(word[0] for word in words).upper() if initials else " ".join(words)
     if way == "split" and max(map(len, words)) > 7:
         at = max(range(len(words)), key=lambda place: len(words[place]))
         middle = len(words[at]) // 2
@@ -164,13 +174,17 @@ class Compared(NamedTuple):
 
 
 def compared(name: str, wheel: Path) -> Compared:
-    """All candidates of a set."""
+    """All candidates of a set: between graphs, or of a vocabulary with its copy "in one", or without it, "alone"."""
     if name.startswith("febrl"):
         quads, truth = persons(name, wheel)
         between = (ox.DefaultGraph(), COPY) if name == "febrl4" else None
     else:
-        quads, truth = copied(name)
-        between = (ox.DefaultGraph(), COPY)
+        vocabulary, _, how = name.partition(" ")
+        quads, truth = copied(vocabulary)
+        between = None if how else (ox.DefaultGraph(), COPY)
+        if how:
+            kept = [quad for quad in quads if how == "in one" or quad.graph_name != COPY]
+            quads, truth = [ox.Quad(*_parts(quad.triple)) for quad in kept], truth if how == "in one" else set()
     either = truth | {(b, a) for a, b in truth}
     with worlds.open(embedder=None) as world:
         world.policy = worlds.TextPolicy(exclude=frozenset(world.policy.predicates("description", "other")))
@@ -337,26 +351,30 @@ def main() -> None:
     if options.entities:
         timed(options.entities, options.wheel)
         return
-    weights: Sequence[float] = WEIGHTS
-    if options.fit:
-        sets = [compared(name, options.wheel) for name in FITTED]
-        fitted = fit(np.concatenate([one.features for one in sets]), np.concatenate([one.right for one in sets]))
-        weights = fitted.tolist()
-        print("WEIGHTS: tuple[float, ...] = (" + ", ".join(f"{weight:.3f}" for weight in weights) + ")")
-        print(", ".join(f"{n} {w:.2f}" for n, w in zip((*FEATURES, "constant"), weights, strict=True)))
     table: list[list[str]] = []
-    for name in options.only or (*FITTED, *HELD_OUT):
-        found, rows, right, total, seconds, one_to_one = compared(name, options.wheel)
-        chances = probabilities(found, odds(rows, weights), one_to_one=one_to_one)
-        likely = chances >= 0.5
-        shown = chances >= 0.1
-        errors = (calibration_error(chances, right), calibration_error(chances[shown], right[shown]))
-        told = f"{errors[0]:.3f} / {errors[1]:.3f}"
-        table.append(row(name, "worlds", int(likely.sum()), int(right[likely].sum()), total, seconds, told))
-        print(f"{name}: {len(right):,} candidates have {int(right.sum()):,} of {total:,} duplicates", flush=True)
-        other = by_splink(name, options.wheel)
-        if other is not None:
-            table.append(other)
+    for way in ("between", "within"):
+        weights: Sequence[float] = WEIGHTS[way]
+        if options.fit:
+            sets = [compared(name, options.wheel) for name in FITTED[way]]
+            fitted = fit(np.concatenate([one.features for one in sets]), np.concatenate([one.right for one in sets]))
+            weights = fitted.tolist()
+            print(f'"{way}": (' + ", ".join(f"{weight:.3f}" for weight in weights) + ")")
+            print(", ".join(f"{n} {w:.2f}" for n, w in zip((*FEATURES, "constant"), weights, strict=True)))
+        for name in (*FITTED[way], *HELD_OUT[way]):
+            if (options.only and name not in options.only) or (way == "between" and name in FITTED["within"]):
+                continue
+            found, rows, right, total, seconds, one_to_one = compared(name, options.wheel)
+            chances = probabilities(found, odds(rows, weights), one_to_one=one_to_one)
+            likely = chances >= 0.5
+            shown = chances >= 0.1
+            errors = (calibration_error(chances, right), calibration_error(chances[shown], right[shown]))
+            told = f"{errors[0]:.3f} / {errors[1]:.3f}"
+            tool = "worlds, fitted on it" if name in FITTED[way] else "worlds"
+            table.append(row(name, tool, int(likely.sum()), int(right[likely].sum()), total, seconds, told))
+            print(f"{name}: {len(right):,} candidates have {int(right.sum()):,} of {total:,} duplicates", flush=True)
+            other = None if " " in name else by_splink(name, options.wheel)
+            if other is not None:
+                table.append(other)
     head = ["set", "tool", "duplicates", "precision", "recall", "F1", "calibration error (all / from .1)", "CPU s"]
     print_table("Duplicates", head, table)
 

@@ -106,6 +106,8 @@ def duplicates(
     json: Json = False,
 ) -> None:
     """Find entities that may be one, with what is for and against it."""
+    from worlds.graph.terms import format_term, to_oxigraph
+
     with opened(path, write=propose) as world:
         with waiting("comparing"):
             found = world.duplicates(
@@ -116,13 +118,17 @@ def duplicates(
                 limit=limit or (None if json else _SHOWN),
             )
         proposed = world.propose_all(found, author=author) if propose else None
+        prefixes = world.prefixes
+        entities = () if json else {iri for one in found for iri in one.subjects}
+        labels = {iri: world.describe(iri, limit=1).label or "" for iri in entities}
+
+    def row(one: Duplicate) -> tuple[str, ...]:
+        named = (f"{labels[iri]} {format_term(to_oxigraph(iri), prefixes)}".strip() for iri in one.subjects)
+        reasons = ("; ".join(told) for told in (one.evidence, one.against))
+        return (f"{one.score:.2f}", *map(clean, (*named, *reasons)))
+
     head = ("probability", "one", "other", "for", "against")
-    print_findings(found, json=json, proposed=proposed, head=head, row=_pair)
-
-
-def _pair(one: Duplicate) -> tuple[str, ...]:
-    reasons = (clean("; ".join(told)) for told in (one.evidence, one.against))
-    return (f"{one.score:.2f}", *(clean(str(iri)) for iri in one.subjects), *reasons)
+    print_findings(found, json=json, proposed=proposed, head=head, row=row)
 
 
 def distinct(

@@ -15,7 +15,7 @@ from worlds.curation.columns.lists import code, place
 from worlds.curation.columns.table import NO_IDS, Table, distinct
 from worlds.curation.columns.vocabularies import OWL
 from worlds.curation.duplicates.likeness import INITIALS, JOINED
-from worlds.curation.duplicates.pairs import Candidates, Pairs, Weights, features, odds, probabilities
+from worlds.curation.duplicates.pairs import WEIGHTS, Candidates, Pairs, Weights, features, odds, probabilities
 from worlds.curation.findings.findings import Finding, Findings
 from worlds.errors import ArgumentError
 from worlds.graph.terms import format_term, to_rdflib
@@ -91,7 +91,8 @@ class DuplicateFinder:
         with self._connection.snapshot():
             table = Table(self._connection, self._dictionary)
             pairs, found, weights = self.compared(table, types=types, graphs=graphs, between=between)
-            chances = probabilities(found, odds(features(found, weights)), one_to_one=between is not None)
+            fitted = WEIGHTS["within" if between is None else "between"]
+            chances = probabilities(found, odds(features(found, weights), fitted), one_to_one=between is not None)
             likely = np.flatnonzero(chances >= probability)
             likely = likely[np.lexsort((found.b[likely], found.a[likely], -chances[likely]))]
             shown = likely[:limit]

@@ -156,6 +156,7 @@ class KnownValues:
             elif number not in long:
                 long[number] = [words.setdefault(word, len(words)) for word in dict.fromkeys(literal.lower().split())]
         self.shown = np.array(shown, dtype=np.int64)
+        self.is_literal = table.kinds[self.shown] == LITERAL
         self.is_short = np.zeros(len(shown), dtype=bool)
         self.is_short[list(short)] = True
         self._long = Lists.of([long.get(number, ()) for number in range(len(shown))])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,9 +60,11 @@ class Met:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What is for and against each pair; `bits_for` and `bits_against` as Fellegi and Sunter 1969 weigh."""
+    """What is for and against each pair, in bits as Fellegi and Sunter 1969 weigh: for it what both point to, and what
+    both have for a value."""
 
-    bits_for: Shares
+    bits_by_links: Shares
+    bits_by_values: Shares
     bits_against: Shares
     agreeing: Ids
     differing: Ids
@@ -233,17 +235,17 @@ class Pairs:
             self._weigh(found.a[start : start + _BLOCK], found.b[start : start + _BLOCK])
             for start in range(0, max(len(found), 1), _BLOCK)
         ]
-        bits_for, bits_against = (np.concatenate([block[n] for block in blocks]) for n in (0, 1))
-        agreeing, differing = (np.concatenate([block[n] for block in blocks]).astype(np.int64) for n in (2, 3))
+        by_links, by_values, against = (np.concatenate([block[n] for block in blocks]) for n in range(3))
+        agreeing, differing = (np.concatenate([block[n] for block in blocks]).astype(np.int64) for n in (3, 4))
         named = found.names[0] >= 0
         bearers = np.zeros(len(found), dtype=np.int64)
         bearers[named] = self.names.called(found.names[0][named])
         namesakes = np.maximum(bearers - np.where(found.likeness.how <= JOINED, 2, 1), 0)
         links = self.values.links
         linked = (place(code(found.a, found.b), links) >= 0) | (place(code(found.b, found.a), links) >= 0)
-        standing = 4 * found.likeness.score + (bits_for - bits_against) / 6
+        standing = 4 * found.likeness.score + (by_links + by_values - against) / 6
         return Weights(
-            bits_for, bits_against, agreeing, differing, namesakes, self.types.compared(found.a, found.b), linked,
+            by_links, by_values, against, agreeing, differing, namesakes, self.types.compared(found.a, found.b), linked,
             self._lead(found, standing),
         )  # fmt: skip
 
@@ -262,19 +264,20 @@ class Pairs:
         expected = _AGREE[0] + (_AGREE[1] - _AGREE[0]) * self.values.single
         self._agree = (_TRUSTED * expected + agreed) / (_TRUSTED + agreed + differed)
 
-    def _weigh(self, a: Ids, b: Ids) -> tuple[Shares, Shares, Shares, Shares]:
+    def _weigh(self, a: Ids, b: Ids) -> tuple[Shares, Shares, Shares, Shares, Shares]:
         met = self.met(a, b)
         of, _, keys = met.agreeing
         having = np.maximum(self.values.having.counts[keys] - 1, 1)
         bits = np.clip(np.log2(max(len(self.entities), 2) / having), 0.0, _CAP)
-        supporting = sums(of, len(a), bits)
+        valued = self.values.is_literal[keys]
+        by_links, by_values = sums(of[~valued], len(a), bits[~valued]), sums(of[valued], len(a), bits[valued])
         agreeing = sums(of, len(a)) + sums(met.close[0], len(a))
         chance = np.clip(self.values.by_chance, 1e-4, 0.95)
         close = np.clip(-np.log2(chance), 0.0, _CAP) / 2
-        supporting += sums(met.close[0], len(a), close[met.close[1]])
+        by_values += sums(met.close[0], len(a), close[met.close[1]])
         differs = np.clip(np.log2((1 - chance) / np.maximum(1 - self._agree, 1e-3)), 0.0, _CAP)
         opposing = sums(met.differing[0], len(a), differs[met.differing[1]])
-        return supporting, opposing, agreeing, sums(met.differing[0], len(a))
+        return by_links, by_values, opposing, agreeing, sums(met.differing[0], len(a))
 
     @staticmethod
     def _lead(found: Candidates, standing: Shares) -> Shares:
@@ -294,15 +297,23 @@ class Pairs:
 
 
 FEATURES = (
-    "same name", "initials", "alike", "very alike", "namesakes", "for", "against", "other type", "linked",
+    "same name", "initials", "alike", "very alike", "namesakes", "links", "values", "against", "other type", "linked",
     "lead", "any lead", "no name", "share that agrees", "none agrees",
 )  # fmt: skip
 """What a probability is made from; see `features`."""
 
-# By `python -m benchmarks.duplicates --fit`: a logistic regression on the sets that it names as fitted.
-WEIGHTS: tuple[float, ...] = (
-    -0.998, -0.066, 1.102, 5.525, -0.447, 2.940, -3.119, -1.657, -5.882, 1.137, 0.657, -0.859, -1.696, -2.068, -5.240,
-)  # fmt: skip
+# By `python -m benchmarks.duplicates --fit`: logistic regressions on the sets that it names as fitted. Within one graph
+# two that point to the same are siblings more often than one.
+WEIGHTS: Mapping[str, tuple[float, ...]] = {
+    "between": (
+        -0.921, 3.082, 1.346, 4.950, -0.885, 1.167, 3.272, -3.978, -1.014, -3.830,
+        1.465, 0.293, 1.414, -0.721, -1.896, -4.434,
+    ),
+    "within": (
+        -0.386, 4.434, -0.081, 5.958, -1.155, 0.652, 2.447, -3.367, 0.096, -5.729,
+        0.558, 0.136, 0.574, 0.269, -1.527, -4.776,
+    ),
+}  # fmt: skip
 
 
 def features(found: Candidates, weights: Weights) -> NDArray[np.float64]:
@@ -316,7 +327,8 @@ def features(found: Candidates, weights: Weights) -> NDArray[np.float64]:
             alike.score,
             np.maximum(alike.score - 0.8, 0.0) * 5,
             np.log1p(weights.namesakes),
-            np.minimum(weights.bits_for, 40.0) / 10,
+            np.minimum(weights.bits_by_links, 40.0) / 10,
+            np.minimum(weights.bits_by_values, 40.0) / 10,
             np.minimum(weights.bits_against, 40.0) / 10,
             weights.types < 0,
             weights.linked,
@@ -330,7 +342,7 @@ def features(found: Candidates, weights: Weights) -> NDArray[np.float64]:
     ).astype(np.float64)
 
 
-def odds(values: NDArray[np.float64], weights: Sequence[float] = WEIGHTS) -> Shares:
+def odds(values: NDArray[np.float64], weights: Sequence[float]) -> Shares:
     """The weighted features, as the logarithm of the odds; the last weight stands alone."""
     found: Shares = np.clip(values @ np.array(weights[:-1]) + weights[-1], -40.0, 40.0)
     return found
