@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -22,6 +23,8 @@ from tests.support.server_jobs import nested
 from worlds import EmbedderError, OpenError, QueryError, QueryTimeout
 from worlds.server.errors import Busy, Problem
 from worlds.server.workers.pool import JobError, Pool
+from worlds.server.workers.starting import MODULES as JOBS
+from worlds.server.workers.starting import begun, started
 
 EMBEDDER = "tests.support.embedder:HashingEmbedder"
 MODULES = ("tests.support.server_jobs", "tests.support.preparing_job")
@@ -445,3 +448,26 @@ def test_all_processes_close_a_file_that_another_one_takes_the_place_of(file: Pa
         assert [link for pid in pids for link in held(pid) if link.endswith("(deleted)")] == []
 
     run(work, readers=2)
+
+
+def children() -> set[int]:
+    return set(map(int, Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split()))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
+def test_a_template_that_was_begun_is_that_of_the_first_pool_and_else_gone_after_the_block() -> None:
+    before = children()
+    with begun():
+        (number,) = children() - before
+    assert children() == before
+    with begun():
+        (number,) = children() - before
+        process, end = started(JOBS)
+        assert process.pid == number
+        other, its_end = started(JOBS)
+        with other, its_end:
+            assert other.pid != number
+            other.kill()
+    assert process.poll() is None  # it is the pool's, which ends it
+    end.close()
+    assert process.wait(30) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -76,15 +77,18 @@ def serve(
 
     Each option is also a setting; see `worlds config`.
     """
-    try:
-        from worlds.server.http.base import ServerSettings
-        from worlds.server.running import serve as run
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("worlds"):
-            raise
-        raise WorldsError(f"{error.name} is not installed; pip install 'worlds-kg[server]' brings it") from error
-    with _there(target, follow) as path:
-        run(path.absolute(), ServerSettings(settings), _announce, _say_ready)
+    from worlds.server.workers.starting import begun
+
+    with begun() if find_spec("starlette") and Path(target).exists() else contextlib.nullcontext():
+        try:
+            from worlds.server.http.base import ServerSettings
+            from worlds.server.running import serve as run
+        except ModuleNotFoundError as error:
+            if (error.name or "").startswith("worlds"):
+                raise
+            raise WorldsError(f"{error.name} is not installed; pip install 'worlds-kg[server]' brings it") from error
+        with _there(target, follow) as path:
+            run(path.absolute(), ServerSettings(settings), _announce, _say_ready)
 
 
 @contextlib.contextmanager

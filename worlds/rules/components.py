@@ -16,8 +16,9 @@ from worlds.errors import ShapesError
 from worlds.graph.lexical import STABLE
 from worlds.graph.terms import format_term, to_rdflib
 from worlds.quads.dictionary import BLANK_NODE, IRI, LITERAL, Ids
+from worlds.quads.rows import distinct as once
 from worlds.rules.data import Terms, Triples, without
-from worlds.rules.paths import NO_IDS, Pairs, distinct, less, once, within
+from worlds.rules.paths import NO_IDS, Pairs, distinct, less, within
 from worlds.rules.shapes import RDF_TYPE, SUBCLASS_OF, Closed
 
 _KINDS = {"IRI": IRI, "BlankNode": BLANK_NODE, "Literal": LITERAL}

@@ -9,7 +9,8 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.quads.dictionary import BLANK_NODE, IRI, LITERAL, TRIPLE, Dictionary, Ids, json_ids
-from worlds.rules.paths import NO_IDS, Pairs, distinct, less, once, packed, select, unpacked, within
+from worlds.quads.rows import distinct as once
+from worlds.rules.paths import NO_IDS, Pairs, distinct, less, packed, select, unpacked, within
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 

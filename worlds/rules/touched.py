@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from worlds.quads.dictionary import Ids
+from worlds.quads.rows import distinct as once
 from worlds.rules.components import union
 from worlds.rules.data import Terms, Triples
-from worlds.rules.paths import NO_IDS, Path, once, within
+from worlds.rules.paths import NO_IDS, Path, within
 from worlds.rules.shapes import RDF_TYPE, SUBCLASS_OF, Shape
 from worlds.rules.sparql import SparqlConstraint
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from worlds.quads.dictionary import Ids
+from worlds.quads.rows import distinct as once
 from worlds.rules.components import Checks, union
 from worlds.rules.data import Terms, Triples
-from worlds.rules.paths import Pairs, less, once, within
+from worlds.rules.paths import Pairs, less, within
 from worlds.rules.shapes import RDF_TYPE, SUBCLASS_OF, Constraint, Shape, ShapesGraph
 from worlds.rules.sparql import Ask, SparqlConstraint
 

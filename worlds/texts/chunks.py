@@ -15,7 +15,7 @@ import pyoxigraph as ox
 from worlds.quads.dataset import SHAPES_GRAPH
 from worlds.quads.delta import Delta, Follower
 from worlds.quads.dictionary import Dictionary, Ids, batches, json_ids
-from worlds.quads.rows import read_quads
+from worlds.quads.rows import distinct, read_quads
 from worlds.sql import schema, statements
 from worlds.sql.connection import Connection, as_text
 from worlds.texts.chunking import chunk_spans, estimate_tokens
@@ -79,7 +79,7 @@ class ChunkStore(Follower):
         added = delta.added if shapes is None else delta.added[delta.added[:, 3] != shapes]
         cut = self._add(added) if len(added) else Cut()
         if len(delta.removed):
-            cut += self._drop(np.unique(delta.removed[:, 2]))
+            cut += self._drop(distinct(delta.removed[:, 2]))
         if self.policy.profiles:
             cut += self._refresh_profiles(self.profiles.concerned(self.policy, delta.added, delta.removed))
         delta.chunks += cut.made
@@ -98,7 +98,7 @@ class ChunkStore(Follower):
             self._forget_profiles(self.profiles.everyone())
         for quads in read_quads(self._connection, "literal_quads"):
             cut += self._add(quads)
-            cut += self._drop(np.unique(quads[:, 2]))
+            cut += self._drop(distinct(quads[:, 2]))
         if policy.profiles or before.profiles:
             cut += self._refresh_profiles(self.profiles.everyone())
         if policy.tokenizer != before.tokenizer:
@@ -111,9 +111,9 @@ class ChunkStore(Follower):
         """Chunk the text literals of quads [n, 4] that were added."""
         policy = self.policy
         kept = quads[~np.isin(quads[:, 1], self._ids(policy.exclude))] if policy.exclude else quads
-        objects = np.unique(kept[:, 2])
+        objects = distinct(kept[:, 2])
         included = (
-            np.unique(quads[np.isin(quads[:, 1], self._ids(policy.include)), 2]) if policy.include else objects[:0]
+            distinct(quads[np.isin(quads[:, 1], self._ids(policy.include)), 2]) if policy.include else objects[:0]
         )
         bulk = len(objects) >= _BULK and self._connection.row(_SQL["some_chunks"], (1,)) is None
         with self._connection.without("trigger", "chunks") if bulk else nullcontext():

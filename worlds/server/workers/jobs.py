@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeVar
 
-MODULES = ("worlds.server.protocols.sparql_jobs", "worlds.server.protocols.graph_jobs", "worlds.server.api.jobs")
+from worlds.server.workers.starting import MODULES as MODULES
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -21,13 +21,13 @@ import sys
 import traceback
 from collections import deque
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from importlib import import_module
 from typing import NoReturn
 
 from worlds.server.workers import worker
 from worlds.server.workers.jobs import load_jobs
+from worlds.server.workers.starting import started
 
-_START = "from worlds.server.workers.template import main; main()"
 _MESSAGE = struct.Struct("=qq")  # the number of a process, and its exit code
 _STARTED = 1 << 32  # in place of the exit code
 
@@ -76,7 +76,7 @@ class Template:
         loop = asyncio.get_running_loop()
         if self._socket is None:
             await self.end()
-            self._socket = self._start()
+            self._process, self._socket = started(self._modules)
             self._reading = loop.create_task(self._read(self._socket))
         ours, theirs = socket.socketpair()
         try:
@@ -97,22 +97,6 @@ class Template:
         ours.setblocking(False)
         forked.stdout, forked.stdin = await asyncio.open_connection(sock=ours, limit=read_ahead)
         return forked
-
-    def _start(self) -> socket.socket:
-        path = [str(Path(entry).resolve()) for entry in sys.path]  # "" is the current folder
-        ours, theirs = socket.socketpair()
-        try:
-            with theirs:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-P", "-c", _START, *self._modules],
-                    stdin=theirs.fileno(),
-                    env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
-                )
-        except BaseException:
-            ours.close()
-            raise
-        ours.setblocking(False)
-        return ours
 
     async def _read(self, connection: socket.socket) -> None:
         """Take what it says until it ends. The workers go on without it."""
@@ -178,6 +162,7 @@ def main() -> None:
     server = socket.socket(fileno=os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     load_jobs(sys.argv[1:])
+    import_module("rdflib")  # whose terms are in every hit; a model's libraries begin threads, which no fork has
     gc.collect()
     gc.freeze()  # what is looked at by nobody is shared
     woken, waking = socket.socketpair()
