@@ -387,14 +387,15 @@ class Connection:
             raise ReadOnlyError(f"{self.path} was opened read-only")
         with self.lock:
             self._check_open()
+            held = self._write_lock  # of the file as it is now: another may take its place meanwhile
             if self._depth == 0:
-                self._write_lock.acquire(self, self.timeout)
+                held.acquire(self, self.timeout)
             try:
                 with self._level():
                     yield
             finally:
                 if self._depth == 0:
-                    self._write_lock.release()
+                    held.release()
 
     @contextlib.contextmanager
     def _level(self) -> Iterator[None]:

@@ -27,6 +27,10 @@ class StaleError(WorldsError):
     """The primary is not in the state that a write was made from."""
 
 
+class _StreamGoneError(OpenError):
+    """The server does not know the stream, and has done nothing."""
+
+
 class Hrana:
     """One database of a server, by its address; for use by one thread at a time.
 
@@ -44,6 +48,7 @@ class Hrana:
             headers["x-namespace-bin"] = namespace(name)
         self.address = address
         self.named = address if name is None else f"{address}/{name}"
+        self.stream: str | None = None  # the baton of one that has no transaction, for the next
         self._httpx = httpx
         self._client = httpx.Client(base_url=address, headers=headers, timeout=timeout, trust_env=False)
 
@@ -77,6 +82,8 @@ class Hrana:
         if answer.status_code == 200:
             return answer.json()
         told = answer.text[:300]
+        if answer.status_code == 400 and baton is not None and ("STREAM_EXPIRED" in told or "baton" in told):
+            raise _StreamGoneError(f"{self.named}: {told}")
         if answer.status_code in (401, 403):
             raise OpenError(f"{self.named}: the primary refuses the token ({answer.status_code}): {told}")
         if answer.status_code == 404:
@@ -114,11 +121,15 @@ class Hrana:
 
 
 class Transaction:
-    """A stream on which a transaction runs. Left without `commit`, it is rolled back."""
+    """A stream on which a transaction runs. Left without `commit`, it is rolled back.
+
+    The stream of the one before is used again where the server still has it: its connection is open, and its log's
+    folder need not be synced once more.
+    """
 
     def __init__(self, server: Hrana) -> None:
         self._server = server
-        self._baton: str | None = None
+        self._baton, server.stream = server.stream, None
         self._over = True
         self.answer: list[tuple[Any, ...]] = []  # the rows of the last step that was run
 
@@ -156,12 +167,15 @@ class Transaction:
             written.append(step)
         failed = {"type": "not", "cond": {"type": "ok", "step": len(steps) - 1}}
         written.append({"stmt": _statement("ROLLBACK", ()), "condition": failed})
-        requests: list[object] = [{"type": "batch", "batch": {"steps": written}}]
-        if last:
-            requests.append({"type": "close"})
-        self._over = False
+        begins, self._over = self._over, False
+        requests = [{"type": "batch", "batch": {"steps": written}}]
         try:
-            answer = self._server.send(requests, self._baton)
+            try:
+                answer = self._server.send(requests, self._baton)
+            except _StreamGoneError:
+                if not begins:
+                    raise
+                answer = self._server.send(requests)
         except UncertainError as error:
             self._over = True
             if last:
@@ -177,6 +191,8 @@ class Transaction:
             if failure is not None:
                 self._over = True
                 raise self._server._error(failure)
+        if last:
+            self._server.stream = self._baton
         self.answer = [tuple(map(_read, row)) for row in result["response"]["result"]["step_results"][-2]["rows"]]
 
 

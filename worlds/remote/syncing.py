@@ -37,6 +37,8 @@ _FETCH = 3600  # seconds that a fetch of the whole may take
 _UNUSED = 60.0  # seconds without a user after which a follower that was started for one ends
 _COMPACTION = 300.0  # seconds for which a sync is tried again: while the server compacts its log, it fails
 _BELIEVED = 1.0  # seconds for which writers may say that the primary has the replica's past, and it is not asked
+_IDLE = 10.0  # seconds without a write after which the primary is asked half as often
+_LEAST_PAUSE = 0.8  # of a pause, what is left of it after a question: who writes would have to wait for that
 _LONGEST_PAUSE = 2.0  # seconds between two attempts to reach the primary
 
 
@@ -64,15 +66,18 @@ class Replicator:
         self._nudged: dict[Any, object] = {}  # who waits for a look, and the number of what was asked
         self._agreed = False  # whether a writer has found that the primary has the replica's last write
         self._asked_at = 0.0
+        self._moved = time.monotonic()  # when the replica last changed, or somebody wanted it to
 
     def run(self, parent: int, *, while_used: bool) -> None:
         """Follow until the parent is gone, or nobody uses the replica any longer."""
         self._open()
         pause, looked, used = self._poll, 0.0, time.monotonic()
         while os.getppid() == parent:
+            began = time.monotonic()
             try:
                 self._follow()
-                self._status.error, self._status.refused, pause = None, False, self._poll
+                self._status.error, self._status.refused = None, False
+                pause = self._poll * (1 if time.monotonic() - self._moved < _IDLE else 2)
             except (WorldsError, ValueError, OSError) as error:
                 self._status.error = str(error)
                 self._status.refused = "refuses the token" in str(error) or "no such world" in str(error)
@@ -84,13 +89,14 @@ class Replicator:
                 if looked - used > _UNUSED:
                     return
             self._answer()
-            self._await_nudge(pause)
+            self._await_nudge(max(pause - (time.monotonic() - began), pause * _LEAST_PAUSE))
 
     def _await_nudge(self, pause: float) -> None:
         """Wait for the next look: `pause` seconds, or until somebody asks for it."""
         self._agreed = False
         if not select.select([self._wake], [], [], pause)[0]:
             return
+        self._moved = time.monotonic()
         last = [self._status.writes, self._mark, self._status.epoch]
         with contextlib.suppress(BlockingIOError):
             while True:
@@ -142,7 +148,8 @@ class Replicator:
         return self._driver.execute(_SQL[name].sql).fetchall() or []
 
     def _look(self) -> None:
-        """Read from the replica where it is."""
+        """Read from the replica where it is, after it changed."""
+        self._moved = time.monotonic()
         ((self._status.writes, self._mark, self._status.epoch),) = self._rows("last_write")
         self._status.revision = self._driver.execute("SELECT coalesce(max(revision), 0) FROM revisions").fetchall()[0][
             0
