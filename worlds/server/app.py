@@ -20,7 +20,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from worlds.server import page
 from worlds.server.api import handlers as api
 from worlds.server.api.openapi import document
-from worlds.server.api.operations import Operation, operations
+from worlds.server.api.operation import Operation
+from worlds.server.api.operations import operations
 from worlds.server.errors import ErrorAnswers, MethodNotAllowed, NotFound
 from worlds.server.hosting import Hosting
 from worlds.server.http.access import Access, HostCheck

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from worlds.errors import OpenError, WorldsError
 from worlds.server import page
 from worlds.server.api.jobs import encoded
-from worlds.server.api.operations import JSON, Operation
+from worlds.server.api.operation import JSON, Operation
 from worlds.server.api.parameters import MOST_JSON, MOST_WITHOUT_KEY, read_json, read_query
 from worlds.server.errors import Busy, NotFound, Problem
 from worlds.server.hosting import Listed, is_name

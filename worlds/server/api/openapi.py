@@ -7,7 +7,8 @@ from http import HTTPStatus
 from importlib import metadata
 from typing import Any
 
-from worlds.server.api.operations import JSON, Operation, operations
+from worlds.server.api.operation import JSON, Operation
+from worlds.server.api.operations import operations
 from worlds.server.api.parameters import MOST_VALUES, Parameter
 from worlds.server.api.schemas import SCHEMAS
 from worlds.server.errors import PROBLEM
