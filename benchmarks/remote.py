@@ -3,8 +3,9 @@
 Everything is on this machine: the primary (WORLDS_SQLD says where sqld is), followers, writers and readers. `adds` is
 the time of single writes, with and without a round trip of 40 ms; `contention` is four writers, each a process with a
 replica of its own, whose every write counts a number up; `load` compares `rows` quads loaded into a file, through a
-replica, and pushed; `kills` ends followers, primaries and writers, and looks whether anything is lost; `seen` is the
-time from a write to a hit on another replica; `idle` is the CPU of eight followers of which nobody wants anything.
+replica, and pushed; `kills` ends followers, primaries and writers, and looks whether anything is lost; `reading` lets
+two processes read what one writes, while their follower is killed; `seen` is the time from a write to a hit on another
+replica; `idle` is the CPU of eight followers of which nobody wants anything.
 """
 
 from __future__ import annotations
@@ -311,6 +312,66 @@ def kills(bench: Bench, pause: float) -> None:
     assert not problems
 
 
+_READER = """
+import sys, time, worlds
+url, replica, token, seconds = sys.argv[1:]
+reads = last = wrong = 0
+with worlds.open(url, replica=replica, token=token, embedder=None) as w:
+    print("ready", flush=True); sys.stdin.readline()
+    end = time.monotonic() + float(seconds)
+    while time.monotonic() < end:
+        found = w.query("SELECT ?n (count(?m) AS ?had) { ex:n ex:is ?n OPTIONAL { ex:n ex:had ?m } } GROUP BY ?n")
+        n, had = (int(str(value)) for value in found[0])
+        newest = w.search(f"step{last}", limit=1) if last else [1]
+        wrong += len(found) != 1 or n != had or n < last or not newest
+        last, reads = n, reads + 1
+print(reads, wrong, last)
+"""
+
+
+def reading(bench: Bench, seconds: float) -> None:
+    """One writes, two read by one replica, whose follower is killed every five seconds."""
+    with bench.open("near") as w:
+        w.bind("ex", EX)
+        w.add([("ex:n", "ex:is", 0)])
+        arguments = [bench.url, str(bench.folder / "read.db"), bench.token, str(seconds)]
+        readers = [
+            subprocess.Popen([sys.executable, "-c", _READER, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             text=True)
+            for _ in range(2)
+        ]  # fmt: skip
+        for reader in readers:
+            assert reader.stdout is not None
+            assert reader.stdout.readline() == "ready\n"
+        for reader in readers:
+            assert reader.stdin is not None
+            reader.stdin.write("\n")
+            reader.stdin.flush()
+        began, writes, killed = time.monotonic(), 0, 0
+        while time.monotonic() - began < seconds:
+            w.update(
+                f"DELETE {{ ex:n ex:is ?n }} INSERT {{ ex:n ex:is {writes + 1} ; ex:had {writes + 1} ; "
+                f"ex:text 'step{writes + 1} of many' }} WHERE {{ ex:n ex:is ?n }}"
+            )
+            writes += 1
+            if time.monotonic() - began > 5 * (killed + 1):
+                status = Folder(bench.folder / "read.db").read()
+                assert status is not None
+                with suppress(ProcessLookupError):
+                    os.kill(status.process, signal.SIGKILL)
+                killed += 1
+        answers = [reader.communicate()[0].split() for reader in readers]
+        problems = len(w.check().problems)
+    reads, wrong = (sum(int(answer[place]) for answer in answers) for place in (0, 1))
+    table(
+        f"{seconds:g} s of a writer and two readers",
+        ["writes", "follower kills", "reads", "wrong", "problems of check()"],
+        [[writes, killed, reads, wrong, problems]],
+    )
+    assert not wrong
+    assert not problems
+
+
 def _cpu(process: int) -> float:
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS
@@ -338,7 +399,7 @@ def idle(bench: Bench, seconds: float, followers: int = 8) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    names = ("adds", "seen", "contention", "load", "idle", "kills")
+    names = ("adds", "seen", "contention", "load", "idle", "reading", "kills")
     parser.add_argument("--only", nargs="*", choices=names, default=names)
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--world", type=int, default=10_000, help="quads that the world has before")
@@ -354,6 +415,7 @@ def main() -> None:
                     "load": arguments.rows,
                     "contention": arguments.seconds,
                     "idle": arguments.seconds,
+                    "reading": arguments.seconds,
                     "kills": arguments.pause,
                 }
                 globals()[name](bench, *([given[name]] if name in given else []))
