@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,7 @@ import typer
 from rich.text import Text
 
 from worlds.cli import show
-from worlds.cli.curate import Propose, print_findings
+from worlds.cli.curate import Propose, named, print_findings
 from worlds.cli.entities import Graphs, Types
 from worlds.cli.errors import NO
 from worlds.cli.options import Author, Command, Json, WorldPath, examples, opened
@@ -78,7 +79,8 @@ def suggest_links(
                 types=types or None, graphs=graph or None, predicates=predicate or None, limit=limit, minimum=minimum
             )
         proposed = world.propose_all(found, author=author) if propose else None
-    print_findings(found, json=json, proposed=proposed)
+        prefixes = world.prefixes
+    print_findings(found, json=json, proposed=proposed, prefixes=prefixes)
 
 
 def verify(
@@ -108,18 +110,19 @@ def verify(
         raise OpenError(f"{replay} cannot be read: {error.strerror}") from error
     with opened(path, embedder="auto" if len(words) == 1 else "none") as world:
         found = world.verify(asked, at=at)
+        prefixes = world.prefixes
     if trail:
         sys.stdout.write(found.rdf())
     elif json:
         write_json(found.to_dict())
     else:
-        _print(found)
+        _print(found, prefixes)
     if found.outcome != "supported":
         raise typer.Exit(NO)
 
 
-def _print(found: Verification) -> None:
-    first, *rest = str(found).splitlines()
+def _print(found: Verification, prefixes: Mapping[str, str]) -> None:
+    first, *rest = named(str(found), prefixes).splitlines()
     output().print(Text(clean(first), style="bold"), soft_wrap=True)
     for line in rest:
         output().print(Text(f"  {clean(line.strip())}"), soft_wrap=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from worlds.curation.findings.findings import Finding, Findings
 
 _SHOWN = 20  # findings of a kind, for people
+_iris = re.compile(r"<([^<>\s]*)>").sub
 
 Propose = Annotated[
     bool, typer.Option("--propose", help="Propose what would put them right, each by itself; see worlds proposals.")
@@ -46,7 +48,8 @@ def contradictions(
         with waiting("reading"):
             found = world.contradictions(suggested=not declared, limit=limit or (None if json else _SHOWN))
         proposed = world.propose_all(found, author=author) if propose else None
-    print_findings(found, json=json, proposed=proposed)
+        prefixes = world.prefixes
+    print_findings(found, json=json, proposed=proposed, prefixes=prefixes)
     if any(one.severity == "error" for one in found):
         raise typer.Exit(NO)
 
@@ -56,6 +59,7 @@ def print_findings(
     *,
     json: bool,
     proposed: list[Proposal] | None,
+    prefixes: Mapping[str, str],
     head: tuple[str, ...] = ("severity", "kind", "message", "said by"),
     row: Callable[[Any], tuple[str, ...]] | None = None,
 ) -> None:
@@ -67,13 +71,21 @@ def print_findings(
     if not found:
         output().print("nothing was found")
     else:
-        show.print_table(output(), head, [(row or _row)(one) for one in found])
+        rows = [(row or _row)(one) for one in found]
+        show.print_table(output(), head, [tuple(named(cell, prefixes) for cell in cells) for cells in rows])
     hidden = sum(found.counts.values()) - len(found)
     if hidden:
         note(f"and {hidden:,} more: --limit shows more, --json all")
     if proposed is not None:
         numbers = f": {proposed[0].id} to {proposed[-1].id}" if len(proposed) > 1 else ""
         note(f"{counted(len(proposed), 'proposal')} made{numbers}" if proposed else "there is nothing new to propose")
+
+
+def named(text: str, prefixes: Mapping[str, str]) -> str:
+    """A text with prefixed names in the place of the IRIs in it."""
+    from worlds.graph.terms import shorten
+
+    return _iris(lambda iri: shorten(iri[1], prefixes), text)
 
 
 def _row(one: Finding) -> tuple[str, ...]:
@@ -128,7 +140,7 @@ def duplicates(
         return (f"{one.score:.2f}", *map(clean, (*named, *reasons)))
 
     head = ("probability", "one", "other", "for", "against")
-    print_findings(found, json=json, proposed=proposed, head=head, row=row)
+    print_findings(found, json=json, proposed=proposed, prefixes=prefixes, head=head, row=row)
 
 
 def distinct(

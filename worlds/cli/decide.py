@@ -71,7 +71,8 @@ def split(
         change = world.split(revision, author=author, message=message, dry_run=dry_run)
         _finish(world, change, began, dry_run=dry_run, as_json=json)
         if not dry_run and change.unassigned:
-            note(f"{counted(len(change.unassigned), 'quad')} added since stay where they are:")
+            count = len(change.unassigned)
+            note(f"{count:,} quads added since stay where they are:" if count > 1 else "a quad added since stays:")
             for quad in change.unassigned[:_SHOWN]:
                 note(
                     "  " + " ".join(format_term(to_oxigraph(term), world.prefixes) for term in quad if term is not None)
@@ -172,7 +173,8 @@ def proposals(
 def _row(one: Proposal) -> tuple[str, ...]:
     added, removed = one.quads
     sure = "" if one.confidence is None else f"{one.confidence:.2f}"
-    author, why = (" ".join(clean(text or "").split()) for text in (one.author, one.why))
+    violated = f"violates the shapes: {one.validation[0]}" if one.validation else ""
+    author, why = (" ".join(clean(text or "").split()) for text in (one.author, one.why or violated))
     moved = "moved" if one.moved else ""
     return (str(one.id), one.status, one.kind, author, sure, str(len(added)), str(len(removed)), moved, why)
 
@@ -180,7 +182,7 @@ def _row(one: Proposal) -> tuple[str, ...]:
 def _print(one: Proposal, world: World) -> None:
     from rich.text import Text
 
-    from worlds.graph.terms import format_term
+    from worlds.graph.terms import format_term, to_oxigraph
 
     console = output()
 
@@ -191,6 +193,9 @@ def _print(one: Proposal, world: World) -> None:
     for text in (one.why, None if one.confidence is None else f"confidence {one.confidence:.2f}"):
         if text is not None:
             said(text)
+    if one.merged:
+        kept, *others = (format_term(to_oxigraph(iri), world.prefixes) for iri in one.merged)
+        said(f"merges {', '.join(others)} into {kept}:")
     for sign, style, quads in (("-", "red", one.quads[1]), ("+", "green", one.quads[0])):
         for quad in quads[:_SHOWN]:
             terms: list[Any] = [quad.subject, quad.predicate, quad.object]

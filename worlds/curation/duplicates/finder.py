@@ -26,6 +26,7 @@ from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
 
 _SHOWN = 6  # values that are named for and against a pair
+_WEIGHTIEST = 3  # reasons in a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +188,8 @@ class DuplicateFinder:
                     "duplicate",
                     "warning" if pair.chance >= 0.5 else "info",
                     pair.chance,
-                    f"{one} and {other} may be one: {'; '.join(evidence) or 'nothing much'}"
-                    + (f"; against it: {'; '.join(against)}" if against else ""),
+                    f"{one} and {other} may be one: {_short(evidence) or 'nothing much'}"
+                    + (f"; against it: {_short(against)}" if against else ""),
                     tuple(shown[number] for number in pair.entities),
                     tuple(said[row] for row in its),
                     evidence=evidence,
@@ -266,6 +267,12 @@ def _told(pairs: Pairs, found: Candidates, weights: Weights, chances: Sequence[f
             )
         )
     return told
+
+
+def _short(reasons: Sequence[str]) -> str:
+    """The weightiest reasons, which a sentence bears."""
+    more = f"; and {len(reasons) - _WEIGHTIEST} more" if len(reasons) > _WEIGHTIEST else ""
+    return "; ".join(reasons[:_WEIGHTIEST]) + more
 
 
 def _reasons(

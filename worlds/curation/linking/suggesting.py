@@ -16,7 +16,7 @@ from worlds.curation.linking.links import Choice, Linker, is_text
 from worlds.entities.gazetteer import Span, Word, words
 from worlds.entities.limits import check_limit
 from worlds.entities.neighbours import Neighbours
-from worlds.graph.terms import format_term, to_rdflib
+from worlds.graph.terms import format_term, to_oxigraph, to_rdflib
 from worlds.quads.dataset import SHAPES_GRAPH
 from worlds.quads.dictionary import Dictionary
 from worlds.quads.namespaces import listed
@@ -217,7 +217,7 @@ class Suggesting:
                 candidates = asked.choice.named(text, names, [about.get(subject, set()) - own])
                 if candidates and candidates[0].confidence >= asked.minimum:
                     best = candidates[0]
-                    why = f"{text!r} is the name of {best.iri}; {told}"
+                    why = f"{text!r} is the name of {format_term(to_oxigraph(best.iri))}; {told}"
                     quad = (subject, predicate, literal, graph)
                     replaces = target == predicate
                     raw = _Raw(quad, revision, term, best.iri, best.confidence, 0, len(text), replaces, why)
@@ -260,7 +260,8 @@ class Suggesting:
             key = (quad[0], entity)
             if by or (key in best and best[key].score >= score):
                 continue
-            why = f"a text under {format_term(terms[quad[1]])} names {iri}; {format_term(link)} {told}"
+            under, named = format_term(terms[quad[1]]), format_term(to_oxigraph(iri))
+            why = f"a text under {under} names {named}; {format_term(link)} {told}"
             best[key] = _Raw(quad, revision, link, iri, score, span.start, span.end, False, why)
         yield from best.values()
 
