@@ -447,6 +447,22 @@ def test_changes_are_proposed_by_one_key_and_decided_by_another(
     problem(writer.get("/proposals", params={"status": "waiting"}), 400)
 
 
+def test_findings_are_proposed(writer: httpx.Client, client: httpx.Client) -> None:
+    said = ('<http://www.w3.org/2000/01/rdf-schema#label> "Grace Hopper"', f'<{EX}mail> "grace@navy"')
+    quads = [f"<{EX}hopper{number}> {rest} ." for number in (1, 2) for rest in said]
+    done = writer.post("/quads", json={"add": quads}).json()
+    problem(client.post("/duplicates"), 401)
+    made = writer.post("/duplicates", json={"probability": 0.5})
+    assert made.status_code == 201
+    (proposal,) = made.json()["proposals"]
+    assert proposal["merged"] == [f"<{EX}hopper1>", f"<{EX}hopper2>"]
+    assert writer.post("/duplicates").json() == {"proposals": []}
+    assert writer.post("/links", json={"limit": 1, "minimum": 1.0}).status_code == 201
+    assert writer.post("/contradictions", json={"suggested": False}).json() == {"proposals": []}
+    writer.post(f"/proposals/{proposal['id']}/reject", json={"why": "a test"})
+    assert writer.post(f"/history/{done['revision']}/undo").status_code == 200
+
+
 def test_removing_and_adding_is_one_revision(writer: httpx.Client) -> None:
     lines = [f"<{EX}n{number}> <{EX}p> <{EX}g> ." for number in range(3)]
     first = writer.post("/quads", json={"add": lines[:2]}).json()
