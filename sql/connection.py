@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 from weakref import WeakSet, WeakValueDictionary
 
@@ -26,11 +26,11 @@ from worlds.errors import (
     ConflictError,
     IntegrityError,
     OpenError,
-    QueryError,
     ReadOnlyError,
     WorldsError,
 )
 from worlds.sql import Statement
+from worlds.sql.failures import fail
 from worlds.sql.identity import Identity, header_of, new_stamp
 
 if sys.platform == "win32" or sys.version_info >= (3, 14):
@@ -44,28 +44,6 @@ T = TypeVar("T")
 _INT_LIMIT = 2**31
 _LONGEST_TIMEOUT = 2_000_000.0  # seconds; SQLite counts milliseconds in 31 bits
 _ROWS_PER_INSERT = 200
-_MESSAGES: tuple[tuple[str, type[WorldsError], str], ...] = (
-    ("readonly database", ReadOnlyError, "the world is read-only"),
-    ("read-only", ReadOnlyError, "the world is read-only"),
-    ("database is locked", ConflictError, "another process holds the world's write lock"),
-    ("database table is locked", ConflictError, "another statement holds the table"),
-    ("disk is full", IntegrityError, "the disk is full, and nothing was changed: make room, and do it again"),
-    ("disk I/O error", IntegrityError, "the file could not be read or written"),
-    ("no such savepoint", WorldsError, "the transaction around this one is over already, so this one was not kept"),
-    ("no such table", IntegrityError, "the file is damaged: a table is missing"),
-    ("no such view", IntegrityError, "the file is damaged: a view is missing"),
-    ("file is not a database", OpenError, "not a world: the file is not a database, or the key is wrong"),
-    ("malformed", IntegrityError, "the file is damaged: restore a backup"),
-    ("SQL logic error", IntegrityError, "the file is damaged: restore a backup"),
-    ("constraint failed", IntegrityError, "the file is damaged: restore a backup"),
-    ("no such column", IntegrityError, "the file is damaged: restore a backup"),
-    ("has no column named", IntegrityError, "the file is damaged: restore a backup"),
-    ("Utf8Error", IntegrityError, "the file is damaged, a text in it is no UTF-8: restore a backup"),
-    ("vtable constructor failed", IntegrityError, "the full-text index is damaged: restore a backup"),
-    ("vector index(", IntegrityError, "the vector index is damaged: compact() builds it anew"),
-    ("fts5:", QueryError, "the full-text query is not valid"),
-    ("unterminated string", QueryError, "the full-text query is not valid"),
-)
 
 
 _READING = re.compile(
@@ -192,7 +170,7 @@ class Connection:
                 name, isolation_level=None, uri=bool(self._options), encryption_key=self.encryption_key
             )
         except BaseException as error:
-            _raise(error, self.path)
+            fail(error, self.path)
         try:
             self._configure(self._durability)
         except BaseException:
@@ -251,7 +229,7 @@ class Connection:
             try:
                 return self._driver.execute(sql, _checked(parameters)).fetchall() or []
             except BaseException as error:
-                _raise(error, self.path)
+                fail(error, self.path)
 
     def row(self, statement: str | Statement, parameters: Sequence[object] = ()) -> Row | None:
         """Run one statement and give its first row, None if there is none."""
@@ -354,7 +332,7 @@ class Connection:
             try:
                 self._driver.cursor().executescript(script)  # the connection's own executescript swallows errors
             except BaseException as error:
-                _raise(error, self.path)
+                fail(error, self.path)
 
     def attach(self, statement: str | Statement) -> None:
         """Make a temporary table that only shows what others hold; a read-only connection may do so too."""
@@ -368,7 +346,7 @@ class Connection:
                 if self.read_only:
                     self._driver.execute("PRAGMA query_only = ON")
             except BaseException as error:
-                _raise(error, self.path)
+                fail(error, self.path)
 
     # -- transactions ---------------------------------------------------------------------------------------------
 
@@ -562,21 +540,3 @@ def _checked(parameters: Sequence[object]) -> tuple[object, ...]:
     if "\0" in "\n".join([value for value in values if type(value) is str]):
         raise TypeError("a str with U+0000 would be read back cut: bind its UTF-8 as bytes")
     return values
-
-
-def _raise(error: BaseException, path: str) -> NoReturn:
-    """Raise what the driver raised as one of our errors; what is not its own as it is."""
-    panic = type(error).__name__ == "PanicException"  # a BaseException, as a KeyboardInterrupt is
-    if isinstance(error, (TypeError, MemoryError, WorldsError)) or not (panic or isinstance(error, Exception)):
-        raise error
-    raise _mapped(error, path) from error
-
-
-def _mapped(error: BaseException, path: str) -> WorldsError:
-    text = str(error)
-    for fragment, kind, message in _MESSAGES:
-        if fragment in text:
-            return kind(f"{path}: {message} ({text})")
-    if "unable to open" in text.lower():
-        return OpenError(f"{path}: the file cannot be opened or created ({text})")
-    return WorldsError(f"{path}: {text}")

@@ -8,7 +8,14 @@ from typing import Any
 import pyoxigraph as ox
 
 from worlds.graph.query.tokens import Edit, Token, error_at
-from worlds.graph.terms import format_term
+from worlds.graph.terms import Term, format_term, to_object
+
+
+def terms_of(bindings: Mapping[str, object] | None, prefixes: Mapping[str, str]) -> dict[str, Term]:
+    """The terms that variables are bound to, given as `to_object` takes them; TypeError for what is no mapping."""
+    if not isinstance(bindings, Mapping | None) or not all(isinstance(name, str) for name in bindings or ()):
+        raise TypeError(f"bindings map the names of variables to terms, they are not {bindings!r}")
+    return {name: to_object(value, prefixes=prefixes) for name, value in (bindings or {}).items()}
 
 
 def written_in(text: str, tokens: Sequence[Token], bindings: Mapping[str, Any], *, blank: str) -> Iterator[Edit]:

@@ -102,6 +102,9 @@ def test_a_service_needs_no_union(group: Group, monkeypatch: pytest.MonkeyPatch)
 def test_bindings_prefixes_and_limits(group: Group) -> None:
     group.worlds["birds"].bind("b", EX)
     found = group.query("SELECT ?s { SERVICE <worlds:birds> { ?s b:eats ?o } }", bindings={"o": EX + "seed"})
+    sums = group.query("SELECT ?y { BIND(?x + 1 AS ?y) }", bindings={"x": 1})
+    assert [str(row[0]) for row in sums] == ["2"]  # type: ignore[union-attr]
+    assert group.query("SELECT ?t { FILTER(?t = rdfs:label) }", bindings={"t": "rdfs:label"})
     assert [str(row[0]) for row in found] == [EX + "finch"]  # type: ignore[union-attr]
     with pytest.raises(QueryError, match="no world 'fish': birds, mammals"):
         rows(group, "SELECT * { SERVICE <worlds:fish> { ?s ?p ?o } }")

@@ -11,11 +11,10 @@ from worlds.cli import show
 from worlds.cli.ask import given_query
 from worlds.cli.options import Author, Command, DryRun, EmbedderName, Json, Message, WorldPath, examples, opened
 from worlds.cli.terminal import clean, counted, note, output, write_json
-from worlds.cli.write import note_pending, report
+from worlds.cli.write import finish
 
 if TYPE_CHECKING:
     from worlds.curation.changing.proposals import Proposal
-    from worlds.revisions.gate import Change
     from worlds.world import World
 
 _SHOWN = 20  # quads of a proposal, of each kind
@@ -51,7 +50,7 @@ def merge(
         change = world.merge(
             kept, *others, redirect=redirect, conflicts=conflicts, author=author, message=message, dry_run=dry_run
         )
-        _finish(world, change, began, dry_run=dry_run, as_json=json)
+        finish(world, change, began, as_json=json)
 
 
 def split(
@@ -69,7 +68,7 @@ def split(
     began = time.perf_counter()
     with opened(path, write=True, embedder=embedder) as world:
         change = world.split(revision, author=author, message=message, dry_run=dry_run)
-        _finish(world, change, began, dry_run=dry_run, as_json=json)
+        finish(world, change, began, as_json=json)
         if not dry_run and change.unassigned:
             count = len(change.unassigned)
             note(f"{count:,} quads added since stay where they are:" if count > 1 else "a quad added since stays:")
@@ -77,12 +76,6 @@ def split(
                 note(
                     "  " + " ".join(format_term(to_oxigraph(term), world.prefixes) for term in quad if term is not None)
                 )
-
-
-def _finish(world: World, change: Change, began: float, *, dry_run: bool, as_json: bool) -> None:
-    report(world, change, time.perf_counter() - began, as_json=as_json, nothing="nothing changed")
-    if not dry_run and change.chunks:
-        note_pending(world, change)
 
 
 def propose(
@@ -230,7 +223,7 @@ def accept(
         for number in numbers:
             began = time.perf_counter()
             change = world.accept(number, reviewer=reviewer or author, why=why, force=force, dry_run=dry_run)
-            _finish(world, change, began, dry_run=dry_run, as_json=json)
+            finish(world, change, began, as_json=json)
 
 
 def reject(

@@ -15,13 +15,11 @@ from worlds.cli import show
 from worlds.cli.differences import SHOWN, show_diff
 from worlds.cli.options import Author, Command, DryRun, EmbedderName, Json, Message, WorldPath, examples, opened
 from worlds.cli.terminal import clean, counted, note, output, write_json, write_utf8
-from worlds.cli.write import note_pending, report
+from worlds.cli.write import finish
 
 if TYPE_CHECKING:
-    from worlds.revisions.gate import Change
     from worlds.revisions.history import Entry
     from worlds.revisions.provenance import Provenance
-    from worlds.world import World
 
 Revision = Annotated[int, typer.Argument(metavar="REVISION", help="Its number in the log.", show_default=False)]
 From = Annotated[int, typer.Argument(metavar="A", help="A revision, or 0 for the empty world.", show_default=False)]
@@ -143,13 +141,8 @@ def undo(
     began = time.perf_counter()
     with opened(path, write=True, embedder=embedder) as world:
         change = world.undo(revision, force=force, author=author, message=message, dry_run=dry_run)
-        _finish(world, change, began, json, "nothing changed: all that it did was changed back since", dry_run)
-
-
-def _finish(world: World, change: Change, began: float, json: bool, nothing: str, dry_run: bool) -> None:
-    report(world, change, time.perf_counter() - began, as_json=json, nothing=nothing)
-    if not dry_run and change.chunks:
-        note_pending(world, change)
+        nothing = "nothing changed: all that it did was changed back since"
+        finish(world, change, began, as_json=json, nothing=nothing)
 
 
 def patch(path: WorldPath, a: From, b: To = None) -> None:
@@ -189,7 +182,8 @@ def apply(
         change = world.apply_patch(
             source, strict=not lenient, author=author, message=message, embed=not no_embed, dry_run=dry_run
         )
-        _finish(world, change, began, json, "nothing changed: the world is as the patch would make it", dry_run)
+        nothing = "nothing changed: the world is as the patch would make it"
+        finish(world, change, began, as_json=json, nothing=nothing)
 
 
 def prune(

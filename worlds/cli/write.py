@@ -142,6 +142,15 @@ def report(
         note(remark)
 
 
+def finish(
+    world: World, change: Change | Diff, began: float, *, as_json: bool, nothing: str = "nothing changed"
+) -> None:
+    """Print what a write did, or would do, that `began` at a reading of the clock, and what is not embedded of it."""
+    report(world, change, time.perf_counter() - began, as_json=as_json, nothing=nothing)
+    if getattr(change, "chunks", 0):
+        note_pending(world, change)
+
+
 def outcome(change: Change, pending: int, seconds: float) -> dict[str, object]:
     """What a write did, for programs."""
     return {
@@ -168,7 +177,7 @@ def sentence(change: Change, seconds: float) -> str:
     return f"revision {change.revision}: {', '.join(parts)} ({seconds:,.1f} s{rate})"
 
 
-def note_pending(world: World, change: Change) -> None:
+def note_pending(world: World, change: Change | Diff) -> None:
     """Say what is not embedded, and why."""
     from worlds.embedders import reason_without
 

@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import Any
 
 from worlds.embedders import Embedder, resolve_embedder
+from worlds.graph.query.bindings import terms_of
 from worlds.graph.query.query import Query
 from worlds.graph.query.results import Solutions, Triples
-from worlds.graph.terms import to_oxigraph
 from worlds.groups.asking import GroupQueries
 from worlds.search.federation import GroupSearches
 from worlds.search.hits import SearchResults
@@ -93,9 +93,10 @@ class Group:
         QueryError as of `World.query`, and for a world that the group has not; WorldsError if the union does not fit
         into memory.
         """
-        given = {name: to_oxigraph(value) for name, value in (bindings or {}).items()}
+        prefixes = self.prefixes
+        given = terms_of(bindings, prefixes)
         asked = Query(
-            query, self.prefixes, given, timeout=timeout, max_results=max_results, max_memory=max_memory, union=union
+            query, prefixes, given, timeout=timeout, max_results=max_results, max_memory=max_memory, union=union
         )
         return self._queries.answer(asked.settled(union=False))
 

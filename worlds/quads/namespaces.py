@@ -10,6 +10,7 @@ from typing import Any
 import pyoxigraph as ox
 
 from worlds.graph.formats import rdflib_quads
+from worlds.graph.query.bindings import terms_of
 from worlds.graph.terms import WELL_KNOWN_PREFIXES, GraphName, Term, is_prefix, to_object, to_oxigraph
 from worlds.quads.dictionary import DEFAULT_GRAPH
 from worlds.sql import statements
@@ -88,10 +89,7 @@ class Namespaces:
 
     def bindings(self, bindings: Mapping[str, object] | None) -> dict[str, Any]:
         """The terms that variables are bound to."""
-        if not isinstance(bindings, Mapping | None) or not all(isinstance(name, str) for name in bindings or ()):
-            raise TypeError(f"bindings map the names of variables to terms, they are not {bindings!r}")
-        prefixes = self.prefixes if bindings else None
-        return {name: to_object(value, prefixes=prefixes) for name, value in (bindings or {}).items()}
+        return terms_of(bindings, _Prefixes(lambda: self.prefixes))
 
     def quads(self, given: Iterable[object]) -> list[ox.Quad]:
         """Quads given as `World.add` takes them."""

@@ -11,11 +11,11 @@ import pyoxigraph as ox
 
 from worlds.errors import QueryError
 from worlds.graph.lexical import LexicalForms
+from worlds.graph.query.bindings import terms_of
 from worlds.graph.query.evaluation import evaluate
 from worlds.graph.query.query import Query
 from worlds.graph.query.results import Solutions, Triples
 from worlds.graph.search.rewriting import mentions_search, rewrite
-from worlds.graph.terms import to_object
 from worlds.quads.dataset import SHAPES_GRAPH, default_graph, names_shapes
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids
 from worlds.quads.export import export
@@ -127,7 +127,7 @@ class Past:
         asked = Query(
             query,
             self._prefixes,
-            {name: to_object(value, prefixes=self._prefixes) for name, value in (bindings or {}).items()},
+            terms_of(bindings, self._prefixes),
             union=union,
             timeout=timeout,
             max_results=max_results,
