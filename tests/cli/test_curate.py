@@ -67,10 +67,12 @@ def test_findings_become_proposals(path: Path) -> None:
     assert "1 proposal made" in run("duplicates", path, "--propose", "--author", "finder").stderr
     assert "nothing new to propose" in run("duplicates", path, "--propose").stderr
     assert json.loads(ok("duplicates", path, "--propose", "--json"))["proposed"] == []
+    ok("reject", path, "1", "--why", "an aunt of the same name")
+    assert "nothing new to propose" in run("duplicates", path, "--propose").stderr
     assert "nothing new" in run("contradictions", path, "--propose").stderr
     assert "nothing was found" in ok("suggest-links", path, "--propose")
     with worlds.open(path, read_only=True) as world:
-        (waiting,) = world.proposals()
+        (waiting,) = world.proposals(status="rejected")
         assert (waiting.author, waiting.kind) == ("finder", "duplicate")
         assert sorted(map(str, waiting.merged)) == ["http://example.org/one", "http://example.org/other"]
 

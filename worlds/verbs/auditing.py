@@ -110,17 +110,18 @@ class Auditing(Parts):
 
         Each becomes a proposal of its own, with its message as the reason and its score as the confidence. Findings of
         which it is not clear what would put them right are passed over, and those for which an open proposal waits
-        already.
+        already, or one was rejected.
         """
         from worlds.curation.duplicates.finder import Duplicate
 
-        waiting = {_change(one.merged, one.added, one.removed) for one in self.proposals()}
+        known = [one for status in ("open", "rejected") for one in self.proposals(status=status)]
+        seen = {_change(one.merged, one.added, one.removed) for one in known}
         proposals: list[Proposal] = []
         for one in findings:
             merged = one.subjects if isinstance(one, Duplicate) else ()
             change = _change(merged, one.add, one.remove)
-            if any(change) and change not in waiting:
-                waiting.add(change)
+            if any(change) and change not in seen:
+                seen.add(change)
                 proposals.append(
                     self.propose(
                         add=one.add,
