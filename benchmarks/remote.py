@@ -4,14 +4,15 @@ Everything is on this machine: the primary (WORLDS_SQLD says where sqld is), fol
 the time of single writes, with and without a round trip of 40 ms; `contention` is four writers, each a process with a
 replica of its own, whose every write counts a number up; `load` compares `rows` quads loaded into a file, through a
 replica, and pushed; `kills` ends followers, primaries and writers, and looks whether anything is lost; `reading` lets
-two processes read what one writes, while their follower is killed; `seen` is the time from a write to a hit on another
-replica; `idle` is the CPU of eight followers of which nobody wants anything.
+two processes read what one writes, while their follower is killed; `fetch` is what a new replica takes; `seen` is the
+time from a write to a hit on another replica; `idle` is the CPU of eight followers of which nobody wants anything.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -181,6 +182,25 @@ def contention(bench: Bench, seconds: float, writers: int = 4) -> None:
         assert not w.check().problems
 
 
+def fetch(bench: Bench) -> None:
+    """The whole world, by three new replicas, one after another."""
+    rows: list[list[object]] = []
+    for n in range(3):
+        began = time.perf_counter()
+        with bench.open(f"fetched{n}"):
+            took = time.perf_counter() - began
+            status = Folder(bench.folder / f"fetched{n}.db").read()
+            assert status is not None
+            size = (bench.folder / f"fetched{n}.db").stat().st_size / 1e6
+            rows.append([size, took, _peak(status.process), _peak(bench.primary.process.pid)])
+    table("The whole, by a new replica", ["MB", "s", "peak MB, follower", "peak MB, sqld"], rows)
+
+
+def _peak(process: int) -> float:
+    (line,) = (one for one in Path(f"/proc/{process}/status").read_text().splitlines() if one.startswith("VmHWM"))
+    return int(line.split()[1]) / 1e3
+
+
 def load(bench: Bench, rows: int) -> None:
     new = bench.folder / "new.nt"
     new.write_text(document(10_000_000, rows))
@@ -189,6 +209,7 @@ def load(bench: Bench, rows: int) -> None:
     def timed(name: str, call: Callable[[], object]) -> None:
         results.append([name, milliseconds(call) / 1e3])
 
+    shutil.copy(bench.folder / "kb.db", bench.folder / "own.db")  # as large as the world on the server
     with worlds.open(bench.folder / "own.db", embedder=None) as own:
         timed("loaded into a file", lambda: own.load(new))
     with bench.open("near") as near:
@@ -399,7 +420,7 @@ def idle(bench: Bench, seconds: float, followers: int = 8) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    names = ("adds", "seen", "contention", "load", "idle", "reading", "kills")
+    names = ("adds", "seen", "contention", "load", "idle", "reading", "fetch", "kills")
     parser.add_argument("--only", nargs="*", choices=names, default=names)
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--world", type=int, default=10_000, help="quads that the world has before")
