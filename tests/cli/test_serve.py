@@ -55,8 +55,20 @@ def test_it_says_where_it_is_and_who_may_do_what(kb: Path) -> None:
         assert server.url.startswith("http://127.0.0.1:")
 
 
+def in_workers(folder: Path, code: str) -> str:
+    """A PYTHONPATH with which the processes of a server's workers begin with some code."""
+    (folder / "sitecustomize.py").write_text(
+        f"import sys\nif any('worlds.server.workers' in one for one in sys.orig_argv): {code}\n"
+    )
+    return os.pathsep.join([str(folder), str(ROOT)])
+
+
 def test_it_answers_while_its_processes_start_and_says_when_they_are_there(kb: Path) -> None:
-    with served(kb, "--readers", "1", "--allow-writes", wait=False) as server, server.client() as client:
+    paths = in_workers(kb.parent, "import time; time.sleep(2)")
+    with (
+        served(kb, "--readers", "1", "--allow-writes", wait=False, environment={"PYTHONPATH": paths}) as server,
+        server.client() as client,
+    ):
         assert client.get("/health/live").status_code == 200
         early = client.get("/health")
         assert early.status_code == 503
@@ -70,12 +82,8 @@ def test_it_answers_while_its_processes_start_and_says_when_they_are_there(kb: P
 
 
 def test_a_server_whose_processes_cannot_start_ends(kb: Path) -> None:
-    (kb.parent / "sitecustomize.py").write_text(
-        "import sys\nif any('worlds.server.workers' in one for one in sys.orig_argv): sys.exit(3)\n"
-    )
-    ended = run(
-        "serve", str(kb), "--port", "0", folder=kb.parent, PYTHONPATH=os.pathsep.join([str(kb.parent), str(ROOT)])
-    )
+    paths = in_workers(kb.parent, "sys.exit(3)")
+    ended = run("serve", str(kb), "--port", "0", folder=kb.parent, PYTHONPATH=paths)
     assert ended.returncode == 9, ended.stderr
     assert "the server could not start" in ended.stderr
 

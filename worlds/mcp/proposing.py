@@ -43,6 +43,13 @@ class Proposed(BaseModel):
     proposals: list[Waiting]
 
 
+def _sides(add: list[list[Part]] | None, remove: list[list[Part]] | None) -> dict[str, Any]:
+    """What a proposal adds and removes, as `World.propose` takes it."""
+    if len(add or ()) + len(remove or ()) > MOST_QUADS:
+        raise ValueError(f"a proposal has {MOST_QUADS:,} quads at most")
+    return {name: None if quads is None else as_quads(quads) for name, quads in (("add", add), ("remove", remove))}
+
+
 def register(server: MCPServer[Any], service: Service) -> None:
     """Add the tools."""
 
@@ -65,12 +72,8 @@ def register(server: MCPServer[Any], service: Service) -> None:
         def work() -> CallToolResult:
             with service.explained():
                 service.require_write(context, "propose")
-                if len(add or ()) + len(remove or ()) > MOST_QUADS:
-                    raise ValueError(f"a proposal has {MOST_QUADS:,} quads at most")
-                made = service.world.propose(
-                    add=as_quads(add or []), remove=as_quads(remove or []), merge=merge or (), why=why,
-                    confidence=confidence, author=author,
-                )  # fmt: skip
+                sides = _sides(add or [], remove or [])
+                made = service.world.propose(**sides, merge=merge or (), why=why, confidence=confidence, author=author)
                 return _answer(f"Proposal {made.id} waits for a decision.", [_waiting(service.world, made.id)])
 
         return await service.run(work, writes=True)
@@ -117,12 +120,8 @@ def register(server: MCPServer[Any], service: Service) -> None:
         def work() -> CallToolResult:
             with service.explained():
                 service.require_write(context, "propose")
-                if len(add or ()) + len(remove or ()) > MOST_QUADS:
-                    raise ValueError(f"a proposal has {MOST_QUADS:,} quads at most")
-                sides = [None if quads is None else as_quads(quads) for quads in (add, remove)]
-                made = service.world.amend(
-                    number, add=sides[0], remove=sides[1], why=why, confidence=confidence, author=author
-                )
+                sides = _sides(add, remove)
+                made = service.world.amend(number, **sides, why=why, confidence=confidence, author=author)
                 return _answer(f"Proposal {made.id} is amended.", [_waiting(service.world, made.id)])
 
         return await service.run(work, writes=True)

@@ -162,7 +162,8 @@ def main() -> None:
     server = socket.socket(fileno=os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     load_jobs(sys.argv[1:])
-    import_module("rdflib")  # whose terms are in every hit; a model's libraries begin threads, which no fork has
+    for module in ("rdflib", "numpy.ma"):  # as each search does; a model's libraries begin threads, which no fork has
+        import_module(module)
     gc.collect()
     gc.freeze()  # what is looked at by nobody is shared
     woken, waking = socket.socketpair()
