@@ -14,7 +14,10 @@ from typing import TypeAlias
 MODULES = ("worlds.server.protocols.sparql_jobs", "worlds.server.protocols.graph_jobs", "worlds.server.api.jobs")
 """The modules that define the jobs of the server."""
 
-_START = "from worlds.server.workers.template import main; main()"
+_START = (  # Ctrl-C in a terminal reaches it, too, while it still imports
+    "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+    "from worlds.server.workers.template import main; main()"
+)
 
 Started: TypeAlias = tuple["subprocess.Popen[bytes]", socket.socket]
 
