@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+import worlds
+from tests.support.command_line import ok
 from tests.support.mcp_clients import Agent, ask, stdio
 from tests.support.primaries import EX, Served, kite, until
 from tests.support.serving import served as http
@@ -90,6 +93,21 @@ def test_a_vector_store(cached: Served) -> None:
     with WorldsVectorStore(cached.url, mode="text") as store:
         store.add_texts(["a green hill"])
         assert store.similarity_search("hill", k=1)[0].page_content == "a green hill"
+
+
+def test_a_group_of_a_file_and_a_world_on_a_server(cached: Served) -> None:
+    beside = cached.folder / "beside.db"
+    with worlds.open(beside, embedder=None) as own:
+        own.add([(EX + "b", EX + "p", '"a kite above the lake"')])
+    with worlds.group([cached.url, beside], embedder=None) as group:
+        assert [(hit.world, hit.text) for hit in group.search("kite")] == [
+            (cached.name, "red kite"),
+            ("beside", "a kite above the lake"),
+        ]
+        asked = f"SELECT ?s {{ SERVICE <worlds:{cached.name}> {{ ?s <{EX}p> ?o }} }}"
+        assert [str(row[0]) for row in group.query(asked)] == [EX + "a"]  # type: ignore[union-attr]
+    found = ok("search", "--world", cached.url, "--world", beside, "kite", "--mode", "text", "--json")
+    assert len(json.loads(found)["hits"]) == 2
 
 
 def test_retrievers_and_a_property_graph(cached: Served) -> None:
