@@ -65,11 +65,11 @@ def test_findings_become_proposals(path: Path) -> None:
         for name in ("one", "other"):
             world.add([(f"ex:{name}", "rdfs:label", '"Grace Hopper"'), (f"ex:{name}", "ex:mail", '"grace@navy"')])
     assert "1 proposal made" in run("duplicates", path, "--propose", "--author", "finder").stderr
-    assert "nothing new to propose" in run("duplicates", path, "--propose").stderr
+    assert "nothing is proposed" in run("duplicates", path, "--propose").stderr
     assert json.loads(ok("duplicates", path, "--propose", "--json"))["proposed"] == []
     ok("reject", path, "1", "--why", "an aunt of the same name")
-    assert "nothing new to propose" in run("duplicates", path, "--propose").stderr
-    assert "nothing new" in run("contradictions", path, "--propose").stderr
+    assert "nothing is proposed" in run("duplicates", path, "--propose").stderr
+    assert "nothing is proposed" in run("contradictions", path, "--propose").stderr
     assert "nothing was found" in ok("suggest-links", path, "--propose")
     with worlds.open(path, read_only=True) as world:
         (waiting,) = world.proposals(status="rejected")

@@ -220,6 +220,9 @@ def test_what_a_group_refuses(both: Both) -> None:
         both.group.search("kite", syntax="fts5")
     with pytest.raises(ValueError, match="one world at least"):
         worlds.group([])
+    for strange in ("kb.db", None, {5: both.one}):
+        with pytest.raises(TypeError, match="a group"):
+            worlds.group(strange)  # type: ignore[arg-type]  # what is wrong
     with worlds.open(embedder=HashingEmbedder(16)) as other:
         other.load(f'<{EX}s> <{EX}p> "a kite" .'.encode(), format="nt")
         mixed = worlds.group({"a": both.one, "b": other})

@@ -408,7 +408,7 @@ def test_entities_are_merged_and_split(writer: httpx.Client) -> None:
     assert (split["added"], split["removed"], split["unassigned"]) == (done["removed"], done["added"], [])
     assert writer.get("/entities/ex:wind").json()["iri"] == EX + "wind"
     assert "taken back" in problem(writer.post(f"/history/{done['revision']}/split"), 409)
-    assert "nothing about" in problem(writer.post("/merge", json={"kept": "ex:kite", "others": ["ex:none"]}), 400)
+    assert "nothing about" in problem(writer.post("/merge", json={"kept": "ex:kite", "others": "ex:none"}), 400)
 
 
 def test_changes_are_proposed_by_one_key_and_decided_by_another(
@@ -444,6 +444,11 @@ def test_changes_are_proposed_by_one_key_and_decided_by_another(
     assert "already by ann" in problem(writer.post(f"/proposals/{number}/reject", json={"why": "no"}), 409)
     assert writer.get(f"/proposals/{number}").json()["status"] == "accepted"
     problem(writer.get("/proposals/999"), 404)
+    for path in ("/proposals/999/accept", "/proposals/999/remarks", "/history/999/split"):
+        given = {"why": "x"} if path.endswith("remarks") else None
+        assert "there is no" in problem(writer.post(path, json=given), 404)
+    load = {"update": "LOAD <http://127.0.0.1:1/>"}
+    assert "reads no documents" in problem(writer.post("/proposals", json=load), 400)
     problem(writer.get("/proposals", params={"status": "waiting"}), 400)
 
 

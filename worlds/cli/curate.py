@@ -78,7 +78,8 @@ def print_findings(
         note(f"and {hidden:,} more: --limit shows more, --json all")
     if proposed is not None:
         numbers = f": {proposed[0].id} to {proposed[-1].id}" if len(proposed) > 1 else ""
-        note(f"{counted(len(proposed), 'proposal')} made{numbers}" if proposed else "there is nothing new to propose")
+        nothing = "nothing is proposed: what was found waits already, or is for people to repair"
+        note(f"{counted(len(proposed), 'proposal')} made{numbers}" if proposed else nothing)
 
 
 def named(text: str, prefixes: Mapping[str, str]) -> str:

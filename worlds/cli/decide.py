@@ -220,6 +220,8 @@ def accept(
 ) -> None:
     """Make the changes of proposals, a revision each, by the proposer; the message names the reviewer."""
     with opened(path, write=True, embedder=embedder) as world:
+        for number in numbers:  # all, before any is accepted
+            world.proposal(number)
         for number in numbers:
             began = time.perf_counter()
             change = world.accept(number, reviewer=reviewer or author, why=why, force=force, dry_run=dry_run)

@@ -28,11 +28,16 @@ def group(
     """Several worlds as one: those that are open, and paths, which are opened here.
 
     A world's name is that of its file without the suffix, or its key in a mapping. What is opened here gets the
-    `embedder` and is closed with the group. ValueError for no worlds, and for names that are not distinct.
+    `embedder` and is closed with the group. TypeError for what is no list and no mapping of worlds, ValueError for no
+    worlds, and for names that are not distinct.
     """
+    if isinstance(worlds, (str, bytes, Path)) or not isinstance(worlds, Iterable):
+        raise TypeError(f"a group is made of a list of worlds, or a mapping from names to worlds, not of {worlds!r}")
     given = dict(worlds) if isinstance(worlds, Mapping) else _named(list(worlds))
     if not given:
         raise ValueError("a group is of one world at least")
+    if strange := next((name for name in given if not isinstance(name, str) or not name), None):
+        raise TypeError(f"a world of a group is named by a text, not by {strange!r}")
     chosen = resolve_embedder(embedder) if any(not isinstance(one, World) for one in given.values()) else None
     with contextlib.ExitStack() as stack:
         opened: dict[str, World] = {}

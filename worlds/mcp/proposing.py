@@ -101,7 +101,11 @@ def register(server: MCPServer[Any], service: Service) -> None:
                     else world.contradictions(limit=limit)
                 )
                 made = world.propose_all([one for one in found if one.score >= least], author=author)
-                text = f"{len(made)} proposals wait for a decision." if made else "There is nothing new to propose."
+                text = (
+                    f"{len(made)} proposals wait for a decision."
+                    if made
+                    else "Nothing is proposed: what was found waits already, or is for people to repair."
+                )
                 return _answer(text, [_waiting(world, one.id) for one in made])
 
         return await service.run(work, writes=True)

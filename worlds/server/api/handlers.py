@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from worlds.errors import OpenError, WorldsError
+from worlds.errors import ArgumentError, OpenError, WorldsError
 from worlds.server import page
 from worlds.server.api.jobs import encoded
 from worlds.server.api.operation import JSON, Operation
@@ -24,6 +24,7 @@ from worlds.server.protocols.sparql import LARGE
 Given: TypeAlias = Mapping[str, Any]
 Handler: TypeAlias = Callable[[Request, Given], Awaitable[Response]]
 
+_NAMED_BY = {"proposal": "number", "revision": "revision"}  # kinds of errors, and what of the path they are about
 _READY = 5.0  # seconds in which a worker of a server that is ready answers
 
 
@@ -47,7 +48,12 @@ async def run(operation: Operation, handler: Handler, request: Request) -> Respo
             given[parameter.name] = parameter.parse([request.path_params[parameter.name]])
     if operation.fields is not None:
         given |= await read_json(request, operation.fields, optional=operation.body_optional, most=most)
-    return await handler(request, given)
+    try:
+        return await handler(request, given)
+    except ArgumentError as error:
+        if _NAMED_BY.get(error.kind) in request.path_params:
+            raise NotFound(str(error)) from error
+        raise
 
 
 # --- a world ----------------------------------------------------------------------------------------------------------
@@ -145,7 +151,8 @@ async def _quads(request: Request, given: Given) -> Response:
 
 
 async def _merge(request: Request, given: Given) -> Response:
-    return _changed(request, await server_of(request).write(request, "merge", **given))
+    options = {**given, "others": _listed("others", given["others"])}
+    return _changed(request, await server_of(request).write(request, "merge", **options))
 
 
 async def _split(request: Request, given: Given) -> Response:
@@ -153,7 +160,7 @@ async def _split(request: Request, given: Given) -> Response:
 
 
 async def _propose(request: Request, given: Given) -> Response:
-    texts = {name: _listed(name, given[name]) for name in ("add", "remove") if name in given}
+    texts = {name: _listed(name, given[name]) for name in ("add", "remove", "merge") if name in given}
     made = await server_of(request).write(request, "propose", scope="propose", **{**given, **texts})
     return answer(made, 201)
 
@@ -208,7 +215,7 @@ def _listed(name: str, value: object) -> list[str]:
     texts = value if isinstance(value, list) else [value]
     found = [text for text in texts if isinstance(text, str)]
     if len(found) < len(texts):
-        raise Problem(f"{name} is N-Quads, a text or a list of texts")
+        raise Problem(f"{name} is a text or a list of texts")
     return found
 
 

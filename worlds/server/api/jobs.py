@@ -5,6 +5,7 @@ Answers that can be large are JSON already: the server, which is one process, on
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -15,7 +16,7 @@ from typing import Any
 import pyoxigraph as ox
 
 import worlds
-from worlds.errors import ArgumentError, ParseError
+from worlds.errors import ArgumentError, OpenError, ParseError
 from worlds.graph.bounds import TripleTerms
 from worlds.graph.longtexts import parse_all
 from worlds.graph.terms import to_oxigraph
@@ -317,7 +318,8 @@ def propose(
     world: World, *, author: str | None, add: Sequence[str] = (), remove: Sequence[str] = (), **options: Any
 ) -> dict[str, Any]:
     """`World.propose` of N-Quads, of a SPARQL Update, or of entities to merge."""
-    return world.propose(add=_read(add), remove=_read(remove), author=author, **options).to_dict()
+    with _reading_nothing(options):
+        return world.propose(add=_read(add), remove=_read(remove), author=author, **options).to_dict()
 
 
 @job("proposals")
@@ -354,7 +356,19 @@ def reject(world: World, *, author: str | None, number: int, why: str | None = N
 def amend(world: World, *, author: str | None, number: int, **options: Any) -> dict[str, Any]:
     """`World.amend`, by N-Quads or a SPARQL Update."""
     options |= {name: _read(options[name]) for name in ("add", "remove") if name in options}
-    return world.amend(number, author=author, **options).to_dict()
+    with _reading_nothing(options):
+        return world.amend(number, author=author, **options).to_dict()
+
+
+@contextlib.contextmanager
+def _reading_nothing(options: Mapping[str, Any]) -> Iterator[None]:
+    """Problem for an update that reads a document: what it holds may be another one when the proposal is accepted."""
+    try:
+        yield
+    except OpenError as error:
+        if "update" not in options:
+            raise
+        raise Problem("LOAD: an update that is proposed here reads no documents: propose what they hold") from error
 
 
 @job("found")
