@@ -265,11 +265,11 @@ def test_a_process_that_dies_in_it_loses_nothing(path: Path) -> None:
         began = time.monotonic()
         world.compact()
         took = time.monotonic() - began
-    for attempt in range(6):
+    for attempt in range(4):
         child = subprocess.Popen([sys.executable, "-c", CHILD, str(path)], stdout=subprocess.PIPE, text=True)
         assert child.stdout is not None
         assert child.stdout.readline() == "begin\n"
-        time.sleep(took * (attempt + 0.5) / 6)
+        time.sleep(took * (attempt + 0.5) / 4)
         child.kill()
         child.wait()
         child.stdout.close()
