@@ -13,6 +13,7 @@ import os
 import re
 import sys
 import threading
+import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -191,8 +192,16 @@ class Connection:
 
     def keep_log(self) -> None:
         """Make the database one that writes a log ahead (WAL), for good. Not before it is known to be a world."""
-        if not self.read_only:
-            self.run("PRAGMA journal_mode = WAL")
+        deadline = time.monotonic() + self.timeout
+        while not self.read_only:
+            try:
+                self.run("PRAGMA journal_mode = WAL")
+            except ConflictError:  # SQLite does not wait here: two that have read the file would wait for each other
+                if time.monotonic() >= deadline:
+                    raise
+                time.sleep(0.005)
+            else:
+                return
 
     def identify(self) -> None:
         """From here on, notice when another file takes this one's place: transactions and snapshots raise OpenError."""

@@ -113,6 +113,9 @@ def test_every_operation_keeps_to_its_document_whatever_it_is_sent(server: Serve
                 except requests.exceptions.ChunkedEncodingError:
                     assert len(case.as_curl_command()) > 60_000
                     return
+                if response.text == "Invalid HTTP request received.":  # as long a one, if its answer comes in time
+                    assert len(case.as_curl_command()) > 60_000
+                    return
                 tried.add(case.operation.label)
                 sound(response.status_code, response.text, server)
                 case.validate_response(response, checks=kept)

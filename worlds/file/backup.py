@@ -65,15 +65,15 @@ def draft_beside(target: Path) -> Iterator[Path]:
     """An empty file beside `target` that is gone after the block; it is locked meanwhile, so a dead one is known."""
     while True:
         draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}{_DRAFT}")
-        with draft.open("xb") as file:
-            if not _lock(file) or not draft.exists():  # somebody took it for a dead one
-                continue
-            try:
+        try:
+            with draft.open("xb") as file:
+                if not _lock(file) or not draft.exists():  # somebody took it for a dead one
+                    continue
                 yield draft
-            finally:
-                for end in ("", "-wal", "-shm", "-journal"):
-                    Path(f"{draft}{end}").unlink(missing_ok=True)
-            return
+                return
+        finally:
+            for end in ("", "-wal", "-shm", "-journal"):
+                Path(f"{draft}{end}").unlink(missing_ok=True)
 
 
 def clear_drafts(folder: Path) -> None:

@@ -40,9 +40,9 @@ def working(workers: int, ray: str | None = None) -> Iterator[Executor]:
         try:
             yield pool
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
             for child in set(multiprocessing.active_children()) - before:
                 child.terminate()
+            pool.shutdown(cancel_futures=True)  # which waits: else the interpreter's end may meet its closed pipe
             raise
 
 
