@@ -78,7 +78,9 @@ def print_findings(
         note(f"and {hidden:,} more: --limit shows more, --json all")
     if proposed is not None:
         numbers = f": {proposed[0].id} to {proposed[-1].id}" if len(proposed) > 1 else ""
-        nothing = "nothing is proposed: what was found waits already, or is for people to repair"
+        nothing = "nothing is proposed" + (
+            ": what was found waits already, or is for people to repair" if found else ""
+        )
         note(f"{counted(len(proposed), 'proposal')} made{numbers}" if proposed else nothing)
 
 

@@ -165,13 +165,6 @@ async def _propose(request: Request, given: Given) -> Response:
     return answer(made, 201)
 
 
-async def _proposal(request: Request, given: Given) -> Response:
-    found = await server_of(request).read(request, "proposal", **given)
-    if found is None:
-        raise NotFound(f"there is no proposal {given['number']}")
-    return answer(found)
-
-
 async def _accept(request: Request, given: Given) -> Response:
     return _changed(request, await server_of(request).write(request, "accept", **given))
 
@@ -339,7 +332,7 @@ HANDLERS: Mapping[str, Handler] = {
     "split": _split,
     "propose": _propose,
     "proposals": _plain("proposals"),
-    "proposal": _proposal,
+    "proposal": _plain("proposal"),
     "accept": _accept,
     "reject": _reject,
     "amend": _amend,

@@ -330,12 +330,9 @@ def proposals(world: World, *, status: Any = "open", **options: Any) -> bytes:
 
 
 @job("proposal")
-def proposal(world: World, *, number: int) -> bytes | None:
-    """`World.proposal`; None for an unknown one."""
-    try:
-        return encoded(world.proposal(number).to_dict())
-    except ArgumentError:
-        return None
+def proposal(world: World, *, number: int) -> bytes:
+    """`World.proposal`."""
+    return encoded(world.proposal(number).to_dict())
 
 
 @job("accept", write=True)
