@@ -155,12 +155,16 @@ ENDLESS = "{ ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?n ?o FILTER(?a = ?o
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a query cannot be stopped where nothing can be forked")
 @pytest.mark.parametrize(
     ("verb", "text"),
-    [("sparql", f"SELECT (COUNT(*) AS ?n) {ENDLESS}"), ("update", f"INSERT {{ ?a <urn:p> ?f }} WHERE {ENDLESS}")],
-    ids=["sparql", "update"],
+    [
+        (("sparql",), f"SELECT (COUNT(*) AS ?n) {ENDLESS}"),
+        (("sparql", "--world"), f"SELECT (COUNT(*) AS ?n) {ENDLESS}"),
+        (("update",), f"INSERT {{ ?a <urn:p> ?f }} WHERE {ENDLESS}"),
+    ],
+    ids=["sparql", "sparql of a group", "update"],
 )
-def test_ctrl_c_ends_a_query(path: Path, many: Path, verb: str, text: str) -> None:
+def test_ctrl_c_ends_a_query(path: Path, many: Path, verb: tuple[str, ...], text: str) -> None:
     ok("load", path, many, "--no-embed")
-    command = [sys.executable, "-m", "worlds", verb, str(path), text]
+    command = [sys.executable, "-m", "worlds", *verb, str(path), text]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT) as child:
         with pytest.raises(subprocess.TimeoutExpired):
             child.communicate(timeout=4)

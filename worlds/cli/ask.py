@@ -88,7 +88,8 @@ def sparql(
             raise ValueError(
                 "several worlds take one argument, the query, and no --explain, --allow-network, --sparql-index"
             )
-        _ask_group(worlds, given_query(path, file), form, bindings=bindings, union=union, timeout=timeout)
+        limit = INTERRUPTIBLE if timeout is None else timeout
+        _ask_group(worlds, given_query(path, file), form, bindings=bindings, union=union, timeout=limit)
         return
     if path is None:
         raise typer.BadParameter("missing argument", param_hint="WORLD")
