@@ -286,6 +286,17 @@ def test_the_index_loses_no_vector_of_a_world_that_has_no_more_than_it_is_asked_
             assert "60 vectors are no more than the index gives" in str(found.explain.reason)
 
 
+def test_a_large_world_takes_the_index_only_if_it_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    seams.take_native_indexes(monkeypatch, 60)
+    with worlds.open(embedder=Crowded(), vector_index=False) as world:
+        world.add([(f"urn:{number}", "urn:p", f'"number {number}"') for number in range(60)])
+        assert world.search("number 20").explain.plan == "codes"
+        world.build_vector_index()
+        found = world.search("number 20")
+        assert found.explain.plan == "index"
+        assert found[0].text == "number 20"
+
+
 # --- the statement's plan ---------------------------------------------------------------------------------------------
 
 

@@ -44,6 +44,12 @@ def move_indexes_slowly(monkeypatch: Setter) -> None:
     monkeypatch.setattr("worlds.sparql.index.AT_ONCE", 3)
 
 
+def take_native_indexes(monkeypatch: Setter, vectors: int) -> None:
+    """Let searches without a filter take the native index from so many vectors on; otherwise from four million."""
+    monkeypatch.setattr("worlds.search.plans.INDEX_FROM", vectors)
+    monkeypatch.setattr("worlds.search.plans.EXACT", 1)
+
+
 def look_up_texts(monkeypatch: Setter, always: bool) -> None:
     """Let the full-text index be asked for each eligible text alone, or never; otherwise where that costs less."""
     monkeypatch.setattr("worlds.search.statement.LOOKING_UP", -1 if always else 1e9)

@@ -17,7 +17,7 @@ _SQL = statements("queries.sql")
 
 EXACT = 1000  # vectors up to which comparing all of them is cheapest
 EXACT_WITHOUT_CODES = 4000  # the same while the codes are not in memory
-INDEX_FROM = 4_000_000  # vectors from which on the native index beats the scan of the codes
+INDEX_FROM = 4_000_000  # vectors from which on the native index, where it is built, beats the scan of the codes
 INDEX_CANDIDATES = 400  # the most that the index gives, its search_l
 
 
@@ -58,17 +58,21 @@ class Plans:
             if request.plan == "exact" or (request.plan == "auto" and total <= EXACT):
                 reason = "as asked" if request.plan == "exact" else f"{total:,} vectors are at most {EXACT:,}"
                 return VectorPlan("exact", reason, {"candidates_json": json_ids(codes.ids)}, total)
-            if request.plan == "auto" and total >= INDEX_FROM:
+            if request.plan == "auto" and total >= INDEX_FROM and self._indexed:
                 return self._index(depth, eligible, f"no filter, and {total:,} vectors are at least {INDEX_FROM:,}")
         nearest = codes.nearest(request.vector, depth, None if eligible is None else eligible.vectors)
         of = total if eligible is None else len(eligible.vectors)
         reason = "as asked" if request.plan == "codes" else f"{of:,} vectors to choose from"
         return VectorPlan("codes", reason, {"candidates_json": json_ids(nearest)}, len(nearest))
 
+    @property
+    def _indexed(self) -> bool:
+        return self._connection.row(_SQL["find_vector_index"]) is not None
+
     def _index(self, depth: int, eligible: Eligible | None, reason: str) -> VectorPlan:
         if eligible is not None:
             raise WorldsError("the plan 'index' cannot be filtered without losing recall; use 'auto'")
-        if self._connection.row(_SQL["find_vector_index"]) is None:
+        if not self._indexed:
             raise WorldsError(
                 "this world has no native vector index: build_vector_index(), or `worlds vector-index WORLD --build`, "
                 "builds one, and vector_index=True keeps one from the start; plan='auto' needs none"
