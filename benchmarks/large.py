@@ -319,10 +319,11 @@ def measure_queries(world: worlds.World, rows: Rows) -> None:
 def start(path: Path, rows: Rows) -> None:
     """What a new process does: searches without a filter, and with three."""
     text, vector = rows.questions(1, seed=8)[0]
+    filters: list[dict[str, Any]] = [{}, *({"types": f"{EX}Type{TYPES.index(name)}"} for name, _ in LOTS[2:])]
     began = [time.perf_counter()]
     with worlds.open(path, embedder=rows, read_only=True) as world:
         began.append(time.perf_counter())
-        for options in ({}, *({"types": f"{EX}Type{TYPES.index(name)}"} for name, _ in LOTS[2:])):
+        for options in filters:
             world.search(text, vector=vector, **options)
             began.append(time.perf_counter())
         steps = ", ".join(f"{after - before:.2f}" for before, after in pairwise(began))
@@ -356,9 +357,8 @@ def main() -> None:
         stats = milliseconds(world.stats)
         measure_queries(world, rows)
         measure_searches(world, rows, options.path, options.queries, options.peer)
-    say(
-        f"stats {stats:,.0f} ms; on disk {', '.join(f'{name} {size / 1e9:.2f} GB' for name, size in parts(options.path))}"
-    )
+    sizes = ", ".join(f"{name} {size / 1e9:.2f} GB" for name, size in parts(options.path))
+    say(f"stats {stats:,.0f} ms; on disk {sizes}")
     arguments = ["--path", str(options.path), "--rows", str(options.rows), "--dimensions", str(options.dimensions)]
     subprocess.run([sys.executable, "-m", "benchmarks.large", *arguments, "--start"], check=True)
 
