@@ -109,7 +109,7 @@ def parsing(source: Source, *, on_bytes: Callable[[int], object] | None = None) 
             without_named_graphs=format.name == "n3",  # formulas are quoted, not asserted
         )
         try:
-            yield Parsed(parser, texts.restored(parser))
+            yield Parsed(parser, texts.restored(parser), reader)
         except SyntaxError as error:
             line, column = error.lineno, error.offset
             if line is None and format.name == "rdfxml":
@@ -120,8 +120,8 @@ def parsing(source: Source, *, on_bytes: Callable[[int], object] | None = None) 
 class Parsed:
     """The quads of a document, once, and at any time the prefixes met so far (RDF/XML gives none)."""
 
-    def __init__(self, parser: ox.QuadParser, quads: Iterator[ox.Quad]) -> None:
-        self._parser, self._quads = parser, quads
+    def __init__(self, parser: ox.QuadParser, quads: Iterator[ox.Quad], reader: _Reader) -> None:
+        self._parser, self._quads, self._reader = parser, quads, reader
 
     def __iter__(self) -> Iterator[ox.Quad]:
         return self._quads
@@ -130,6 +130,11 @@ class Parsed:
     def prefixes(self) -> dict[str, str]:
         """Prefix → IRI."""
         return self._parser.prefixes
+
+    @property
+    def bytes_read(self) -> int:
+        """How many bytes of the document, decompressed, have been read so far."""
+        return self._reader.read_bytes
 
 
 class _Reader:
@@ -141,7 +146,7 @@ class _Reader:
     def __init__(self, stream: BinaryIO, name: str, guard: Bounds, texts: LongTexts) -> None:
         self._stream, self._name, self._guard, self._texts = stream, name, guard, texts
         self._piece, self._at, self._ended = b"", 0, False
-        self.taken = self.last = 0
+        self.taken = self.last = self.read_bytes = 0
 
     def read(self, size: int = -1) -> bytes:
         while self._at >= len(self._piece) and not self._ended:  # the parser asks for 2 kB at a time
@@ -150,6 +155,7 @@ class _Reader:
             except (OSError, EOFError, UnicodeError) as error:
                 raise ParseError(f"the input cannot be read to its end: {error}", source=self._name) from error
             self._guard.check(piece)
+            self.read_bytes += len(piece)
             self._piece, self._at, self._ended = self._texts.take(piece), 0, not piece
         data = self._piece[self._at : self._at + size] if size >= 0 else self._piece[self._at :]
         self.last = len(data)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from array import array
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn, TypeAlias
 from zlib import crc32
 
@@ -13,7 +11,7 @@ import numpy as np
 import pyoxigraph as ox
 from numpy.typing import NDArray
 
-from worlds.errors import IntegrityError, ParseError, WorldsError
+from worlds.errors import IntegrityError, WorldsError
 from worlds.graph.terms import Term
 from worlds.sql import statements
 from worlds.sql.connection import Connection, Row, as_text
@@ -26,20 +24,17 @@ DEFAULT_GRAPH_ID = 0
 PROFILE = ox.NamedNode("urn:worlds:profile")
 """The predicate that an entity has its profile under, in hits and in filters; no quad has it."""
 PROFILE_ID = -1  # and below it -1 - subject, for the profiles themselves
-DEEPEST = 100  # triple terms inside one another
 
 _SQL = statements("queries.sql")
 _ENTITIES = statements("entities.sql")
 _BATCH = 5000  # rows a statement
 _CACHE = 200_000  # decoded terms kept, and ids of terms that were looked for
 _UNKNOWN = 1000  # IRIs that are remembered as unknown
-_LAST_ID = 2**31 - 1
 _IMPLIED = {
     "http://www.w3.org/2001/XMLSchema#string",
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString",
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString",
 }
-_OF_DOCUMENTS = {ox.BlankNode, ox.Triple}  # kinds of terms that may mean something in their document alone
 _DIRECTIONS = {"ltr": ox.BaseDirection.LTR, "rtl": ox.BaseDirection.RTL}
 
 
@@ -55,14 +50,14 @@ def batches(ids: Ids) -> Iterator[str]:
 
 
 class Dictionary:
-    """Finds and reads terms. `Interner` adds them."""
+    """Finds and reads terms. `worlds.quads.interner` adds them."""
 
     def __init__(self, connection: Connection, *, remembered: int = _CACHE) -> None:
         self._connection = connection
         self._remembered = remembered
         self._terms: dict[int, Term] = {}
         self._ids: dict[Term, int] = {}
-        self._unknown: set[Term] = set()  # IRIs that were looked for in vain
+        self._unknown: set[ox.NamedNode] = set()  # IRIs that were looked for in vain
         self._version: object = None  # of the file then, as others left it
         self._removals: object = None  # how often compact() had removed terms when `_ids` was filled
 
@@ -72,9 +67,11 @@ class Dictionary:
         self._ids.clear()
         self._unknown.clear()
 
-    def learn(self, terms: Container[Term]) -> None:
+    def learn(self, iris: Iterable[str]) -> None:
         """These are stored from now on."""
-        self._unknown = {term for term in self._unknown if term not in terms}
+        if self._unknown:
+            known = set(iris)
+            self._unknown = {term for term in self._unknown if term.value not in known}
 
     def find(self, terms: Sequence[Term]) -> list[int | None]:
         """The id of each term, None for one that the world doesn't know."""
@@ -127,7 +124,7 @@ class Dictionary:
     def literals(self, text: str, limit: int = 100) -> list[ox.Literal]:
         """The literals with this lexical form, whatever their language or datatype, at most `limit`."""
         rows = self._connection.rows(
-            _SQL["literals_of_hash"], _SQL["literals_of_hash"].bind(hash=_hash(text), limit=limit)
+            _SQL["literals_of_hash"], _SQL["literals_of_hash"].bind(hash=hash_of(text), limit=limit)
         )
         return [
             term for term in self.terms(number for (number,) in rows).values() if getattr(term, "value", None) == text
@@ -233,184 +230,13 @@ def triple_key(parts: Sequence[int | None]) -> Row:
     return (TRIPLE, " ".join(map(str, parts)), None, None, None)
 
 
-def _hash(value: str) -> int:
+def hash_of(value: str) -> int:
+    """What the index of the terms has in the place of a value."""
     return crc32(value.encode()) & 0x7FFFFFFF
 
 
 def _sought(key: Row) -> list[Any]:
     kind, value, datatype, language, direction = key
     if "\0" in value:
-        return [_hash(value), kind, value.encode().hex(), datatype, language, direction, 1]
-    return [_hash(value), kind, value, datatype, language, direction, 0]
-
-
-def _of_document(term: object) -> bool:
-    """Whether the term is, or contains, a blank node, and so means something in its document alone."""
-    depth, found = 0, False
-    while isinstance(term, ox.Triple):
-        depth += 1
-        if depth > DEEPEST:
-            raise ParseError(f"triple terms are nested deeper than {DEEPEST}")
-        found = found or isinstance(term.subject, ox.BlankNode)
-        term = term.object
-    return found or isinstance(term, ox.BlankNode)
-
-
-def _depth(term: object) -> int:
-    depth = 0
-    while isinstance(term, ox.Triple):
-        depth, term = depth + 1, term.object
-    return depth
-
-
-class Interner:
-    """Gives ids to the terms of one write, inside its transaction, adding those that the world doesn't have.
-
-    Terms get a local number at once (`local`), and their ids in batches (`flush`), so that no term costs a round
-    trip of its own; `resolve` turns local numbers into ids at the end.
-    """
-
-    def __init__(self, connection: Connection, dictionary: Dictionary, *, rename_blank_nodes: bool) -> None:
-        self._connection = connection
-        self._dictionary = dictionary
-        self._rename = rename_blank_nodes
-        self._last = connection.value(_SQL["last_term"])
-        self._all_new = self._last == 0  # nothing to look up in an empty world
-        self._before_lookup: Callable[[], None] = lambda: None
-        self.numbers: dict[Any, int] = {DEFAULT_GRAPH: 0}
-        self.pending: list[Term] = []
-        self._ids = array("q", [DEFAULT_GRAPH_ID])
-        self._blank_nodes: list[Term] = []  # and the triple terms that have one
-
-    @contextmanager
-    def bulk(self) -> Iterator[None]:
-        """Many terms are to come: the index of an empty world, which has nothing to look up, can wait."""
-        if not self._all_new:
-            yield
-            return
-        with self._connection.without("index", "terms") as make_again:
-            self._before_lookup = make_again
-            yield
-
-    def local(self, term: Term) -> int:
-        """The term's local number."""
-        number = self.numbers.get(term)
-        if number is None:
-            number = self.numbers[term] = len(self._ids) + len(self.pending)
-            self.pending.append(term)
-            if type(term) in _OF_DOCUMENTS and _of_document(term):
-                self._blank_nodes.append(term)
-        return number
-
-    def end_document(self) -> None:
-        """Forget the blank nodes so far: the next document's labels are other nodes."""
-        self.flush()
-        for node in self._blank_nodes:
-            del self.numbers[node]
-        self._blank_nodes.clear()
-
-    def trim(self, most: int) -> None:
-        """Forget terms, blank nodes aside, if more than `most` are remembered; they are looked up when they return."""
-        if len(self.numbers) > most:
-            kept = {term: self.numbers[term] for term in (DEFAULT_GRAPH, *self._blank_nodes)}
-            self.numbers.clear()
-            self.numbers.update(kept)
-            self._before_lookup()
-            self._all_new = False
-
-    def resolve(self, local: NDArray[np.int64]) -> Ids:
-        """Local numbers to term ids, in an array of the same shape."""
-        self.flush()
-        return np.frombuffer(self._ids, dtype=np.int64)[local]
-
-    def flush(self) -> None:
-        """Give ids to all pending terms."""
-        pending = self.pending
-        if not pending:
-            return
-        datatypes = self._add_parts()
-        self._dictionary.learn(self.numbers)
-        first = len(self._ids)
-        self._ids.frombytes(bytes(8 * len(pending)))
-        atoms: list[int] = []
-        literals: list[int] = []
-        triples: list[int] = []
-        for position, term in enumerate(pending):
-            kind = type(term)
-            (literals if kind is ox.Literal else triples if kind is ox.Triple else atoms).append(position)
-        self._store(first, atoms, [self._atom_key(pending[position]) for position in atoms])
-        keys = [self._literal_key(pending[position], datatypes.get(position)) for position in literals]  # type: ignore[arg-type]  # literals
-        self._store(first, literals, keys)
-        depths = {position: _depth(pending[position]) for position in triples}
-        for depth in sorted(set(depths.values())):  # parts before wholes
-            level = [position for position in triples if depths[position] == depth]
-            self._store(first, level, [self._triple_key(pending[position]) for position in level])  # type: ignore[arg-type]  # triples
-        self.pending = []
-
-    def _add_parts(self) -> dict[int, ox.NamedNode]:
-        """Give local numbers to the datatypes of literals and the parts of triple terms; the datatypes by position."""
-        datatypes: dict[int, ox.NamedNode] = {}
-        position = 0
-        while position < len(self.pending):  # the list grows while it is read
-            term = self.pending[position]
-            position += 1
-            if type(term) is ox.Literal:
-                datatype = stated_datatype(term)
-                if datatype is not None:
-                    datatypes[position - 1] = datatype
-                    self.local(datatype)
-            elif type(term) is ox.Triple:
-                for part in (term.subject, term.predicate, term.object):
-                    self.local(part)
-        return datatypes
-
-    def _id(self, term: Term) -> int:
-        return self._ids[self.numbers[term]]
-
-    def _atom_key(self, term: Any) -> Row:
-        if type(term) is ox.NamedNode:
-            return (IRI, term.value, None, None, None)
-        return (BLANK_NODE, None if self._rename else term.value, None, None, None)
-
-    def _literal_key(self, literal: ox.Literal, datatype: ox.NamedNode | None) -> Row:
-        return literal_key(literal, None if datatype is None else self._id(datatype))
-
-    def _triple_key(self, triple: ox.Triple) -> Row:
-        return triple_key([self._id(part) for part in (triple.subject, triple.predicate, triple.object)])
-
-    def _store(self, first: int, positions: list[int], keys: list[Row]) -> None:
-        known: dict[int, int] = {}
-        if not self._all_new:
-            sought = [index for index, key in enumerate(keys) if key[1] is not None]
-            found = self._dictionary.lookup([keys[index] for index in sought])
-            known = {sought[index]: number for index, number in found.items()}
-        ids = self._ids
-        last = self._last
-        rows: list[Row] = []
-        for index, position in enumerate(positions):
-            number = known.get(index)
-            if number is None:
-                number = last = last + 1
-                kind, value, datatype, language, direction = keys[index]
-                if value is None:
-                    value = f"w{number}"  # unique, but for labels that a caller brought along
-                code = value.encode()
-                stored = code if "\0" in value else value
-                rows.append((number, kind, stored, datatype, language, direction, crc32(code) & 0x7FFFFFFF))
-            ids[first + position] = number
-        if last > _LAST_ID:
-            raise IntegrityError(f"a world holds at most {_LAST_ID:,} terms")
-        self._last = last
-        if self._rename and not self._all_new:
-            self._keep_apart(rows)
-        self._connection.insert("INSERT INTO terms (id, kind, value, datatype, language, direction, hash)", rows)
-
-    def _keep_apart(self, rows: list[Row]) -> None:
-        """Give those of the new blank nodes another label whose label is taken already."""
-        nodes = [index for index, row in enumerate(rows) if row[1] == BLANK_NODE]
-        while nodes:
-            taken = self._dictionary.lookup([(BLANK_NODE, rows[index][2], None, None, None) for index in nodes])
-            nodes = [nodes[position] for position in taken]
-            for index in nodes:
-                label = rows[index][2] + "x"
-                rows[index] = (rows[index][0], BLANK_NODE, label, None, None, None, _hash(label))
+        return [hash_of(value), kind, value.encode().hex(), datatype, language, direction, 1]
+    return [hash_of(value), kind, value, datatype, language, direction, 0]

@@ -287,10 +287,13 @@ class Gate:
         return restorable
 
     def _insert(self, quads: Ids, revision: int) -> None:
-        """Insert by predicate and graph, so that a pair of integers stands for a quad."""
+        """Insert by predicate and graph, so that a pair of integers stands for a quad, and then by object.
+
+        So two of the indexes that are made of the rows afterwards find them in order, which spares half of their time.
+        """
         if not len(quads):
             return
-        order = np.lexsort((quads[:, 2], quads[:, 0], quads[:, 1], quads[:, 3]))
+        order = np.lexsort((quads[:, 0], quads[:, 2], quads[:, 1], quads[:, 3]))
         quads = quads[order]
         pairs = quads[:, 0] << 32 | quads[:, 2]
         groups = quads[:, [1, 3]]

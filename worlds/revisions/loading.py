@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.graph.formats import FORMATS, parsing, rdflib_quads
-from worlds.graph.sources import Source, sources
+from worlds.graph.sources import sources
 from worlds.graph.terms import GraphName
-from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids, Interner
+from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, Ids
+from worlds.quads.interner import Interner
 from worlds.quads.namespaces import Namespaces
-from worlds.quads.reader import Reader
-from worlds.quads.rows import NO_QUADS, difference, read_quads
+from worlds.quads.reader import Block, read_documents, read_graph
+from worlds.quads.rows import NO_QUADS, difference, read_quads, unique_quads
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.rehearsing import rehearsable
@@ -60,23 +60,22 @@ class Loader:
             author=author, message=message, embed=embed, progress=progress, dry_run=dry_run
         ) as revision:
             interner = Interner(self._connection, self._dictionary, rename_blank_nodes=True)
-            documents = _Documents(interner, target, progress)
+            read = _Read(interner, progress)
             with interner.bulk():
                 for item in source if isinstance(source, (list, tuple)) else [source]:
                     if hasattr(item, "triples") and hasattr(item, "namespaces"):
-                        documents.read_graph(item)
+                        read.take(read_graph(item, interner.numbering, target))
                         continue
                     found = sources(
                         item, format=format, base=base, allow_network=allow_network, max_unpacked=max_unpacked
                     )
-                    for document in found:
-                        documents.read(document)
-                quads = documents.quads()
-            self._namespaces.adopt(documents.prefixes)
+                    read.take(read_documents(found, interner.numbering, target))
+            quads = read.quads()
+            self._namespaces.adopt(read.prefixes)
             self._namespaces.adopt(self._preferred(quads))
             removed = NO_QUADS
             if mode == "replace":
-                held = self._held(documents.targets(quads))
+                held = self._held(self._targets(target, quads, read.triples))
                 quads, removed = difference(quads, held), difference(held, quads)
             if progress:
                 progress("write", 0, len(quads) + len(removed))
@@ -97,54 +96,39 @@ class Loader:
             if of == prefix and (subject, namespace) in texts
         }
 
+    def _targets(self, target: GraphName | None, quads: Ids, triples: bool) -> set[int]:
+        """The graphs that `quads`, in the place of what they held, are put into."""
+        if isinstance(target, ox.NamedNode):
+            return {number for number in self._dictionary.find([target]) if number is not None}
+        graphs = set(np.unique(quads[:, 3]).tolist())  # a blank node is another one in each load
+        return graphs | {DEFAULT_GRAPH_ID} if target == DEFAULT_GRAPH or (triples and target is None) else graphs
+
     def _held(self, graphs: Iterable[int]) -> Ids:
         blocks = [block for graph in graphs for block in read_quads(self._connection, "quads_of_graph", graph=graph)]
         return np.concatenate([NO_QUADS, *blocks])
 
 
-class _Documents:
-    """What is read, document by document."""
+class _Read:
+    """What was read, block by block."""
 
-    def __init__(self, interner: Interner, target: GraphName | None, progress: Progress | None) -> None:
+    def __init__(self, interner: Interner, progress: Progress | None) -> None:
         self._interner = interner
-        self._target = target
-        self._reader = Reader(interner, graph=target)
         self._progress = progress
-        self._triples = False  # whether a document was in a format without named graphs
+        self._blocks: list[Ids] = []
+        self.triples = False  # whether a document was in a format without named graphs
         self.prefixes: dict[str, str] = {}
 
+    def take(self, blocks: Iterable[Block]) -> None:
+        """Store the terms of documents, and keep their quads."""
+        for block in blocks:
+            self._interner.add(block.terms)
+            self._blocks.append(self._interner.quads(block.numbers))
+            if block.prefixes is not None:
+                self.prefixes |= block.prefixes
+                self.triples = self.triples or not block.graphs
+            if self._progress and block.name:
+                self._progress(f"read {Path(block.name).name}", block.taken, block.size)
+
     def quads(self) -> Ids:
-        """The distinct quads of all documents, int64 [n, 4]."""
-        return self._reader.quads()
-
-    def read_graph(self, graph: Any) -> None:
-        """Read an rdflib graph."""
-        self._reader.read(rdflib_quads(graph))
-        self.prefixes |= {str(prefix): str(iri) for prefix, iri in graph.namespaces()}
-        self._triples = self._triples or not hasattr(graph, "quads")
-        self._interner.end_document()
-
-    def read(self, document: Source) -> None:
-        """Read what a source has."""
-        taken = 0
-
-        def count(size: int) -> None:
-            nonlocal taken
-            taken += size
-
-        def report(_: int) -> None:
-            if self._progress:
-                self._progress(f"read {Path(document.name).name}", taken, document.size)
-
-        with parsing(document, on_bytes=count) as quads:
-            self._reader.read(quads, report)
-            self.prefixes |= quads.prefixes
-        self._triples = self._triples or not FORMATS[document.format].graphs
-        self._interner.end_document()
-
-    def targets(self, quads: Ids) -> set[int]:
-        """The graphs that `quads`, in the place of what they held, are put into."""
-        if self._target is not None:
-            return {int(self._interner.resolve(np.array([self._interner.local(self._target)]))[0])}  # type: ignore[arg-type]  # an IRI
-        graphs = set(np.unique(quads[:, 3]).tolist())
-        return graphs | {DEFAULT_GRAPH_ID} if self._triples else graphs
+        """The distinct quads, int64 [n, 4]."""
+        return unique_quads(np.concatenate([NO_QUADS, *self._blocks]))

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from worlds.errors import ConflictError, ParseError
 from worlds.graph.patches import Row, read_patch
 from worlds.graph.sources import sources
-from worlds.quads.dictionary import Dictionary, Ids, Interner
+from worlds.quads.dictionary import Dictionary, Ids
+from worlds.quads.interner import Interner
 from worlds.quads.namespaces import Namespaces
 from worlds.quads.rows import NO_QUADS
 from worlds.revisions.diff import named
@@ -51,7 +52,7 @@ class Patches:
                     for term in (quad.subject, quad.predicate, quad.object, quad.graph_name):
                         numbers.append(interner.local(term))  # type: ignore[arg-type]  # the default graph is known
                     adds.append(code == "A")
-                    if len(interner.pending) > _PENDING:
+                    if len(interner.numbering.pending) > _PENDING:
                         interner.flush()
                 elif code == "TX":
                     begun, kept = len(adds), len(prefixes)

@@ -14,7 +14,8 @@ from worlds.graph.lexical import canonical_quads, is_by_value
 from worlds.graph.query.query import Query
 from worlds.graph.terms import GraphName, NamedGraph
 from worlds.graph.update.target import Rows
-from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids, Interner
+from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids
+from worlds.quads.interner import Interner
 from worlds.quads.reader import quad_ids
 from worlds.quads.rows import NO_QUADS, difference, marker, read_quads, unique_quads
 from worlds.revisions.gate import Change

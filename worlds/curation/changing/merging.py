@@ -14,7 +14,8 @@ from worlds.curation.changing.conflicts import Conflict, Conflicts, Rule
 from worlds.curation.changing.rewriting import Rewriting
 from worlds.errors import ArgumentError, ConflictError
 from worlds.graph.terms import format_term
-from worlds.quads.dictionary import Dictionary, Ids, Interner, json_ids
+from worlds.quads.dictionary import Dictionary, Ids, json_ids
+from worlds.quads.interner import Interner
 from worlds.quads.redirects import REDIRECTS, Redirects
 from worlds.quads.rows import NO_QUADS, difference, unique_quads
 from worlds.revisions.diff import Diff, Quads, ordered

@@ -9,7 +9,8 @@ import numpy as np
 import pyoxigraph as ox
 from numpy.typing import NDArray
 
-from worlds.quads.dictionary import Dictionary, Ids, Interner, batches
+from worlds.quads.dictionary import Dictionary, Ids, batches
+from worlds.quads.interner import Interner
 from worlds.quads.redirects import REDIRECTS
 from worlds.quads.rows import NO_QUADS, unique_quads
 from worlds.sql import statements
