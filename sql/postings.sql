@@ -4,8 +4,9 @@
 -- The table has a row for each place where a token stands; it takes no room.
 CREATE VIRTUAL TABLE IF NOT EXISTS temp.postings USING fts5vocab(main, chunks_fts, instance);
 
--- name: of_token
-SELECT group_concat(doc) FROM temp.postings WHERE term = ?1;
+-- name: of_tokens
+-- Each in a row; the index has the texts of a token in ascending order.
+SELECT (SELECT group_concat(doc) FROM temp.postings WHERE term = sought.value) FROM json_each(?1) AS sought;
 
 -- name: of_beginning
 SELECT group_concat(doc) FROM temp.postings WHERE term >= ?1 AND term <= ?1 || char(1114111);
@@ -28,11 +29,11 @@ SELECT group_concat(id), group_concat(CASE length(sz)
              + instr(:bytes, substr(sz, 3, 1)) - 1 END)
 FROM chunks_fts_docsize WHERE id > :after;
 
--- name: forget_text
+-- name: forget_texts
 DELETE FROM asked;
 
--- name: ask_text
-INSERT INTO asked VALUES (?1);
+-- name: ask_texts
+INSERT INTO asked (rowid, text) SELECT key, value FROM json_each(?1);
 
 -- name: tokens_asked
-SELECT term FROM asked_tokens ORDER BY "offset";
+SELECT doc, term FROM asked_tokens ORDER BY doc, "offset";

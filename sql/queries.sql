@@ -75,6 +75,16 @@ DELETE FROM quads WHERE id IN (SELECT value FROM json_each(:ids_json));
 SELECT max(id), group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
 FROM (SELECT * FROM quads WHERE id > :after ORDER BY id LIMIT :limit);
 
+-- name: quads_by_subject
+-- Pages of whole subjects, by their ids.
+SELECT max(subject), group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
+FROM (
+    SELECT subject, predicate, object, graph FROM quads INDEXED BY quads_spog
+    WHERE subject > :after AND subject <= coalesce(
+        (SELECT subject FROM quads INDEXED BY quads_spog WHERE subject > :after ORDER BY subject LIMIT 1 OFFSET :limit),
+        9223372036854775807)
+    ORDER BY subject);
+
 -- name: quads_of_graph
 SELECT max(id), group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
 FROM (SELECT * FROM quads WHERE graph = :graph AND id > :after ORDER BY id LIMIT :limit);

@@ -51,6 +51,19 @@ def test_it_is_where_it_was_asked_for(tmp_path: Path) -> None:
         worlds.open(path, sparql_index="fast")  # type: ignore[arg-type]  # that is what is tested
 
 
+@pytest.mark.parametrize("page", [1, 2, 5, 7])
+def test_it_is_built_from_pages_of_whole_subjects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: int) -> None:
+    path = path_with(tmp_path, 3)
+    rng = random.Random(page)
+    with worlds.open(path, embedder=None) as world:
+        for number in range(30):
+            world.add([(f"{EX}{rng.choice((1, 2, 2, 2, 4))}", f"{EX}p", f"{EX}{number}", rng.choice((EX, f"{EX}g")))])
+        followed = everything(world)  # from one page
+    seams.read_quads_in_pages(monkeypatch, page)
+    with worlds.open(path, embedder=None) as world:
+        assert everything(world) == followed
+
+
 def test_it_moves_once_its_queries_have_taken_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seams.keep_small_indexes_on_disk(monkeypatch, 10)
     path = path_with(tmp_path, 20)

@@ -55,6 +55,11 @@ def look_up_texts(monkeypatch: Setter, always: bool) -> None:
     monkeypatch.setattr("worlds.search.statement.LOOKING_UP", -1 if always else 1e9)
 
 
+def read_quads_in_pages(monkeypatch: Setter, quads: int) -> None:
+    """Let so many quads be read at a time; otherwise it is 50,000."""
+    monkeypatch.setattr("worlds.quads.rows._BLOCK", quads)
+
+
 def keep_posting_lists(monkeypatch: Setter, always: bool, postings: int = 1000) -> None:
     """Let words be found by posting lists in memory, of so many postings together, or never; otherwise from 4,000 texts
     on.

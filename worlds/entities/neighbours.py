@@ -13,6 +13,7 @@ import pyoxigraph as ox
 from worlds.entities.limits import check_limit
 from worlds.graph.terms import RDF, to_oxigraph, to_rdflib
 from worlds.quads.dictionary import Dictionary, json_ids
+from worlds.quads.rows import distinct
 from worlds.sql import statements
 from worlds.sql.connection import Connection, integers
 from worlds.texts.chunks import ChunkStore
@@ -144,7 +145,7 @@ class Neighbours:
             np.concatenate([np.empty(0, np.int64), *map(integers, column)]) for column in zip(*rows, strict=True)
         )
         statement = _SQL["quads_by_id"]
-        table = self._connection.table(statement, (json_ids(np.unique(np.concatenate([own, incoming]))),))
+        table = self._connection.table(statement, (json_ids(distinct(np.concatenate([own, incoming]))),))
         return table[np.isin(table[:, 0], own)], table[np.isin(table[:, 0], incoming)]
 
     def cited(self, rows: Rows, terms: Mapping[int, Any]) -> tuple[CitedQuad, ...]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, PROFILE_ID, Ids, json_ids
+from worlds.quads.rows import distinct
 from worlds.search.filters import Eligible
 from worlds.search.stages import Cursor, Floats, Indexes, Key
 from worlds.sql import statements
@@ -155,7 +156,7 @@ class Candidates:
     @cached_property
     def distinct(self) -> Ids:
         """The subjects of all quads, ascending."""
-        return np.unique(self.subjects)
+        return distinct(self.subjects)
 
     def __len__(self) -> int:
         return len(self.row)

@@ -27,6 +27,7 @@ from worlds.quads.dictionary import (
     json_ids,
 )
 from worlds.quads.redirects import Redirects
+from worlds.quads.rows import distinct as sorted_distinct
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
@@ -303,7 +304,7 @@ class Filters:
             ids.append(DEFAULT_GRAPH_ID)
         if PROFILE in named:
             ids.append(PROFILE_ID)
-        return np.unique(np.array(ids, dtype=np.int64))
+        return sorted_distinct(np.array(ids, dtype=np.int64))
 
     def _typed(self, types: tuple[Any, ...], subclasses: bool, graphs: tuple[Any, ...] | None) -> Ids:
         rdf_type, subclass_of = self._dictionary.find([_RDF_TYPE, _SUBCLASS_OF])
@@ -458,13 +459,13 @@ def among(values: Ids, ascending: Ids) -> Any:
 
 
 def distinct(ids: Ids) -> Ids:
-    """The distinct ones of ids above 0, ascending; for many, without NumPy's table of hashes or its sort."""
+    """The distinct ones of ids above 0, ascending; for many that are dense, without a sort."""
     if not len(ids) or ids.max() >= _DENSE * len(ids):
-        return np.unique(ids)
+        return sorted_distinct(ids)
     held = np.zeros(int(ids.max()) + 1, dtype=bool)
     held[ids] = True
     return np.flatnonzero(held)
 
 
 def _intersection(ids: Ids | None, others: Ids) -> Ids:
-    return others if ids is None else np.intersect1d(ids, others)
+    return others if ids is None else ids[among(ids, others)]

@@ -7,6 +7,7 @@ the values that bm25() gives (https://www.sqlite.org/fts5.html#the_bm25_function
 
 from __future__ import annotations
 
+import json
 import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ from worlds.errors import IntegrityError
 from worlds.quads.dictionary import Ids
 from worlds.search.frequencies import Frequencies, TextState
 from worlds.sql import statements
-from worlds.sql.connection import Connection
+from worlds.sql.connection import Connection, integers
 
 _SQL = statements("postings.sql")
 _BYTES = bytes(range(256))
@@ -101,17 +102,16 @@ class PostingLists:
         """BM25 by these terms, FTS5 expressions of words and phrases, repeated ones as often as they stand."""
         self._agree()
         scores = np.zeros(len(self._norms))
-        having = {}
+        postings = self._postings(list(dict.fromkeys(terms)))
         for term in terms:
-            found = self._postings(term)
-            having[term] = found.chunks
+            found = postings[term]
             if len(found):
                 counts = found.counts.astype(np.float64)
                 weight = self._frequencies.weight(len(found))
                 scores[found.chunks] -= weight * ((counts * (_K1 + 1)) / (counts + self._norms[found.chunks]))
         if excluded is not None:
             scores[self._connection.column(_SQL["matching"], (excluded,))] = 0
-        return Relevance(scores, having)
+        return Relevance(scores, {term: found.chunks for term, found in postings.items()})
 
     def _agree(self) -> None:
         state = self._frequencies.agree()
@@ -132,33 +132,42 @@ class PostingLists:
         self._total = 0
         self._state = state
 
-    def _postings(self, term: str) -> Postings:
-        found = self._held.pop(term, None)
-        if found is None:
-            found = self._read(term)
-            self._frequencies.note(term, len(found))
-            self._total += len(found)
-        self._held[term] = found  # as the last that goes
+    def _postings(self, terms: Sequence[str]) -> dict[str, Postings]:
+        """Those of distinct terms."""
+        found = {term: self._held.pop(term) for term in terms if term in self._held}
+        if new := [term for term in terms if term not in found]:
+            found |= self._read(new)
+        for term in terms:
+            self._held[term] = found[term]  # as the last that goes
         while self._total > MOST and len(self._held) > 1:
             self._total -= len(self._held.popitem(last=False)[1])
         return found
 
-    def _read(self, term: str) -> Postings:
+    def _read(self, terms: Sequence[str]) -> dict[str, Postings]:
         assert self._tokenizer is not None
         self._connection.attach(_SQL["attach"])
-        places = self._places(self._tokenizer(term.rstrip("*").strip('"')), beginning=term.endswith("*"))
-        if len(places) and places[-1] >= len(self._norms):
-            raise IntegrityError("the full-text index is damaged: compact() builds it anew")
-        first = np.flatnonzero(np.diff(places, prepend=-1))
-        return Postings(places[first].astype(np.int32), np.diff(np.append(first, len(places))).astype(np.int32))
+        tokens = self._tokenizer([term.rstrip("*").strip('"') for term in terms])
+        words = [held[0] for term, held in zip(terms, tokens, strict=True) if _is_word(term, held)]
+        columns = iter(self._connection.rows(_SQL["of_tokens"], (json.dumps(words),)))
+        found = {}
+        for term, held in zip(terms, tokens, strict=True):
+            word = _is_word(term, held)
+            places = integers(next(columns)[0]) if word else self._places(held, beginning=term.endswith("*"))
+            if len(places) and places[-1] >= len(self._norms):
+                raise IntegrityError("the full-text index is damaged: compact() builds it anew")
+            ends = np.append(np.flatnonzero(places[1:] != places[:-1]) + 1, len(places)) if len(places) else places
+            counts = np.diff(ends, prepend=0).astype(np.int32)
+            found[term] = Postings(places[ends - 1].astype(np.int32), counts)
+            self._frequencies.note(term, len(counts))
+            self._total += len(counts)
+        return found
 
     def _places(self, tokens: Sequence[str], *, beginning: bool) -> Ids:
         """The chunks that have these tokens in a row, or such as begin with the last, ascending, each as often."""
         if not tokens:
             return np.empty(0, dtype=np.int64)
         if len(tokens) == 1:
-            statement = _SQL["of_beginning"] if beginning else _SQL["of_token"]
-            return np.sort(self._connection.column(statement, tokens))
+            return np.sort(self._connection.column(_SQL["of_beginning"], tokens))
         begins: Ids | None = None
         for distance, token in enumerate(tokens):
             last = distance == len(tokens) - 1
@@ -167,6 +176,10 @@ class PostingLists:
             begins = found if begins is None else np.intersect1d(begins, found, assume_unique=True)
         assert begins is not None
         return begins >> _OFFSET
+
+
+def _is_word(term: str, tokens: Sequence[str]) -> bool:
+    return len(tokens) == 1 and not term.endswith("*")
 
 
 class Tokenizer:
@@ -179,8 +192,11 @@ class Tokenizer:
         self._connection.run(f"CREATE VIRTUAL TABLE asked USING fts5 (text{f', {found[0]}' if found else ''})")
         self._connection.run("CREATE VIRTUAL TABLE asked_tokens USING fts5vocab (asked, instance)")
 
-    def __call__(self, text: str) -> list[str]:
-        """The tokens in their order."""
-        self._connection.run(_SQL["forget_text"])
-        self._connection.run(_SQL["ask_text"], (text,))
-        return [token for (token,) in self._connection.rows(_SQL["tokens_asked"])]
+    def __call__(self, texts: Sequence[str]) -> list[list[str]]:
+        """The tokens of each text in their order."""
+        self._connection.run(_SQL["forget_texts"])
+        self._connection.run(_SQL["ask_texts"], (json.dumps(texts),))
+        found: list[list[str]] = [[] for _ in texts]
+        for number, token in self._connection.rows(_SQL["tokens_asked"]):
+            found[number].append(token)
+        return found

@@ -26,7 +26,7 @@ from worlds.graph.query.query import Query
 from worlds.quads.dataset import SHAPES_GRAPH, names_shapes
 from worlds.quads.delta import Delta, Follower
 from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, LITERAL, TRIPLE, Dictionary, Ids
-from worlds.quads.rows import NO_QUADS, decoded, find_quads, read_quads
+from worlds.quads.rows import NO_QUADS, decoded, distinct, find_quads, read_quads
 from worlds.sparql.cache import Cache, Copy, Stamp, reporting
 from worlds.sparql.memory import room
 from worlds.sql import statements
@@ -166,7 +166,7 @@ class SparqlIndex(Follower):
             else [
                 quad
                 for block in read_quads(self._connection, "quads_of_graph", graph=shapes)
-                for quad in decoded(block, self._dictionary.terms(np.unique(block).tolist()))
+                for quad in decoded(block, self._dictionary.terms(distinct(block.ravel()).tolist()))
             ]
         )
         store.extend(quads)
@@ -315,8 +315,8 @@ class SparqlIndex(Follower):
         store = self._store
         assert store is not None
         added, removed = self._seen(added), self._seen(removed)
-        terms = self._dictionary.terms(np.unique(np.concatenate([added, removed])).tolist())
-        named = np.unique(np.concatenate([added[:, 3], removed[:, 3]])).tolist()
+        terms = self._dictionary.terms(distinct(np.concatenate([added, removed]).ravel()).tolist())
+        named = distinct(np.concatenate([added[:, 3], removed[:, 3]])).tolist()
         graphs = {number: terms[number] for number in named if number != DEFAULT_GRAPH_ID}
         step = _Step([], [], self._markers, graphs, self._count)
         gone = list(decoded(removed, terms))
@@ -501,7 +501,8 @@ class SparqlIndex(Follower):
         self._count = 0
 
         def blocks() -> Iterator[Ids]:
-            for block in map(self._seen, read_quads(connection, "quads_in_range")):
+            # In memory quads lie as they come, and those of one subject are asked for together.
+            for block in map(self._seen, read_quads(connection, "quads_by_subject")):
                 yield block
                 self._count += len(block)
                 if progress:
