@@ -181,6 +181,33 @@ def test_guests_with_long_jobs_keep_no_other_guest_waiting_and_get_their_answers
     run(work, most=2)
 
 
+def test_new_connections_without_end_keep_nobody_waiting_whose_connection_is_known(file: Path) -> None:
+    async def work(pool: Pool) -> None:
+        def compute(connection: str, seconds: float, timeout: float = 60) -> Any:
+            arguments = {"seconds": seconds}
+            return pool.call("compute", file, guest=f"host {connection}", timeout=timeout, arguments=arguments)
+
+        async def hostile(number: int) -> None:
+            for turn in range(100):
+                with contextlib.suppress(Busy, QueryTimeout):
+                    await compute(f"{number}.{turn}", 60, timeout=2)
+
+        await compute("known", 0)
+        attack = [asyncio.create_task(hostile(number)) for number in range(16)]
+        took = []
+        for _ in range(20):
+            await asyncio.sleep(0.1)
+            began = time.monotonic()
+            await compute("known", 0.01)
+            took.append(time.monotonic() - began)
+        for task in attack:
+            task.cancel()
+        await asyncio.gather(*attack, return_exceptions=True)
+        assert sorted(took)[-3] < 1, took
+
+    run(work, most=4)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of which process one is")
 def test_workers_are_forked_of_a_template_that_starts_again(file: Path) -> None:
     async def work(pool: Pool) -> None:

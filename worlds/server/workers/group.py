@@ -165,6 +165,7 @@ class Group:
                     raise Busy("there is more to do than this server has processes for") from None
                 raise
         worker.begins(guest, loop.time(), opening=True)
+        worker.names = {*self._names(guest), guest}
         worker.turns = set_back
         self._busy.add(worker)
         return worker
@@ -202,16 +203,25 @@ class Group:
 
     def _cost(self, guest: str, now: float) -> tuple[float, float]:
         """Seconds of the processor that the jobs of a guest's address, and of its connection, have lately taken."""
-        found = (self._taken.get(name, (0.0, now)) for name in _names(guest))
-        address, connection = (taken * 0.5 ** ((now - then) / HALVED) for taken, then in found)
-        return address, connection
+        address, connection = self._names(guest)
+        return self._lately(address, now), self._lately(connection, now)
+
+    def _lately(self, name: str, now: float) -> float:
+        taken, then = self._taken.get(name, (0.0, now))
+        return taken * 0.5 ** ((now - then) / HALVED)
+
+    def _names(self, guest: str) -> tuple[str, str]:
+        """Under which names the costs of its address and of its connection are kept."""
+        address = guest.partition(" ")[0]
+        return address, guest if guest in self._taken else f"{address} new"
 
     def _charge(self, worker: WorkerProcess) -> None:
         if not worker.guest:
             return
         now = asyncio.get_running_loop().time()
         seconds = worker.charge(now)
-        for name, cost in zip(_names(worker.guest), self._cost(worker.guest, now), strict=True):
+        for name in worker.names:
+            cost = self._lately(name, now)
             self._taken.pop(name, None)
             self._taken[name] = cost + seconds, now
             if len(self._taken) > _REMEMBERED:
@@ -391,7 +401,3 @@ class Group:
             self._end(worker, 0)
         while self._ending:
             await asyncio.gather(*self._ending, return_exceptions=True)
-
-
-def _names(guest: str) -> tuple[str, str]:
-    return guest.partition(" ")[0], guest
