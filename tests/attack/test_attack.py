@@ -30,7 +30,7 @@ def test_what_was_found_before_is_found_no_more() -> None:
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "request"])
 def test_some_cases_of_each_kind(kind: str) -> None:
     tally = Tally()
-    attack(kind, 1, 0, 5, tally)
+    attack(kind, 1, 0, 3, tally)
     assert tally.findings == []
     assert tally.cases[kind]
 
@@ -44,7 +44,7 @@ def test_an_error_of_another_kind_a_signal_and_a_hang_are_findings(monkeypatch: 
     ):
         monkeypatch.setattr("tests.attack.__main__._PATIENCE", 1)
         tally = Tally()
-        attack("update", 0, 0, 5, tally, program=[sys.executable, "-c", program])
+        attack("update", 0, 0, 5, tally, last=1, program=[sys.executable, "-c", program])
         assert said in tally.findings[0]
 
 

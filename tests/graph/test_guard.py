@@ -528,7 +528,7 @@ def terms(found: Any) -> Any:
 
 
 @forks
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(st.lists(st.tuples(_node, _label.map(iri), _term), max_size=8))
 def test_a_child_gives_the_same(triples: list[tuple[Any, Any, Any]]) -> None:
     store = ox.Store()

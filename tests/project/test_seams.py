@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,11 @@ import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
 PATCHES = TESTS / "support" / "seams.py"  # the one module that changes something of ours from outside
-TREES = {file: ast.parse(file.read_text("utf-8")) for file in sorted(TESTS.rglob("*.py"))}
+
+
+@functools.cache
+def trees() -> dict[Path, ast.AST]:
+    return {file: ast.parse(file.read_text("utf-8")) for file in sorted(TESTS.rglob("*.py"))}
 
 
 def is_private(name: str) -> bool:
@@ -49,11 +54,11 @@ def patches(tree: ast.AST) -> Iterator[str]:
 
 
 def test_no_test_uses_a_private_name_of_ours() -> None:
-    assert [f"{file}: {use}" for file, tree in TREES.items() for use in uses(tree)] == []
+    assert [f"{file}: {use}" for file, tree in trees().items() for use in uses(tree)] == []
 
 
 def test_no_test_changes_anything_of_ours_from_outside() -> None:
-    assert [f"{file}: {patch}" for file, tree in TREES.items() if file != PATCHES for patch in patches(tree)] == []
+    assert [f"{file}: {patch}" for file, tree in trees().items() if file != PATCHES for patch in patches(tree)] == []
 
 
 @pytest.mark.parametrize(

@@ -490,7 +490,7 @@ class GateMachine(RuleBasedStateMachine):
 
 
 GateMachine.TestCase.settings = settings(
-    max_examples=settings.default.max_examples * 3 // 20,  # type: ignore[union-attr]  # there is a default
+    max_examples=settings.default.max_examples // 10,  # type: ignore[union-attr]  # there is a default
     stateful_step_count=40,
 )
 

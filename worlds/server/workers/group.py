@@ -42,8 +42,8 @@ class Group:
     jobs of guests that have run for a `SLICE`, with less of the processor than the others; what else runs for as long
     is set back: it begins anew when one of these is free, with a `LONGER` turn each time, or is stopped, if a part of
     its answer was sent. Whose jobs have lately taken least of the processor comes first (those of its address, then
-    those of its connection), and for half a minute after a long job one process is left to those whose jobs have taken
-    less than a `SLICE`.
+    each of its connection on average, of which the new ones of an address share one), and for half a minute after a
+    long job one process is left to those whose jobs take less than a `SLICE` each.
     """
 
     def __init__(self, duties: Duties, size: int, most: int, template: Template | None) -> None:
@@ -58,7 +58,7 @@ class Group:
         self._waiting: deque[asyncio.Future[WorkerProcess]] = deque()
         self._guests: dict[asyncio.Future[WorkerProcess], tuple[int, str]] = {}  # how often set back, and who
         self._parted = float("-inf")  # when a guest's job was found to be long
-        self._taken: dict[str, tuple[float, float]] = {}  # by guests: seconds of the processor, as of when
+        self._taken: dict[str, tuple[float, float, float]] = {}  # by guests: seconds of the processor, jobs, as of when
         self._world: str | None = None  # that was asked for last
         self._asked = dict.fromkeys((False, True), float("-inf"))  # when the last job came that was (not) a guest's
         self._stopped = False
@@ -165,7 +165,9 @@ class Group:
                     raise Busy("there is more to do than this server has processes for") from None
                 raise
         worker.begins(guest, loop.time(), opening=True)
-        worker.names = {*self._names(guest), guest}
+        if guest:
+            worker.names = {*self._names(guest), guest}
+            self._take(worker, 0, 1, loop.time())
         worker.turns = set_back
         self._busy.add(worker)
         return worker
@@ -202,13 +204,15 @@ class Group:
             future.set_result(worker)
 
     def _cost(self, guest: str, now: float) -> tuple[float, float]:
-        """Seconds of the processor that the jobs of a guest's address, and of its connection, have lately taken."""
+        """Seconds of the processor that a guest's address has lately taken, and each job of its connection."""
         address, connection = self._names(guest)
-        return self._lately(address, now), self._lately(connection, now)
+        seconds, jobs = self._lately(connection, now)
+        return self._lately(address, now)[0], seconds / max(jobs, 1)
 
-    def _lately(self, name: str, now: float) -> float:
-        taken, then = self._taken.get(name, (0.0, now))
-        return taken * 0.5 ** ((now - then) / HALVED)
+    def _lately(self, name: str, now: float) -> tuple[float, float]:
+        seconds, jobs, then = self._taken.get(name, (0.0, 0.0, now))
+        kept = 0.5 ** ((now - then) / HALVED)
+        return seconds * kept, jobs * kept
 
     def _names(self, guest: str) -> tuple[str, str]:
         """Under which names the costs of its address and of its connection are kept."""
@@ -220,10 +224,13 @@ class Group:
             return
         now = asyncio.get_running_loop().time()
         seconds = worker.charge(now)
+        self._take(worker, seconds, 0, now)
+
+    def _take(self, worker: WorkerProcess, seconds: float, jobs: int, now: float) -> None:
         for name in worker.names:
-            cost = self._lately(name, now)
+            before = self._lately(name, now)
             self._taken.pop(name, None)
-            self._taken[name] = cost + seconds, now
+            self._taken[name] = before[0] + seconds, before[1] + jobs, now
             if len(self._taken) > _REMEMBERED:
                 del self._taken[next(iter(self._taken))]
 
