@@ -17,7 +17,7 @@ import pytest
 import worlds
 from tests.support.command_line import ok
 from tests.support.primaries import until
-from worlds import ConflictError, ParseError, WorldsError
+from worlds import ConflictError, OpenError, ParseError, WorldsError
 from worlds.groups.sharding import BLANK, shard
 
 RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray, of the extra cluster, is not installed")
@@ -142,6 +142,15 @@ def test_a_cluster_that_is_not_there(tmp_path: Path) -> None:
     given = source(tmp_path / "all.trig", 10)
     with pytest.raises(WorldsError, match="cannot be reached" if RAY.args[0] is False else "pip install"):
         shard(str(given), tmp_path / "shards", ray="127.0.0.1:9")
+
+
+def test_what_is_missing_or_in_the_way_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(OpenError, match="does not exist"):
+        shard(str(tmp_path / "missing.nt"), tmp_path / "shards")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").touch()
+    with pytest.raises(ConflictError, match="is a file, and no folder"):
+        shard(str(source(tmp_path / "all.trig", 10)), tmp_path / "file")
 
 
 def test_what_is_no_rdf(tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ from worlds.cli import (
     doctor,
     documents,
     entities,
+    file,
     history,
     init,
-    keep,
     keys,
     mcp,
     mirror,
@@ -106,7 +106,7 @@ _PANELS = {
 }
 for _module in (
     init, doctor, config, completion, write, documents, search, ask, context, entities, schema, prefix, policy, rules,
-    history, decide, curate, claims, keep, serve, keys, mcp, remote, mirror, shard,
+    history, decide, curate, claims, file, serve, keys, mcp, remote, mirror, shard,
 ):  # fmt: skip
     _module.register(app)
 

@@ -60,12 +60,17 @@ def shard(
     has this package and sees the folder at the same path.
 
     Gives the worlds' paths, for `worlds.group`. `source` is as `World.load` takes paths. A run that was interrupted is
-    finished by the next one; ConflictError if that has other arguments. `embedder` is a model's name, None for none.
-    Blank nodes become IRIs, `urn:worlds:blank:…`. Errors as of `World.load`.
+    finished by the next one; ConflictError if that has other arguments, or `into` is a file. `embedder` is a model's
+    name, None for none. Blank nodes become IRIs, `urn:worlds:blank:…`. Errors as of `World.load`.
     """
     folder = Path(into)
     given = [source] if isinstance(source, str) else list(source)
     plan = _Plan([str(Path(one).absolute()) for one in given], by, shards, embedder)
+    if folder.exists() and not folder.is_dir():
+        raise ConflictError(f"{folder} is a file, and no folder for shards")
+    if not folder.exists():
+        for _ in sources(plan.sources):  # what is missing is told before anything is made
+            pass
     folder.mkdir(parents=True, exist_ok=True)
     _keep(plan, folder / "shards.json")
     targets = [folder / f"shard-{number:03}.db" for number in range(shards)]

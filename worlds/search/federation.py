@@ -20,6 +20,7 @@ from worlds.errors import EmbedderError, WorldsError
 from worlds.search.candidates import Candidates, enough
 from worlds.search.engine import Searches, depth_of
 from worlds.search.facets import Facets, ordered
+from worlds.search.federated_candidates import GroupFacts, Place, Together, together
 from worlds.search.fusion import Found, Scores, fuse
 from worlds.search.hits import Clock, Explanation, Hit, SearchResults
 from worlds.search.member import MemberSearch, Statistics
@@ -30,7 +31,6 @@ from worlds.search.request import Identity, SearchRequest
 from worlds.search.showing import Shown
 from worlds.search.stages import Cursor, rest, sent_cursor
 from worlds.search.statement import pending_factor
-from worlds.search.together import GroupFacts, Place, Together, together
 
 _DEEPER = 4  # times as long lists, where they hold too few subjects
 
