@@ -49,6 +49,9 @@ SELECT group_concat(chunks.id), group_concat(coalesce(chunks.vector, 0)),
 FROM chunks INDEXED BY chunks_term CROSS JOIN quads INDEXED BY quads_o ON quads.object = chunks.term
 WHERE quads.graph IS NOT {shapes};
 
+-- name: last_chunk
+SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0);
+
 -- name: all_chunks
 SELECT group_concat(id), group_concat(coalesce(vector, 0)) FROM chunks;
 

@@ -33,6 +33,11 @@ FROM json_each(:ids_json) AS sought CROSS JOIN terms ON terms.id = sought.value;
 -- name: terms_in_range
 SELECT id, kind, value, datatype, language, direction FROM terms WHERE id > :after ORDER BY id LIMIT :limit;
 
+-- name: typed_in_range
+-- The same of triple terms, and of literals that state their datatype.
+SELECT id, kind, value, datatype, language, direction FROM terms
+WHERE id > :after AND (kind = 4 OR datatype IS NOT NULL) ORDER BY id LIMIT :limit;
+
 -- ---- quads ---------------------------------------------------------------------------------------------------------
 
 -- name: find_quads

@@ -64,6 +64,17 @@ def test_it_is_built_from_pages_of_whole_subjects(tmp_path: Path, monkeypatch: p
         assert everything(world) == followed
 
 
+def test_that_of_a_world_of_many_terms_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = path_with(tmp_path, 20)
+    with worlds.open(path, embedder=None) as world:
+        world.update(f'INSERT DATA {{ <{EX}s> <{EX}says> <<( <{EX}a> <{EX}n> "01"^^xsd:integer )>>, "1"@en, "x", 1 }}')
+        whole = everything(world)
+    seams.hold_few_terms(monkeypatch)
+    for place in ("memory", "disk"):
+        with worlds.open(path, embedder=None, sparql_index=place) as world:
+            assert everything(world) == whole
+
+
 def test_it_moves_once_its_queries_have_taken_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seams.keep_small_indexes_on_disk(monkeypatch, 10)
     path = path_with(tmp_path, 20)

@@ -32,6 +32,11 @@ def keep_small_indexes_on_disk(monkeypatch: Setter, quads: int) -> None:
     monkeypatch.setattr("worlds.sparql.index.DISK_FROM", quads)
 
 
+def hold_few_terms(monkeypatch: Setter) -> None:
+    """Let the SPARQL index be built of terms read block by block; otherwise it takes four million terms."""
+    monkeypatch.setattr("worlds.sparql.index.HELD", 0)
+
+
 def move_indexes_to_memory_at_once(monkeypatch: Setter) -> None:
     """Let the first query on disk be enough to move the index to memory; otherwise it takes half a second and more."""
     monkeypatch.setattr("worlds.sparql.index.PATIENCE", 0.0)
@@ -67,12 +72,14 @@ def keep_posting_lists(monkeypatch: Setter, always: bool, postings: int = 1000) 
     monkeypatch.setattr("worlds.search.statement.LISTS_FROM", 0 if always else 1e9)
     monkeypatch.setattr("worlds.search.statement.LISTED", 1e9)
     monkeypatch.setattr("worlds.search.postings.MOST", postings)
+    monkeypatch.setattr("worlds.search.postings._MORE", 0)
 
 
 def take_filters_for_wide(monkeypatch: Setter) -> None:
     """Let any filter be found among all texts' quads in memory; otherwise those of many subjects are."""
     monkeypatch.setattr("worlds.search.filters.FEW_SUBJECTS", -1)
     monkeypatch.setattr("worlds.search.filters.MANY_SUBJECTS", 0)
+    monkeypatch.setattr("worlds.search.filters._A_SUBJECT", 1e9)
 
 
 def take_short_texts_for_long(monkeypatch: pytest.MonkeyPatch, size: int) -> None:

@@ -35,7 +35,8 @@ from worlds.texts.policy import TextPolicy
 
 _SQL = statements("filters.sql")
 _ENTITIES = statements("entities.sql")
-MANY_SUBJECTS = 50_000  # from here on reading every chunk's quads is cheaper than looking the subjects up
+MANY_SUBJECTS = 50_000  # from here on, in worlds of up to a million chunks, reading every chunk's quads is cheaper
+_A_SUBJECT = 20  # chunks whose quads are read in the time of looking a subject up
 FEW_SUBJECTS = 1000  # up to here looking them up is cheaper than finding them among all chunks' quads in memory
 _DENSE = 64  # ids for each value up to which a table of them all is faster than a search for each
 _REMEMBERED = 32  # eligible sets
@@ -375,7 +376,11 @@ class Filters:
         asked = self._connection.remembered("subjects asked", lambda: [0])
         if subjects > FEW_SUBJECTS:
             asked[0] += subjects
-        return subjects > FEW_SUBJECTS and asked[0] >= MANY_SUBJECTS
+        return subjects > FEW_SUBJECTS and asked[0] >= max(MANY_SUBJECTS, self._last_chunk() // _A_SUBJECT)
+
+    def _last_chunk(self) -> int:
+        last: int = self._connection.remembered("last chunk", lambda: self._connection.value(_SQL["last_chunk"]))
+        return last
 
     def _whole(self) -> Any:
         table = self._table("chunks_with_quads").astype(np.int32)

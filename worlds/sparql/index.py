@@ -34,6 +34,9 @@ from worlds.sql.connection import Connection
 
 _SQL = statements("queries.sql")
 _TERMS = 20_000  # rows read at a time
+HELD = (
+    4_000_000  # terms that are held in memory while the index is built, of half a kilobyte each; more are read in turn
+)
 _REBUILD = 100_000  # quads: a smaller delta is always applied, not read anew
 DISK_FROM = 100_000  # quads from which on the index is kept on disk
 _REPUBLISH = 0.02  # the share of the quads that must have changed for the cache to be published anew
@@ -483,20 +486,24 @@ class SparqlIndex(Follower):
         self._store = None
         self.forms = LexicalForms(self._is_stored)
         odd: list[Any] = []
-        terms: dict[int, Any] = {DEFAULT_GRAPH_ID: DEFAULT_GRAPH}
+        terms: dict[int, Any] | None = {DEFAULT_GRAPH_ID: DEFAULT_GRAPH}
+        if connection.value(_SQL["last_term"]) > HELD:
+            terms = None
         typed = self._dictionary.find([ox.NamedNode(iri) for iri in STABLE])
         stable = {number: pattern for number, pattern in zip(typed, STABLE.values(), strict=True) if number}
+        read = _SQL["typed_in_range" if terms is None else "terms_in_range"]
         after = 0
-        while rows := connection.rows(_SQL["terms_in_range"], (after, _TERMS)):
+        while rows := connection.rows(read, read.bind(after=after, limit=_TERMS)):
             after = rows[-1][0]
-            self._dictionary.decode(rows, terms)
+            held: dict[int, Any] = {} if terms is None else terms
+            self._dictionary.decode(rows, held)
             for number, kind, value, datatype, _, _ in rows:
                 if kind == TRIPLE or (
                     kind == LITERAL
                     and datatype in stable
                     and not (type(value) is str and stable[datatype].fullmatch(value))
                 ):
-                    odd.append(terms[number])
+                    odd.append(held[number])
         self.forms.learn(odd)
         self._count = 0
 
@@ -508,9 +515,13 @@ class SparqlIndex(Follower):
                 if progress:
                     progress(self._count, total)
 
-        store.bulk_extend(quad for block in blocks() for quad in decoded(block, terms))
+        def of(block: Ids) -> dict[int, Any]:
+            return self._dictionary.terms(np.unique(block).tolist()) if terms is None else terms
+
+        store.bulk_extend(quad for block in blocks() for quad in decoded(block, of(block)))
         self._markers = self._created()
         self._store = store
-        self._settle({number: terms[number] for number in self._markers})
+        graphs = self._dictionary.terms(self._markers)
+        self._settle({number: graphs[number] for number in self._markers})
         self._dead = self._published = 0
         self._at(connection.value(_SQL["last_revision"]))
