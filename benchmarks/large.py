@@ -55,6 +55,14 @@ SHAPES = {
     "COUNT of a type of 1 %": "SELECT (COUNT(*) AS ?n) { ?s a ex:Type4 }",
     "join of 0.1 %": "SELECT (COUNT(*) AS ?n) { ?s a ex:Type3 ; ex:cites ?o . ?o a ?t }",
 }
+PARTS = {
+    "vectors, their keys and sign bits": ("vectors", "vector_codes", "sqlite_autoindex_vectors"),
+    "which texts were embedded": ("embedded_texts",),
+    "full-text index": ("chunks_fts",),
+    "chunks": ("chunks",),
+    "terms, the texts among them": ("terms",),
+    "quads": ("quads",),
+}
 Vectors = NDArray[np.float32]
 
 
@@ -200,6 +208,19 @@ def parts(path: Path) -> list[tuple[str, int]]:
         files = [one] if one.is_file() else [file for file in one.rglob("*") if file.is_file()]
         found.append((one.name, sum(file.stat().st_size for file in files)))
     return found
+
+
+def measure_disk(rows: Rows, path: Path) -> None:
+    """What the tables of the file take, with their indexes."""
+    connection = driver.connect(str(path), isolation_level=None)
+    sizes: dict[str, int] = {}
+    for name, size in connection.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name").fetchall():
+        part = next((part for part, beginnings in PARTS.items() if name.startswith(beginnings)), "the rest")
+        sizes[part] = sizes.get(part, 0) + size
+    connection.close()
+    ordered = sorted(sizes.items(), key=lambda item: -item[1])
+    found = [(part, round(size / 1e6), round(size / rows.rows)) for part, size in ordered]
+    table("The file", ("what", "MB", "bytes a text"), found)
 
 
 def own_memory() -> float:
@@ -355,10 +376,11 @@ def main() -> None:
         if options.fill:
             return
         stats = milliseconds(world.stats)
-        measure_queries(world, rows)
         measure_searches(world, rows, options.path, options.queries, options.peer)
+        measure_queries(world, rows)
     sizes = ", ".join(f"{name} {size / 1e9:.2f} GB" for name, size in parts(options.path))
     say(f"stats {stats:,.0f} ms; on disk {sizes}")
+    measure_disk(rows, options.path)
     arguments = ["--path", str(options.path), "--rows", str(options.rows), "--dimensions", str(options.dimensions)]
     subprocess.run([sys.executable, "-m", "benchmarks.large", *arguments, "--start"], check=True)
 

@@ -516,7 +516,7 @@ class SparqlIndex(Follower):
                     progress(self._count, total)
 
         def of(block: Ids) -> dict[int, Any]:
-            return self._dictionary.terms(np.unique(block).tolist()) if terms is None else terms
+            return self._dictionary.terms(distinct(block.ravel()).tolist()) if terms is None else terms
 
         store.bulk_extend(quad for block in blocks() for quad in decoded(block, of(block)))
         self._markers = self._created()
