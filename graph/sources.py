@@ -8,6 +8,7 @@ import io
 import itertools
 import os
 import re
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -30,12 +31,16 @@ _TIMEOUT = 60  # seconds without a byte from the network
 # Many an .owl or .rdf is Turtle, and .xml and .json are everybody's: here the content decides.
 _AMBIGUOUS = frozenset({"rdf", "owl", "xml", "json"})
 
+_URL = re.compile(r"https?://", re.IGNORECASE).match
 _Chunks = tuple[Iterator[bytes], Callable[[], object]]  # the bytes, and how to close them
 
 
 @dataclass(frozen=True)
 class Source:
-    """One input: `size` is in bytes as stored (compressed), None where unknown."""
+    """One input: `size` is in bytes as stored (compressed), None where unknown.
+
+    One that is `apart` can be read by any process, and as often as need be.
+    """
 
     name: str
     format: str
@@ -43,6 +48,7 @@ class Source:
     size: int | None
     chunks: Callable[[], _Chunks] = field(repr=False)
     max_unpacked: int | None = None
+    apart: bool = False
 
     def open(self, on_bytes: Callable[[int], object] | None = None) -> BinaryIO:
         """The decompressed bytes, without a byte order mark; the caller closes the stream.
@@ -102,6 +108,20 @@ def sources(
         yield replace(found, base=found.base if base is None else base, max_unpacked=max_unpacked)
 
 
+def is_local(source: object) -> bool:
+    """Whether a source is bytes or no more than a path: to find what it means waits for nobody, and takes nothing."""
+    if isinstance(source, str | os.PathLike):
+        path = os.fsdecode(source)
+        if path == "-" or _URL(path):
+            return False
+        try:
+            mode = Path(path).stat().st_mode
+        except (OSError, ValueError):  # none, or a pattern of several
+            return True
+        return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+    return isinstance(source, bytes | bytearray | memoryview)
+
+
 def _check_base(base: object) -> None:
     if not isinstance(base, str):
         raise TypeError(f"a base is a str, not {base!r}")
@@ -122,7 +142,7 @@ def _found(item: object, format: str | None, allow_network: bool | Collection[st
         if stdin is None:
             raise OpenError("there is no standard input")
         yield _of_stream(getattr(stdin, "buffer", stdin), "<stdin>", format)
-    elif isinstance(item, str) and re.match(r"https?://", item, re.IGNORECASE):
+    elif isinstance(item, str) and _URL(item):
         yield _of_url(item, format, allow_network)
     elif isinstance(item, str | os.PathLike):
         yield from _of_path(os.fsdecode(item), format)
@@ -196,7 +216,7 @@ def _of_file(path: Path, format: str | None) -> Source:
         size = path.stat().st_size
     except OSError as error:
         raise OpenError(f"{path} cannot be opened: {error.strerror}") from error
-    source = Source(str(path), format or "", path.absolute().as_uri(), size, chunks)
+    source = Source(str(path), format or "", path.absolute().as_uri(), size, chunks, apart=True)
     return source if format else replace(source, format=_guess(path, lambda: _head(source)))
 
 
@@ -204,7 +224,7 @@ def _of_file(path: Path, format: str | None) -> Source:
 
 
 def _of_bytes(data: bytes, format: str | None) -> Source:
-    source = Source("<bytes>", "", None, len(data), lambda: (_pieces(io.BytesIO(data)), _nothing))
+    source = Source("<bytes>", "", None, len(data), lambda: (_pieces(io.BytesIO(data)), _nothing), apart=True)
     return replace(source, format=format or sniff(_head(source)))
 
 

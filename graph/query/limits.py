@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from worlds.errors import QueryError, QueryTimeout
+from worlds.errors import QueryError, QueryTimeout, WorldsError
 from worlds.graph.query.guard import Functions, asking
 
 if sys.platform != "win32":
@@ -113,17 +113,21 @@ class Child:
 
     A context manager: the process is gone when it ends, however it ends. `work` gets the functions to call instead
     of `functions`, and the stream. The limit of memory is in bytes above what the process holds now. `running` can
-    interrupt it.
+    interrupt it. `task` is what it does, for the errors, which are of the class `error`.
     """
 
     def __init__(
         self,
         work: Callable[[Functions | None, Writer], None],
         *,
-        functions: Functions | None,
-        limits: Limits,
-        running: Running,
+        functions: Functions | None = None,
+        limits: Limits = NO_LIMITS,
+        running: Running | None = None,
+        task: str = "query",
+        error: type[WorldsError] = QueryError,
     ) -> None:
+        running = Running() if running is None else running
+        self._task, self._error = task, error
         self._functions = functions
         self._deadline = limits.deadline
         self._running = running
@@ -139,10 +143,11 @@ class Child:
                 warnings.simplefilter("ignore", DeprecationWarning)
                 self._pid = os.fork()
             if not self._pid:
+                self._socket.close()  # so that writing fails once the parent is gone
                 _run(work, functions, theirs, seconds, room)
-        except OSError as error:
+        except OSError as failure:
             self._socket.close()
-            raise QueryError(f"no process could be made to run the query with limits: {error}") from error
+            raise error(f"no process could be made to run the {task}: {failure}") from failure
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, masked)
             theirs.close()
@@ -174,6 +179,12 @@ class Child:
     def begins(self, seconds: float) -> bool:
         """Whether the child writes something within so many seconds."""
         return bool(select.select([self._socket], [], [], seconds)[0])
+
+    def message(self) -> bytes | None:
+        """All that the child wrote at once, None where it has ended; errors are those of `read`."""
+        self._next_message()
+        left, self._left = self._left, 0
+        return None if self._ended else self._exactly(left)
 
     def read(self, size: int = -1) -> bytes:
         """Up to `size` bytes of what the child writes, at least one unless it has ended.
@@ -250,21 +261,21 @@ class Child:
                     self._status = status
             return self._status is not None
 
-    def _died(self) -> QueryError:
+    def _died(self) -> WorldsError:
         self._wait(0)
         if self._interrupted:
-            return QueryError("the query was interrupted")
+            return self._error(f"the {self._task} was interrupted")
         number = os.WTERMSIG(self._status) if self._status and os.WIFSIGNALED(self._status) else 0
         if number == signal.SIGXCPU:
             return _too_late()
         if self._max_memory is not None and number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGKILL):
             return self._too_much()
-        return QueryError(f"the process of the query died{f' of signal {number}' if number else ''}")
+        return self._error(f"the process of the {self._task} died{f' of signal {number}' if number else ''}")
 
-    def _too_much(self) -> QueryError:
-        if self._max_memory is None:
-            return QueryError("the query needs more memory than there is", kind="memory")
-        return QueryError(f"the query needs more than {self._max_memory:,} bytes of memory, its limit", kind="memory")
+    def _too_much(self) -> WorldsError:
+        limit = "there is" if self._max_memory is None else f"{self._max_memory:,} bytes of memory, its limit"
+        what = "more memory than" if self._max_memory is None else "more than"
+        return self._error(f"the {self._task} needs {what} {limit}", kind="memory")
 
 
 class Writer:

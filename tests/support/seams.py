@@ -49,6 +49,11 @@ def move_indexes_slowly(monkeypatch: Setter) -> None:
     monkeypatch.setattr("worlds.sparql.index.AT_ONCE", 3)
 
 
+def parse_beside_from(monkeypatch: Setter, size: int) -> None:
+    """Let documents of so many bytes together be parsed in a process of their own; otherwise it takes two million."""
+    monkeypatch.setattr("worlds.quads.beside.WORTH", size)
+
+
 def take_native_indexes(monkeypatch: Setter, vectors: int) -> None:
     """Let searches without a filter take the native index from so many vectors on; otherwise from four million."""
     monkeypatch.setattr("worlds.search.plans.INDEX_FROM", vectors)

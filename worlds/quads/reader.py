@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, NamedTuple
@@ -43,7 +43,7 @@ class Block(NamedTuple):
     graphs: bool = True
 
 
-def read_documents(documents: Iterable[Source], numbering: Numbering, graph: GraphName | None) -> Iterator[Block]:
+def read_documents(documents: Iterable[Source], numbering: Numbering, graph: GraphName | None) -> Generator[Block]:
     """The quads of documents, parsed while they are asked for; all in `graph` where it is given."""
     for document in documents:
         taken = 0
@@ -62,7 +62,7 @@ def read_documents(documents: Iterable[Source], numbering: Numbering, graph: Gra
         numbering.end_document()
 
 
-def read_graph(graph: Any, numbering: Numbering, target: GraphName | None) -> Iterator[Block]:
+def read_graph(graph: Any, numbering: Numbering, target: GraphName | None) -> Generator[Block]:
     """The quads of an rdflib graph, all in `target` where it is given."""
     for numbers in _slices(rdflib_quads(graph), numbering, target):
         yield Block(numbering.take(), numbers, "")

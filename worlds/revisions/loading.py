@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import contextlib
+import itertools
+from collections.abc import Collection, Generator, Iterable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.graph.sources import sources
+from worlds.graph.sources import is_local, sources
 from worlds.graph.terms import GraphName
+from worlds.quads.beside import pays, read_beside
 from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, Ids
 from worlds.quads.interner import Interner
 from worlds.quads.namespaces import Namespaces
@@ -60,16 +63,12 @@ class Loader:
             author=author, message=message, embed=embed, progress=progress, dry_run=dry_run
         ) as revision:
             interner = Interner(self._connection, self._dictionary, rename_blank_nodes=True)
+            options = {"format": format, "base": base, "allow_network": allow_network, "max_unpacked": max_unpacked}
             read = _Read(interner, progress)
             with interner.bulk():
-                for item in source if isinstance(source, (list, tuple)) else [source]:
-                    if hasattr(item, "triples") and hasattr(item, "namespaces"):
-                        read.take(read_graph(item, interner.numbering, target))
-                        continue
-                    found = sources(
-                        item, format=format, base=base, allow_network=allow_network, max_unpacked=max_unpacked
-                    )
-                    read.take(read_documents(found, interner.numbering, target))
+                for blocks in self._blocks(source, interner, target, **options):
+                    with contextlib.closing(blocks):
+                        read.take(blocks)
             quads = read.quads()
             self._namespaces.adopt(read.prefixes)
             self._namespaces.adopt(self._preferred(quads))
@@ -81,6 +80,23 @@ class Loader:
                 progress("write", 0, len(quads) + len(removed))
             revision.apply(quads, removed)
         return revision.change
+
+    def _blocks(
+        self, source: object, interner: Interner, target: GraphName | None, **options: Any
+    ) -> Iterator[Generator[Block]]:
+        """What is in each source, those together that lie at hand."""
+        items = source if isinstance(source, (list, tuple)) else [source]
+        for kind, group in itertools.groupby(items, _kind):
+            if kind == "graph":
+                for graph in group:
+                    yield read_graph(graph, interner.numbering, target)
+            elif kind == "stream":
+                for item in group:
+                    yield read_documents(sources(item, **options), interner.numbering, target)
+            elif pays(documents := list(sources(list(group), **options))):
+                yield read_beside(documents, interner, target)
+            else:
+                yield read_documents(documents, interner.numbering, target)
 
     def _preferred(self, quads: Ids) -> dict[str, str]:
         """The prefixes that vocabularies among the quads prefer (VANN)."""
@@ -106,6 +122,12 @@ class Loader:
     def _held(self, graphs: Iterable[int]) -> Ids:
         blocks = [block for graph in graphs for block in read_quads(self._connection, "quads_of_graph", graph=graph)]
         return np.concatenate([NO_QUADS, *blocks])
+
+
+def _kind(item: object) -> str:
+    if hasattr(item, "triples") and hasattr(item, "namespaces"):
+        return "graph"
+    return "local" if is_local(item) else "stream"
 
 
 class _Read:
