@@ -398,6 +398,11 @@ DELETE FROM vector_codes WHERE id IN (SELECT value FROM json_each(:ids_json));
 SELECT max(id), group_concat(id), group_concat(hex(code), '')
 FROM (SELECT id, code FROM vector_codes WHERE id > :after ORDER BY id LIMIT :limit);
 
+-- name: cosines
+SELECT 1 - vector_distance_cos(vectors.embedding, :query)
+FROM json_each(:ids_json) AS sought CROSS JOIN vectors ON vectors.id = sought.value
+WHERE vectors.embedding IS NOT NULL;
+
 -- name: add_to_meta
 INSERT INTO meta (name, value) VALUES (:name, :amount)
 ON CONFLICT (name) DO UPDATE SET value = value + excluded.value;

@@ -81,7 +81,7 @@ class Large:
         self.quads = [quad for quad in self.quads if quad.subject not in doomed] + new
         self.oracle = Oracle(self.quads, self.embedder)
 
-    def recall(self, plan: Any, filter_: Filter = ANYTHING) -> float:
+    def recall(self, plan: Any, filter_: Filter = ANYTHING, **options: Any) -> float:
         """The share of the truly nearest ten that the plan finds, over all queries."""
         eligible = set(self.oracle.eligible(filter_))
         found = wanted = 0
@@ -89,7 +89,7 @@ class Large:
             query = " ".join(words)
             similarities = self.oracle.similarities(query)
             tenth = nlargest(10, (value for chunk, value in similarities.items() if chunk in eligible))[-1]
-            results = self.world.search(query, mode="vector", plan=plan, explain=True, **filter_.arguments())
+            results = self.world.search(query, mode="vector", plan=plan, explain=True, **filter_.arguments(), **options)
             assert len(results) == min(10, len(eligible))
             wanted += len(results)
             found += sum(hit.explain["vector"].value >= tenth - 1e-5 for hit in results if hit.explain)
@@ -144,6 +144,24 @@ def test_a_larger_world_after_half_of_it_was_replaced(large: Large) -> None:
     assert large.world.check().ok
     assert large.recall("index") >= INDEX_RECALL
     assert large.recall("auto") >= 0.99
+
+
+def test_candidates_without_clear_neighbours_are_narrowed(large: Large, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(12)
+    queries = large.queries
+    large.queries = [[chance.choice(words) for words in chance.sample(large.vocabulary, 4)] for _ in range(12)]
+
+    def compared() -> int:
+        found = [
+            large.world.search(" ".join(words), mode="vector", plan="codes", candidates=20) for words in large.queries
+        ]
+        return sum(hits.explain.compared or 0 for hits in found)
+
+    before = compared()
+    seams.narrow_candidates(monkeypatch)
+    assert compared() < 0.8 * before
+    assert large.recall("codes", candidates=20) >= 0.99
+    large.queries = queries
 
 
 BY_VECTORS = """

@@ -80,6 +80,11 @@ def keep_posting_lists(monkeypatch: Setter, always: bool, postings: int = 1000) 
     monkeypatch.setattr("worlds.search.postings._MORE", 0)
 
 
+def narrow_candidates(monkeypatch: Setter) -> None:
+    """Let candidates be narrowed where they are more than ten for each vector wanted; otherwise 3,000 and more are."""
+    monkeypatch.setattr("worlds.vectors.codes.MANY", 0)
+
+
 def take_filters_for_wide(monkeypatch: Setter) -> None:
     """Let any filter be found among all texts' quads in memory; otherwise those of many subjects are."""
     monkeypatch.setattr("worlds.search.filters.FEW_SUBJECTS", -1)

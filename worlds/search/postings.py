@@ -25,7 +25,7 @@ from worlds.sql.connection import Connection, integers
 _SQL = statements("postings.sql")
 _BYTES = bytes(range(256))
 _K1, _B = 1.2, 0.75
-MOST = 12_000_000  # postings that are kept, of eight bytes each,
+MOST = 12_000_000  # postings that are kept, of twelve bytes each,
 _MORE = 4  # unless as many for each chunk are more
 _OFFSET = 24  # bits of a place that say where in its text a token stands
 _LEAST = -5e-324  # the value nearest to 0
@@ -37,7 +37,7 @@ class Postings:
     """The texts that have a term."""
 
     chunks: NDArray[np.int32]  # ascending ids
-    counts: NDArray[np.int32]  # how often each has it
+    values: NDArray[np.float64]  # what the term adds to the BM25 of each
 
     def __len__(self) -> int:
         return len(self.chunks)
@@ -105,14 +105,15 @@ class PostingLists:
         scores = np.zeros(len(self._norms))
         postings = self._postings(list(dict.fromkeys(terms)))
         for term in terms:
-            found = postings[term]
-            if len(found):
-                counts = found.counts.astype(np.float64)
-                weight = self._frequencies.weight(len(found))
-                scores[found.chunks] -= weight * ((counts * (_K1 + 1)) / (counts + self._norms[found.chunks]))
+            np.subtract.at(scores, postings[term].chunks.astype(np.intp), postings[term].values)
         if excluded is not None:
             scores[self._connection.column(_SQL["matching"], (excluded,))] = 0
         return Relevance(scores, {term: found.chunks for term, found in postings.items()})
+
+    def unread(self, terms: Sequence[str]) -> int:
+        """How many postings of these terms would have to be read first."""
+        held = self._held if self._frequencies.agree() == self._state else {}
+        return self._frequencies.matches([term for term in terms if term not in held])
 
     def _agree(self) -> None:
         state = self._frequencies.agree()
@@ -157,8 +158,10 @@ class PostingLists:
             if len(places) and places[-1] >= len(self._norms):
                 raise IntegrityError("the full-text index is damaged: compact() builds it anew")
             ends = np.append(np.flatnonzero(places[1:] != places[:-1]) + 1, len(places)) if len(places) else places
-            counts = np.diff(ends, prepend=0).astype(np.int32)
-            found[term] = Postings(places[ends - 1].astype(np.int32), counts)
+            counts = np.diff(ends, prepend=0).astype(np.float64)
+            chunks = places[ends - 1]
+            values = self._frequencies.weight(len(counts)) * ((counts * (_K1 + 1)) / (counts + self._norms[chunks]))
+            found[term] = Postings(chunks.astype(np.int32), values)
             self._frequencies.note(term, len(counts))
             self._total += len(counts)
         return found

@@ -206,8 +206,8 @@ class SearchStatements:
         """How the words' list is made; all ways give the same.
 
         "lookup" looks each eligible chunk up, where that costs less than to read all that the full-text index has of
-        the terms: these are single words, which highlight() marks as often as they stand. "lists" has posting lists in
-        memory, where there is much to read. The others scan the index: "whole" keeps all that match.
+        the terms and memory lacks: these are single words, which highlight() marks as often as they stand. "lists" has
+        posting lists in memory, where there is much to read. The others scan the index: "whole" keeps all that match.
         """
         plain = bool(terms) and self._filters.policy.tokenizer != "trigram"
         self._frequencies.agree()
@@ -218,7 +218,7 @@ class SearchStatements:
             and len(eligible.chunks) <= MOST_LOOKED_UP
             and not excluded
             and all(map(_WORD.fullmatch, terms))
-            and len(eligible.chunks) * (LISTED if large else LOOKING_UP) < self._frequencies.matches(terms)
+            and len(eligible.chunks) * (LISTED if large else LOOKING_UP) < self._lists.unread(terms)
         ):
             return "lookup"
         if plain and large:

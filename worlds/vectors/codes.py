@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from worlds.quads.dictionary import Ids
+from worlds.quads.dictionary import Ids, json_ids
 from worlds.sql import statements
 from worlds.sql.connection import Connection, integers
 
@@ -21,6 +21,9 @@ _MARGIN = 3.5  # standard deviations of the estimate
 MOST = 12_000  # candidates, unless ten times the depth is more
 _FIRST = 50_000  # candidates of the first cut, which the query's own numbers then narrow
 _SURE = 10  # the nearest that the margin is for
+MANY = 3000  # candidates from which on it pays to narrow them
+_TRIED = 250  # of the best, and of all, whose cosines say how far
+_NARROWER = 2.4  # standard deviations of the better estimate
 
 
 def sign_codes(vectors: NDArray[np.float32]) -> NDArray[np.uint8]:
@@ -110,33 +113,27 @@ class Codes:
         padded = np.zeros(self._words.shape[0] * 8, dtype=np.uint8)
         padded[: len(code)] = code
         words = padded.view(np.uint64)
-        positions = None
+        places: NDArray[np.intp] | None = None
         if eligible is not None:
-            positions = self._places[eligible[: np.searchsorted(eligible, len(self._places))]].astype(np.intp)
-            positions = positions[positions >= 0]  # what has no direction has no code
-        ids = self.ids
-        if positions is not None and len(positions) * 8 < self._count:
-            distances = _distances(np.take(self._words, positions, axis=1), words)
-            ids = ids[positions]
-            positions = None
-        else:
+            places = self._places[eligible[: np.searchsorted(eligible, len(self._places))]].astype(np.intp)
+            places = places[places >= 0]  # what has no direction has no code
+        if places is None:
             distances = _distances(self._words[:, : self._count], words)
-        if positions is not None:
-            narrowed = np.full(self._count, np.iinfo(np.uint16).max, dtype=np.uint16)
-            narrowed[positions] = distances[positions]
-            distances = narrowed
+        elif len(places) * 8 < self._count:
+            distances = _distances(np.take(self._words, places, axis=1), words)
+        else:
+            distances = _distances(self._words[:, : self._count], words)[places]
         chosen = np.flatnonzero(distances <= self._cut(distances, depth, len(query)))
-        most = max(MOST, 10 * depth)
-        if len(chosen) > most:
-            columns = np.take(self._words, self._places[ids[chosen]], axis=1)
-            scores = _projections(columns, query)
-            chosen = np.sort(chosen[np.argpartition(-scores, most - 1)[:most]])
-        return ids[chosen]
+        if places is not None:
+            chosen = places[chosen]
+        if len(chosen) > max(MANY, 10 * depth):
+            chosen = self._narrowed(chosen, query, depth)
+        return self.ids[chosen]
 
     def _cut(self, distances: NDArray[np.uint16], depth: int, dimension: int) -> int:
-        counts = np.cumsum(np.bincount(np.minimum(distances, dimension + 1), minlength=dimension + 2)[: dimension + 1])
-        if not counts[-1]:
+        if not len(distances):
             return 0
+        counts = np.cumsum(np.bincount(distances))
 
         def reaching(count: int) -> int:
             return int(np.searchsorted(counts, min(count, counts[-1])))
@@ -146,6 +143,30 @@ class Codes:
         cut = nearest + math.ceil(_MARGIN * math.sqrt(dimension * share * (1 - min(share, 0.5))))
         return max(min(cut, reaching(_FIRST)), reaching(10 * depth))
 
+    def _narrowed(self, places: NDArray[np.intp], query: NDArray[np.float32], depth: int) -> NDArray[np.intp]:
+        """Those of many places that may be among the nearest ten by the query's own numbers, ascending.
+
+        They can reach the tenth best cosine of those that look best, as far as some of all tell how much cosines and
+        estimates differ.
+        """
+        scores = _projections(np.take(self._words, places, axis=1), query)
+        best = np.argpartition(-scores, _TRIED - 1)[:_TRIED]
+        some = np.linspace(0, len(places) - 1, _TRIED).astype(np.intp)
+        tried = self.ids[places[np.concatenate([best, some])]]
+        values = _SQL["cosines"].bind(ids_json=json_ids(tried), query=query.astype("<f4").tobytes())
+        cosines = np.array([cosine for (cosine,) in self._connection.rows(_SQL["cosines"], values)])
+        count = len(places)
+        if len(cosines) == len(tried):  # the file is whole
+            mean = cosines[_TRIED:].mean()
+            beyond = cosines[_TRIED:] - mean
+            slope = beyond @ scores[some] / max(beyond @ beyond, 1e-9)  # by least squares
+            spread = np.std(scores[some] - slope * beyond)
+            tenth = np.partition(cosines[:_TRIED], -_SURE)[-_SURE]
+            least = scores[some].mean() + slope * (tenth - mean) - _NARROWER * spread
+            count = int(np.count_nonzero(scores >= least))
+        count = min(max(count, 10 * depth), max(MOST, 10 * depth), len(places))
+        return np.sort(places[np.argpartition(-scores, count - 1)[:count]])
+
 
 def _less(before: object, now: object) -> bool:
     return isinstance(now, int) and (before is None or (isinstance(before, int) and before < now))
@@ -154,16 +175,16 @@ def _less(before: object, now: object) -> bool:
 def _projections(columns: NDArray[np.uint64], query: NDArray[np.float32]) -> NDArray[np.float32]:
     """The query's dot product with the signs of each vector, float32 [n]; codes are uint64 [w, n].
 
-    It orders data without clear neighbours better than the distance of the codes, at ten times its cost.
+    It orders data without clear neighbours better than the distance of the codes, at several times its cost.
     """
-    codes = np.ascontiguousarray(columns.T).view(np.uint8)
-    padded = np.zeros(codes.shape[1] * 8, dtype=np.float32)
+    padded = np.zeros(len(columns) * 64, dtype=np.float32)
     padded[: len(query)] = query
     signs = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32) * 2 - 1
-    tables = padded.reshape(-1, 8) @ signs.T  # [bytes, 256]: what each value of each byte adds
-    scores = np.zeros(len(codes), dtype=np.float32)
-    for table, values in zip(tables, codes.T, strict=True):
-        scores += table[values]
+    tables = padded.reshape(-1, 2, 8) @ signs.T  # [pairs of bytes, 2, 256]: what each value of each byte adds
+    scores = np.zeros(columns.shape[1], dtype=np.float32)
+    for pair, (first, second) in enumerate(tables):
+        values = columns[pair // 4].view("<u2")[pair % 4 :: 4]
+        scores += np.take((second[:, None] + first).ravel(), values, mode="clip")
     return scores
 
 
