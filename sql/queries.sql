@@ -453,5 +453,8 @@ SELECT max(id), group_concat(subject), group_concat(predicate), group_concat(obj
 FROM (SELECT quads.* FROM quads JOIN terms ON terms.id = quads.object AND terms.kind = 3
       WHERE quads.id > :after AND quads.graph IS NOT {shapes} ORDER BY quads.id LIMIT :limit);
 
+-- name: index_chunks
+INSERT INTO chunks_fts (rowid, text) SELECT id, text FROM indexed_texts WHERE id > :after;
+
 -- name: rebuild_fts
 INSERT INTO chunks_fts (chunks_fts) VALUES ('rebuild');

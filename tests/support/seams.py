@@ -54,6 +54,13 @@ def parse_beside_from(monkeypatch: Setter, size: int) -> None:
     monkeypatch.setattr("worlds.quads.beside.WORTH", size)
 
 
+def read_in_small_blocks(monkeypatch: Setter, quads: int) -> None:
+    """Let documents be read in blocks of so many quads, and two texts be indexed at once; otherwise it is 20,000."""
+    monkeypatch.setattr("worlds.quads.reader.SLICE", quads)
+    monkeypatch.setattr("worlds.quads.reader.BLOCK", quads)
+    monkeypatch.setattr("worlds.texts.chunks.INDEXED_AT_ONCE", 2)
+
+
 def take_native_indexes(monkeypatch: Setter, vectors: int) -> None:
     """Let searches without a filter take the native index from so many vectors on; otherwise from four million."""
     monkeypatch.setattr("worlds.search.plans.INDEX_FROM", vectors)

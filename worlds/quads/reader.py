@@ -21,8 +21,8 @@ from worlds.quads.numbering import Numbering, Terms
 from worlds.quads.rows import NO_QUADS, unique_quads
 from worlds.sql.connection import Connection
 
-_SLICE = 2000  # quads between two looks at how much was read
-_BLOCK = 20_000  # quads
+SLICE = 2000  # quads between two looks at how much was read
+BLOCK = 20_000  # quads
 _BLOCK_BYTES = 1 << 23  # of a document, its texts among them
 _REMEMBERED = 3_000_000  # terms kept in memory; beyond it the file is asked
 
@@ -91,8 +91,8 @@ def _slices(
         while more:
             numbers = array("q")
             end = read() + _BLOCK_BYTES
-            while more and len(numbers) < 4 * _BLOCK and read() < end:
-                more = _take(islice(stream, _SLICE), numbers, numbering, graph)
+            while more and len(numbers) < 4 * BLOCK and read() < end:
+                more = _take(islice(stream, SLICE), numbers, numbering, graph)
             if numbers:
                 yield numbers.tobytes()
                 numbering.trim(_REMEMBERED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Collection, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,6 +24,7 @@ from worlds.revisions.gate import Change
 from worlds.revisions.rehearsing import rehearsable
 from worlds.revisions.writer import Progress, Writer
 from worlds.sql.connection import Connection
+from worlds.texts.chunks import ChunkStore
 
 _PREFIX = ox.NamedNode("http://purl.org/vocab/vann/preferredNamespacePrefix")
 _NAMESPACE = ox.NamedNode("http://purl.org/vocab/vann/preferredNamespaceUri")
@@ -32,11 +33,14 @@ _NAMESPACE = ox.NamedNode("http://purl.org/vocab/vann/preferredNamespaceUri")
 class Loader:
     """Loads documents into one world."""
 
-    def __init__(self, connection: Connection, dictionary: Dictionary, namespaces: Namespaces, writer: Writer) -> None:
+    def __init__(
+        self, connection: Connection, dictionary: Dictionary, namespaces: Namespaces, writer: Writer, chunks: ChunkStore
+    ) -> None:
         self._connection = connection
         self._dictionary = dictionary
         self._namespaces = namespaces
         self._writer = writer
+        self._chunks = chunks
 
     @rehearsable(Change)
     def load(
@@ -59,16 +63,16 @@ class Loader:
         if mode not in ("merge", "replace"):
             raise ValueError(f"mode is 'merge' or 'replace', not {mode!r}")
         target = None if graph is None else self._namespaces.graph(graph)
-        with self._writer.revision(
-            author=author, message=message, embed=embed, progress=progress, dry_run=dry_run
-        ) as revision:
+        writing = self._writer.revision(author=author, message=message, embed=embed, progress=progress, dry_run=dry_run)
+        with writing as revision, self._chunks.ahead() as ahead:
             interner = Interner(self._connection, self._dictionary, rename_blank_nodes=True)
             options = {"format": format, "base": base, "allow_network": allow_network, "max_unpacked": max_unpacked}
             read = _Read(interner, progress)
             with interner.bulk():
-                for blocks in self._blocks(source, interner, target, **options):
+                for blocks, beside in self._blocks(source, interner, target, **options):
                     with contextlib.closing(blocks):
-                        read.take(blocks)
+                        read.take(blocks, ahead.cut if beside else None)
+            ahead.finish()
             quads = read.quads()
             self._namespaces.adopt(read.prefixes)
             self._namespaces.adopt(self._preferred(quads))
@@ -83,20 +87,20 @@ class Loader:
 
     def _blocks(
         self, source: object, interner: Interner, target: GraphName | None, **options: Any
-    ) -> Iterator[Generator[Block]]:
-        """What is in each source, those together that lie at hand."""
+    ) -> Iterator[tuple[Generator[Block], bool]]:
+        """What is in each source, those together that lie at hand, and whether a process beside this one parses it."""
         items = source if isinstance(source, (list, tuple)) else [source]
         for kind, group in itertools.groupby(items, _kind):
             if kind == "graph":
                 for graph in group:
-                    yield read_graph(graph, interner.numbering, target)
+                    yield read_graph(graph, interner.numbering, target), False
             elif kind == "stream":
                 for item in group:
-                    yield read_documents(sources(item, **options), interner.numbering, target)
+                    yield read_documents(sources(item, **options), interner.numbering, target), False
             elif pays(documents := list(sources(list(group), **options))):
-                yield read_beside(documents, interner, target)
+                yield read_beside(documents, interner, target), True
             else:
-                yield read_documents(documents, interner.numbering, target)
+                yield read_documents(documents, interner.numbering, target), False
 
     def _preferred(self, quads: Ids) -> dict[str, str]:
         """The prefixes that vocabularies among the quads prefer (VANN)."""
@@ -140,11 +144,13 @@ class _Read:
         self.triples = False  # whether a document was in a format without named graphs
         self.prefixes: dict[str, str] = {}
 
-    def take(self, blocks: Iterable[Block]) -> None:
-        """Store the terms of documents, and keep their quads."""
+    def take(self, blocks: Iterable[Block], cut: Callable[[Ids], None] | None) -> None:
+        """Store the terms of documents, keep their quads, and show each block to `cut`."""
         for block in blocks:
             self._interner.add(block.terms)
             self._blocks.append(self._interner.quads(block.numbers))
+            if cut is not None:
+                cut(self._blocks[-1])
             if block.prefixes is not None:
                 self.prefixes |= block.prefixes
                 self.triples = self.triples or not block.graphs

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -15,7 +15,7 @@ import pyoxigraph as ox
 from worlds.quads.dataset import SHAPES_GRAPH
 from worlds.quads.delta import Delta, Follower
 from worlds.quads.dictionary import Dictionary, Ids, batches, json_ids
-from worlds.quads.rows import distinct, read_quads
+from worlds.quads.rows import NO_QUADS, distinct, read_quads
 from worlds.sql import schema, statements
 from worlds.sql.connection import Connection, as_text
 from worlds.texts.chunking import chunk_spans, estimate_tokens
@@ -29,6 +29,7 @@ _ENTITIES = statements("entities.sql")
 _BATCH = 5000
 _DEFAULT = TextPolicy()
 _BULK = 20_000  # literals from which on indexing them at once pays
+INDEXED_AT_ONCE = 50_000  # chunks; each time makes a part of the index that is merged later
 _FULL_TEXT = re.compile(
     r"^(?:CREATE VIEW indexed_texts|CREATE VIRTUAL TABLE chunks_fts|INSERT INTO chunks_fts)[^;]*;", re.MULTILINE
 )
@@ -63,6 +64,7 @@ class ChunkStore(Follower):
         self._connection = connection
         self._dictionary = dictionary
         self._policy: tuple[str | None, TextPolicy] = (None, _DEFAULT)
+        self._ahead: Ahead | None = None
         self.profiles = Profiles(connection, dictionary)
 
     @property
@@ -75,9 +77,7 @@ class ChunkStore(Follower):
 
     def apply(self, delta: Delta) -> None:
         """Follow a write: chunk the texts that came, drop the chunks of those that went, and keep profiles in step."""
-        shapes = self._dictionary.find([SHAPES_GRAPH])[0]
-        added = delta.added if shapes is None else delta.added[delta.added[:, 3] != shapes]
-        cut = self._add(added) if len(added) else Cut()
+        cut = self._add(delta.added)
         if len(delta.removed):
             cut += self._drop(distinct(delta.removed[:, 2]))
         if self.policy.profiles:
@@ -107,21 +107,39 @@ class ChunkStore(Follower):
         self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
         return cut
 
+    @contextmanager
+    def ahead(self) -> Iterator[Ahead]:
+        """Quads are read that the block will add, and no others: their texts can be cut before it does."""
+        self._ahead = Ahead(self._connection, self)
+        try:
+            yield self._ahead
+        finally:
+            self._ahead = None
+
     def _add(self, quads: Ids) -> Cut:
         """Chunk the text literals of quads [n, 4] that were added."""
-        policy = self.policy
-        kept = quads[~np.isin(quads[:, 1], self._ids(policy.exclude))] if policy.exclude else quads
-        objects = distinct(kept[:, 2])
-        included = (
-            distinct(quads[np.isin(quads[:, 1], self._ids(policy.include)), 2]) if policy.include else objects[:0]
-        )
-        bulk = len(objects) >= _BULK and self._connection.row(_SQL["some_chunks"], (1,)) is None
+        objects, included = self.literals(quads)
+        new, new_included, made = (objects, included, 0) if self._ahead is None else self._ahead.take(objects, included)
+        bulk = len(new) >= _BULK and self._connection.row(_SQL["some_chunks"], (1,)) is None
         with self._connection.without("trigger", "chunks") if bulk else nullcontext():
-            cut = Cut(self._chunk(objects, any_datatype=False) + self._chunk(included, any_datatype=True))
+            cut = Cut(made + self.cut(new, new_included))
             cut += self._resize(objects)
         if bulk:
             self._connection.run(_SQL["rebuild_fts"])  # half the cost of the trigger
         return cut
+
+    def literals(self, quads: Ids) -> tuple[Ids, Ids]:
+        """The objects of quads [n, 4] that are text if their datatypes are, and those that are text in any case."""
+        policy = self.policy
+        shapes = self._dictionary.find([SHAPES_GRAPH])[0]
+        quads = quads if shapes is None else quads[quads[:, 3] != shapes]
+        kept = quads[~np.isin(quads[:, 1], self._ids(policy.exclude))] if policy.exclude else quads
+        included = quads[np.isin(quads[:, 1], self._ids(policy.include)), 2] if policy.include else NO_QUADS[:, 2]
+        return distinct(kept[:, 2]), distinct(included)
+
+    def cut(self, objects: Ids, included: Ids) -> int:
+        """Chunk what `literals` gave; gives the number of chunks made."""
+        return self._chunk(objects, any_datatype=False) + self._chunk(included, any_datatype=True)
 
     def _index_texts(self, tokenizer: str) -> None:
         """Make the full-text index anew, with another tokenizer."""
@@ -346,6 +364,66 @@ class ChunkStore(Follower):
             for ids in batches(np.array([row[0] for row in rows], dtype=np.int64)):
                 self._connection.run(_SQL["delete_chunks"], (ids,))
         return Cut(orphans={vector for _, vector in rows if vector is not None})
+
+
+class Ahead:
+    """Cuts texts of quads that will be added, while others are read; where no chunk is yet, it indexes them, too."""
+
+    def __init__(self, connection: Connection, store: ChunkStore) -> None:
+        self._connection = connection
+        self._store = store
+        self._seen = np.zeros(1 << 16, dtype=np.uint8)  # by term id
+        self._begun = False
+        self._made = 0
+        self._indexed: int | None = None  # the last chunk that the full-text index has, where no trigger sees to it
+        self._waiting = 0  # chunks that it has not
+        self._triggers = ExitStack()
+
+    def cut(self, quads: Ids) -> None:
+        """Cut the texts of quads [n, 4]."""
+        if self._store.policy.sizes:  # other quads of a text decide, which are not there yet
+            return
+        if not self._begun and self._connection.row(_SQL["some_chunks"], (1,)) is None:
+            self._triggers.enter_context(self._connection.without("trigger", "chunks"))
+            self._indexed = self._last()
+        self._begun = True
+        made = self._store.cut(*self._unseen(*self._store.literals(quads)))
+        self._made += made
+        self._waiting += made
+        if self._waiting >= INDEXED_AT_ONCE:
+            self._index()
+
+    def finish(self) -> None:
+        """All are read; what is added from here on is cut when it is."""
+        self._index()
+        self._triggers.close()
+
+    def take(self, objects: Ids, included: Ids) -> tuple[Ids, Ids, int]:
+        """What `literals` gave without what is cut already, and how many chunks that came to; once."""
+        if not self._begun:
+            return objects, included, 0
+        left = self._unseen(objects, included)
+        made, self._made = self._made, 0
+        self._seen[:] = 0
+        return *left, made
+
+    def _unseen(self, objects: Ids, included: Ids) -> tuple[Ids, Ids]:
+        """Those that were not here yet."""
+        most = max((int(ids[-1]) for ids in (objects, included) if len(ids)), default=0)
+        if most >= len(self._seen):
+            self._seen = np.concatenate([self._seen, np.zeros(most + 1, dtype=np.uint8)])
+        found = [ids[self._seen[ids] & bit == 0] for bit, ids in ((1, objects), (2, included))]
+        for bit, ids in zip((1, 2), found, strict=True):
+            self._seen[ids] |= bit
+        return found[0], found[1]
+
+    def _index(self) -> None:
+        if self._indexed is not None and self._waiting:
+            self._connection.run(_SQL["index_chunks"], (self._indexed,))
+            self._indexed, self._waiting = self._last(), 0
+
+    def _last(self) -> int:
+        return self._connection.value("SELECT max(id) FROM chunks") or 0
 
 
 def _precedence(size: ChunkSize) -> tuple[int, str]:

@@ -121,7 +121,7 @@ class Parts:
 
     @cached_property
     def _loader(self) -> Loader:
-        return Loader(self._connection, self._dictionary, self._namespaces, self._writer)
+        return Loader(self._connection, self._dictionary, self._namespaces, self._writer, self._chunks)
 
     # -- searches and queries -------------------------------------------------------------------------------------
 
