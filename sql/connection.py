@@ -444,11 +444,14 @@ class Connection:
                         self.run("ROLLBACK")
 
     @contextlib.contextmanager
-    def without(self, kind: str, table: str) -> Iterator[Callable[[], None]]:
+    def without(
+        self, kind: str, table: str, made: Callable[[int, int], None] | None = None
+    ) -> Iterator[Callable[[], None]]:
         """Drop the table's indexes or triggers (`kind` is "index" or "trigger"), and make them again after the block.
 
         Inside a transaction, which brings them back should the block raise. For indexes it is one sort instead of
-        many insertions. Gives a function that makes them again at once, for a block that finds it needs them.
+        many insertions. Gives a function that makes them again at once, for a block that finds it needs them. `made` is
+        told how many of how many have been made again.
         """
         found = self.rows(
             "SELECT name, sql FROM sqlite_master WHERE type = ?1 AND tbl_name = ?2 AND sql IS NOT NULL",
@@ -456,10 +459,13 @@ class Connection:
         )
         for name, _ in found:
             self.run(f"DROP {kind} {name}")
+        of = len(found)
 
         def make_again() -> None:
             while found:
                 self.run(found.pop()[1])
+                if made is not None:
+                    made(of - len(found), of)
 
         yield make_again
         make_again()

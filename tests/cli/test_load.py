@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import shutil
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ import pytest
 import worlds
 from tests.support.command_line import fails, ok, process
 from tests.support.embedder import HashingEmbedder
+from worlds.cli.terminal import progress
 from worlds.embedders import reason_without
 
 
@@ -143,3 +146,28 @@ def test_another_embedder_takes_over_by_rebuilding(path: Path) -> None:
     assert (told["embedded"], told["pending"]) == (1, 0)
     assert ok("embed", path) == "nothing to embed\n"
     assert "a red kite" in ok("search", path, "bird of prey", "--mode", "vector")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_loading_shows_quads_a_second_and_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown, now = Terminal(), time.monotonic
+    monkeypatch.setattr("sys.stderr", shown)
+    monkeypatch.setenv("COLUMNS", "150")
+    monkeypatch.setenv("TERM", "xterm")
+    with worlds.open(":memory:", embedder=None) as world, progress() as bar:
+
+        def slowly(step: str, done: int, total: int | None) -> None:
+            time.sleep(0.4 if step.startswith("read") else 0)
+            monkeypatch.setattr("time.monotonic", lambda: now() + 10)  # as if it had taken longer
+            bar(step, done, total)
+
+        data = b"".join(b'<http://e/%d> <http://e/p> "%d" .\n' % (number, number) for number in range(4_000))
+        world.load(data, format="nt", progress=slowly)
+    found = re.search(r"read <bytes>.* MB \((\d+) quads/s\).*left", shown.getvalue())
+    assert found
+    assert 300 < int(found[1]) < 400
+    assert re.search(r"write.*4,000 quads", shown.getvalue())

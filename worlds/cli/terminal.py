@@ -118,6 +118,8 @@ class Bar:
         self._task: Any = None
         self._step: tuple[str, int, int | None] = ("opening", 0, None)
         self._began = (time.monotonic(), 0)  # when this step did, and with how much done
+        self._begun = time.monotonic()
+        self._quads = 0  # read by now
         self._closed = False
         self._timer = threading.Timer(_UNSEEN, self._show)
         self._timer.daemon = True
@@ -127,6 +129,9 @@ class Bar:
     def __call__(self, step: str, done: int, total: int | None) -> None:
         """Take note of how far the work has come."""
         with self._lock:
+            if step == "quads":
+                self._quads = done
+                return
             if step != self._step[0]:
                 self._began = (time.monotonic(), done)
             self._step = (step, done, total)
@@ -144,7 +149,12 @@ class Bar:
     def _update(self) -> None:
         if self._bar is not None:
             step, done, total = self._step
-            amount = _amount(step, done, total) + _speed(step, done - self._began[1], time.monotonic() - self._began[0])
+            now = time.monotonic()
+            if step.startswith("read") and self._quads:
+                speed = _speed("quads", self._quads, now - self._begun)
+            else:
+                speed = _speed(step, done - self._began[1], now - self._began[0])
+            amount = _amount(step, done, total) + speed
             # What says 0 may not say anything more before it is done: no share can be shown.
             self._bar.update(
                 self._task, description=clean(step), completed=done, total=total if done else None, amount=amount
@@ -159,7 +169,7 @@ class Bar:
                 self._bar.stop()
 
 
-_UNITS = {"write": "quads", "index": "quads", "embed": "chunks", "vector index": "vectors"}
+_UNITS = {"quads": "quads", "write": "quads", "index": "quads", "embed": "chunks", "vector index": "vectors"}
 
 
 def _amount(step: str, done: int, total: int | None) -> str:

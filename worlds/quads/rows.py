@@ -45,6 +45,23 @@ def unique_quads(quads: Ids) -> Ids:
     return found
 
 
+def in_storing_order(quads: Ids) -> Ids:
+    """The distinct rows of int64 [n, 4] of ids below 2^32, by graph, predicate, object and subject: as rows are stored.
+
+    Two of the indexes that are made of the rows afterwards then find them in order, which spares half of their time.
+    """
+    if len(quads) < 2:
+        return quads
+    groups, pairs = quads[:, 3] << 32 | quads[:, 1], quads[:, 2] << 32 | quads[:, 0]
+    kinds = np.unique(groups)
+    group = np.searchsorted(kinds, groups).astype(np.uint16 if len(kinds) < 1 << 16 else np.int64)
+    order = np.argsort(pairs)  # quicker than np.lexsort of both, and so is sorting small numbers after it
+    order = order[np.argsort(group[order], kind="stable")]
+    group, pairs = group[order], pairs[order]
+    found: Ids = quads[order[np.append(True, (group[1:] != group[:-1]) | (pairs[1:] != pairs[:-1]))]]
+    return found
+
+
 def difference(quads: Ids, others: Ids) -> Ids:
     """The rows of `quads` that are not rows of `others`; both int64 [n, 4] of distinct rows."""
     if not len(quads) or not len(others):

@@ -18,7 +18,7 @@ from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary,
 from worlds.quads.interner import Interner
 from worlds.quads.namespaces import Namespaces
 from worlds.quads.reader import Block, read_documents, read_graph
-from worlds.quads.rows import NO_QUADS, difference, read_quads, unique_quads
+from worlds.quads.rows import NO_QUADS, difference, in_storing_order, read_quads
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.rehearsing import rehearsable
@@ -80,9 +80,13 @@ class Loader:
             if mode == "replace":
                 held = self._held(self._targets(target, quads, read.triples))
                 quads, removed = difference(quads, held), difference(held, quads)
-            if progress:
-                progress("write", 0, len(quads) + len(removed))
-            revision.apply(quads, removed)
+
+            def report(done: int) -> None:
+                if progress:
+                    progress("write", done, len(quads))
+
+            report(0)
+            revision.apply(quads, removed, report)
         return revision.change
 
     def _blocks(
@@ -141,6 +145,7 @@ class _Read:
         self._interner = interner
         self._progress = progress
         self._blocks: list[Ids] = []
+        self._count = 0
         self.triples = False  # whether a document was in a format without named graphs
         self.prefixes: dict[str, str] = {}
 
@@ -154,9 +159,11 @@ class _Read:
             if block.prefixes is not None:
                 self.prefixes |= block.prefixes
                 self.triples = self.triples or not block.graphs
+            self._count += len(self._blocks[-1])
             if self._progress and block.name:
+                self._progress("quads", self._count, None)
                 self._progress(f"read {Path(block.name).name}", block.taken, block.size)
 
     def quads(self) -> Ids:
         """The distinct quads, int64 [n, 4]."""
-        return unique_quads(np.concatenate([NO_QUADS, *self._blocks]))
+        return in_storing_order(np.concatenate([NO_QUADS, *self._blocks]))

@@ -29,7 +29,10 @@ class Progress(Protocol):
     """Is told how far long work has come."""
 
     def __call__(self, step: str, done: int, total: int | None) -> None:
-        """`step` is what is being done ("read", "embed", …), `total` None where it is not known."""
+        """`step` is what is being done ("read …", "write", "embed", …), `total` None where it is not known.
+
+        While documents are read, "quads" says how many were found in them so far.
+        """
 
 
 Rehearsed = Callable[[Ids, Ids], Diff]
@@ -55,9 +58,11 @@ class Writing:
         self.added = self.removed = self.chunks = 0
         self.change: Change | Diff = Change(None, 0, 0)
 
-    def apply(self, added: Ids = NO_QUADS, removed: Ids = NO_QUADS) -> None:
+    def apply(
+        self, added: Ids = NO_QUADS, removed: Ids = NO_QUADS, report: Callable[[int], None] | None = None
+    ) -> None:
         """Remove quads and add quads, int64 [n, 4] of distinct rows, none in both; see `Gate.apply`."""
-        self.count(*self._gate.apply(added, removed))
+        self.count(*self._gate.apply(added, removed, report))
 
     def count(self, added: int, removed: int, chunks: int) -> None:
         """Count what another write did as a part of this one."""
