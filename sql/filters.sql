@@ -43,6 +43,20 @@ CROSS JOIN quads INDEXED BY quads_g ON quads.graph = sought.value AND quads.grap
 CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = quads.object
 WHERE quads.graph IS NOT {shapes};
 
+-- name: texts
+SELECT group_concat(id), group_concat(term), group_concat(coalesce(vector, 0)) FROM chunks;
+
+-- name: objects_of_subjects
+SELECT group_concat(quads.object)
+FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value
+WHERE quads.graph IS NOT {shapes};
+
+-- name: subjects_and_objects
+SELECT group_concat(subject), group_concat(object) FROM quads INDEXED BY quads_spog WHERE graph IS NOT {shapes};
+
+-- name: last_quad
+SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'quads'), 0);
+
 -- name: chunks_with_quads
 SELECT group_concat(chunks.id), group_concat(coalesce(chunks.vector, 0)),
        group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.graph)

@@ -97,6 +97,7 @@ def take_filters_for_wide(monkeypatch: Setter) -> None:
     monkeypatch.setattr("worlds.search.filters.FEW_SUBJECTS", -1)
     monkeypatch.setattr("worlds.search.filters.MANY_SUBJECTS", 0)
     monkeypatch.setattr("worlds.search.filters._A_SUBJECT", 1e9)
+    monkeypatch.setattr("worlds.search.filters._A_QUAD", 1e9)
 
 
 def take_short_texts_for_long(monkeypatch: pytest.MonkeyPatch, size: int) -> None:

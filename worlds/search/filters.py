@@ -38,6 +38,7 @@ _ENTITIES = statements("entities.sql")
 MANY_SUBJECTS = 50_000  # from here on, in worlds of up to a million chunks, reading every chunk's quads is cheaper
 _A_SUBJECT = 20  # chunks whose quads are read in the time of looking a subject up
 FEW_SUBJECTS = 1000  # up to here looking them up is cheaper than finding them among all chunks' quads in memory
+_A_QUAD = 5  # quads that are read in the time of looking a subject's up
 _DENSE = 64  # ids for each value up to which a table of them all is faster than a search for each
 _REMEMBERED = 32  # eligible sets
 _RDF_TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
@@ -210,6 +211,20 @@ class Eligible:
         return met
 
 
+@dataclass(frozen=True)
+class _Texts:
+    """The chunks of all literals."""
+
+    table: NDArray[np.int32]  # chunk, vector or 0; those of a literal side by side
+    starts: NDArray[np.int32]  # [literal]: those of a literal begin here, and end where the next one's begin
+
+    def of(self, literals: Ids) -> NDArray[np.int32]:
+        """Columns (chunk, vector or 0) of terms, of which some are such literals."""
+        literals = literals[literals < len(self.starts) - 1]
+        first, counts = self.starts[literals], self.starts[literals + 1] - self.starts[literals]
+        return self.table[:, np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())]
+
+
 class Filters:
     """Resolves filters, and keeps the eligible sets of recent ones while the world stays as it is."""
 
@@ -228,12 +243,18 @@ class Filters:
         self._recent: OrderedDict[Filter, Eligible] = OrderedDict()
         self._matching: OrderedDict[tuple[str, tuple[Any, ...] | None], Ids] = OrderedDict()
         self._state: object = None
+        self._searches = 0
 
-    def eligible(self, filter_: Filter, state: object, limits: Limits | None) -> Eligible:
+    def eligible(self, filter_: Filter, state: object, limits: Limits | None) -> Eligible | None:
         """The chunks that `filter_` lets through, as of `state`, whatever tells one state of the world from another.
 
-        `limits` are those of its pattern; None for those of any search.
+        None where it lets all through. `limits` are those of its pattern; None for those of any search.
         """
+        self._searches += 1
+        if self._searches == 2:  # a process that searches once does not wait for it
+            self._texts(read=True)
+        if not filter_.any:
+            return None
         self._notice(state)
         return _kept(self._recent, filter_, lambda: self._resolve(filter_, limits))
 
@@ -328,7 +349,8 @@ class Filters:
 
     def _chunks_of(self, include: _Resolved, excluded: tuple[_Resolved, ...]) -> Eligible:
         on_quads = include.on_quads or any(item.on_quads for item in excluded)
-        tables = self._tables(include, quads=on_quads)
+        by_subjects = include.predicates is include.graphs is None and not any(item.on_quads for item in excluded)
+        tables = self._tables(include, quads=on_quads, by_subjects=by_subjects)
         chunks, vectors = [_NO_IDS], [_NO_IDS]
         whole = Eligible(_NO_IDS, _NO_IDS, 0, include, excluded)
         for table in tables:
@@ -352,11 +374,18 @@ class Filters:
         texts = self._connection.value(_SQL["distinct_texts"], (json_ids(pending),)) if len(pending) else 0
         return Eligible(chunk, embedded, len(embedded) + texts, include, excluded)
 
-    def _tables(self, include: _Resolved, *, quads: bool) -> Iterable[Any]:
-        """Columns (chunk, vector or 0, subject, predicate, graph) of quads that may qualify, or only the first two."""
+    def _tables(self, include: _Resolved, *, quads: bool, by_subjects: bool) -> Iterable[Any]:
+        """Columns (chunk, vector or 0, subject, predicate, graph) of quads that may qualify, or only the first two.
+
+        The first two are enough `by_subjects` alone, and of no quads.
+        """
+        many = include.subjects is not None and self._many(len(include.subjects))
+        texts = self._texts(read=many) if by_subjects else None
         if not quads:
             yield self._table("all_chunks")
-        elif include.subjects is not None and not self._many(len(include.subjects)):
+        elif include.subjects is not None and texts is not None:
+            yield texts.of(self._objects(include.subjects))
+        elif include.subjects is not None and not many:
             for ids in batches(include.subjects):
                 yield self._table("chunks_by_subjects", ids)
         elif include.predicates is not None:
@@ -368,8 +397,29 @@ class Filters:
         else:
             yield self._connection.remembered("chunks with quads", self._whole)
 
+    def _objects(self, subjects: Ids) -> Ids:
+        """What the quads of subjects have as their objects."""
+        quads = self._connection.remembered("last quad", lambda: self._connection.value(_SQL["last_quad"]))
+        if len(subjects) * _A_QUAD > quads:
+            of, objects = self._connection.columns(_SQL["subjects_and_objects"])
+            found: Ids = objects[among(of, subjects)]
+            return found
+        parts = [self._connection.column(_SQL["objects_of_subjects"], (ids,)) for ids in batches(subjects)]
+        return np.concatenate([_NO_IDS, *parts])
+
+    def _texts(self, *, read: bool) -> _Texts | None:
+        """The chunks of all literals, if they are in memory or to be read; they stay while the world is as it is."""
+        held: list[_Texts] = self._connection.remembered("texts in memory", list)
+        if read and not held:
+            chunks, terms, vectors = self._connection.columns(_SQL["texts"])
+            literal = terms > 0
+            order = np.argsort(terms[literal], kind="stable")
+            table = np.stack([chunks[literal][order], vectors[literal][order]], dtype=np.int32)
+            held.append(_Texts(table, np.cumsum(np.bincount(terms[literal] + 1), dtype=np.int32)))
+        return held[0] if held else None
+
     def _many(self, subjects: int) -> bool:
-        """Whether filters have asked for so many subjects, in this state of the world, that the whole table is cheaper.
+        """Whether filters have asked for so many subjects, in this state of the world, that reading all is cheaper.
 
         It is kept while the world stays as it is, so that another wide filter reads its subjects only.
         """

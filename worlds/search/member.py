@@ -13,7 +13,7 @@ from worlds.search.candidates import Candidates, Cited, Fused, candidates, fused
 from worlds.search.facets import FacetCounter, Facets
 from worlds.search.facts import FactReader, WorldFacts
 from worlds.search.fields import Fields
-from worlds.search.filters import Eligible, Filters
+from worlds.search.filters import Filters
 from worlds.search.frequencies import read_numbers
 from worlds.search.fusion import Scores
 from worlds.search.hits import Hit
@@ -90,9 +90,7 @@ class MemberSearch:
         self.request = request
         self.state = (*self._connection.rows(_QUERIES["state"])[0], self._connection.rollbacks)
         filters = part.filters
-        self.eligible: Eligible | None = (
-            filters.eligible(request.filter, self.state, request.limits) if request.filter.any else None
-        )
+        self.eligible = filters.eligible(request.filter, self.state, request.limits)
         wanted: list[str] = []
         excluded: list[str] = []
         if request.mode != "vector":

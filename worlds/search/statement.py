@@ -92,7 +92,7 @@ class SearchStatements:
     def prepare(self, request: SearchRequest, state: tuple[Any, ...], depth: int, clock: Clock) -> Prepared:
         """The statement of a search as of `state`."""
         with clock.step("filter"):
-            eligible = self._filters.eligible(request.filter, state, request.limits) if request.filter.any else None
+            eligible = self._filters.eligible(request.filter, state, request.limits)
         with clock.step("plan"):
             given = 0 if request.cursor is None else len(request.cursor.keys)
             limit = 2 * depth if request.stages.any else request.limit + given
