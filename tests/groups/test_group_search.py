@@ -47,9 +47,9 @@ def both() -> Iterator[Both]:
         documents[min(number % 7, SHARDS - 1)] += lines
     embedder = HashingEmbedder()
     one = worlds.open(embedder=embedder)
-    one.load("\n".join("\n".join(lines) for lines in documents).encode(), format="turtle")
     shards = {}
     for number, lines in enumerate(documents):
+        one.load("\n".join(lines).encode(), format="turtle")  # one by one: of equals the first is best
         shards[f"shard{number}"] = worlds.open(embedder=embedder)
         shards[f"shard{number}"].load("\n".join(lines).encode(), format="turtle")
     with one, worlds.group(shards) as group:
