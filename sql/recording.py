@@ -17,9 +17,10 @@ from typing import NamedTuple
 
 from worlds.errors import ConflictError, OpenError, ReadOnlyError, UncertainError, WorldsError
 from worlds.sql import Statement, statements
-from worlds.sql.connection import Connection, Row, write_lock
+from worlds.sql.connection import Connection, Row
 from worlds.sql.hrana import Hrana, StaleError, Step, Transaction
 from worlds.sql.identity import Identity
+from worlds.sql.locks import write_lock
 
 _SQL = statements("remote.sql")
 _COMMENT = re.compile(r"\A(?:\s+|--[^\n]*\n)*")

@@ -74,7 +74,7 @@ def look_up_texts(monkeypatch: Setter, always: bool) -> None:
 
 def read_quads_in_pages(monkeypatch: Setter, quads: int) -> None:
     """Let so many quads be read at a time; otherwise it is 50,000."""
-    monkeypatch.setattr("worlds.quads.rows._BLOCK", quads)
+    monkeypatch.setattr("worlds.quads.rows.BLOCK", quads)
 
 
 def keep_posting_lists(monkeypatch: Setter, always: bool, postings: int = 1000) -> None:
@@ -84,7 +84,7 @@ def keep_posting_lists(monkeypatch: Setter, always: bool, postings: int = 1000) 
     monkeypatch.setattr("worlds.search.statement.LISTS_FROM", 0 if always else 1e9)
     monkeypatch.setattr("worlds.search.statement.LISTED", 1e9)
     monkeypatch.setattr("worlds.search.postings.MOST", postings)
-    monkeypatch.setattr("worlds.search.postings._MORE", 0)
+    monkeypatch.setattr("worlds.search.postings.MORE", 0)
 
 
 def narrow_candidates(monkeypatch: Setter) -> None:
@@ -96,8 +96,8 @@ def take_filters_for_wide(monkeypatch: Setter) -> None:
     """Let any filter be found among all texts' quads in memory; otherwise those of many subjects are."""
     monkeypatch.setattr("worlds.search.filters.FEW_SUBJECTS", -1)
     monkeypatch.setattr("worlds.search.filters.MANY_SUBJECTS", 0)
-    monkeypatch.setattr("worlds.search.filters._A_SUBJECT", 1e9)
-    monkeypatch.setattr("worlds.search.filters._A_QUAD", 1e9)
+    monkeypatch.setattr("worlds.search.filters.A_SUBJECT", 1e9)
+    monkeypatch.setattr("worlds.search.filters.A_QUAD", 1e9)
 
 
 def take_short_texts_for_long(monkeypatch: pytest.MonkeyPatch, size: int) -> None:

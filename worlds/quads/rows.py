@@ -18,7 +18,7 @@ from worlds.sql import statements
 from worlds.sql.connection import Connection
 
 _SQL = statements("queries.sql")
-_BLOCK = 50_000  # rows read at a time
+BLOCK = 50_000  # rows read at a time
 _SOUGHT = 5000  # rows a statement
 
 NO_QUADS: Ids = np.empty((0, 4), dtype=np.int64)
@@ -94,7 +94,7 @@ def read_quads(
     """Blocks int64 [n, 4] of the statement `name`, which pages by `after`."""
     statement = _SQL[name]
     while True:
-        last, block = connection.page(statement, statement.bind(after=after, limit=_BLOCK, **parameters))
+        last, block = connection.page(statement, statement.bind(after=after, limit=BLOCK, **parameters))
         if last is None:
             return
         yield block if markers or block[:, 0].all() else block[block[:, 0] != 0]

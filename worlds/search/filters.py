@@ -36,9 +36,9 @@ from worlds.texts.policy import TextPolicy
 _SQL = statements("filters.sql")
 _ENTITIES = statements("entities.sql")
 MANY_SUBJECTS = 50_000  # from here on, in worlds of up to a million chunks, reading every chunk's quads is cheaper
-_A_SUBJECT = 20  # chunks whose quads are read in the time of looking a subject up
+A_SUBJECT = 20  # chunks whose quads are read in the time of looking a subject up
 FEW_SUBJECTS = 1000  # up to here looking them up is cheaper than finding them among all chunks' quads in memory
-_A_QUAD = 5  # quads that are read in the time of looking a subject's up
+A_QUAD = 5  # quads that are read in the time of looking a subject's up
 _DENSE = 64  # ids for each value up to which a table of them all is faster than a search for each
 _REMEMBERED = 32  # eligible sets
 _RDF_TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
@@ -400,7 +400,7 @@ class Filters:
     def _objects(self, subjects: Ids) -> Ids:
         """What the quads of subjects have as their objects."""
         quads = self._connection.remembered("last quad", lambda: self._connection.value(_SQL["last_quad"]))
-        if len(subjects) * _A_QUAD > quads:
+        if len(subjects) * A_QUAD > quads:
             of, objects = self._connection.columns(_SQL["subjects_and_objects"])
             found: Ids = objects[among(of, subjects)]
             return found
@@ -426,7 +426,7 @@ class Filters:
         asked = self._connection.remembered("subjects asked", lambda: [0])
         if subjects > FEW_SUBJECTS:
             asked[0] += subjects
-        return subjects > FEW_SUBJECTS and asked[0] >= max(MANY_SUBJECTS, self._last_chunk() // _A_SUBJECT)
+        return subjects > FEW_SUBJECTS and asked[0] >= max(MANY_SUBJECTS, self._last_chunk() // A_SUBJECT)
 
     def _last_chunk(self) -> int:
         last: int = self._connection.remembered("last chunk", lambda: self._connection.value(_SQL["last_chunk"]))

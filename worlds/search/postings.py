@@ -26,7 +26,7 @@ _SQL = statements("postings.sql")
 _BYTES = bytes(range(256))
 _K1, _B = 1.2, 0.75
 MOST = 12_000_000  # postings that are kept, of twelve bytes each,
-_MORE = 4  # unless as many for each chunk are more
+MORE = 4  # unless as many for each chunk are more
 _OFFSET = 24  # bits of a place that say where in its text a token stands
 _LEAST = -5e-324  # the value nearest to 0
 _tokenize = re.compile(r'tokenize = "[^"]*"').search
@@ -141,7 +141,7 @@ class PostingLists:
             found |= self._read(new)
         for term in terms:
             self._held[term] = found[term]  # as the last that goes
-        while self._total > max(MOST, _MORE * self._frequencies.rows) and len(self._held) > 1:
+        while self._total > max(MOST, MORE * self._frequencies.rows) and len(self._held) > 1:
             self._total -= len(self._held.popitem(last=False)[1])
         return found
 
