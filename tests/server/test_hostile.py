@@ -435,7 +435,7 @@ def test_large_documents_do_not_hold_the_others_up(tmp_path: Path) -> None:
     def send(url: str) -> None:
         with httpx.Client(base_url=url, timeout=60) as client, until(over):
             while not over.is_set():
-                assert client.post("/search", content=body, headers=JSON_TYPE).status_code == 400
+                assert client.post("/search", content=body, headers=JSON_TYPE).status_code == 400 or over.is_set()
 
     with served(make_world(tmp_path / "kb.db"), "--readers", "2", "--grace", "0") as server, server.client() as client:
         assert client.post("/search", content=b" " * (1 << 20) + b"{}", headers=JSON_TYPE).status_code == 413

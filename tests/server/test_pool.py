@@ -181,7 +181,7 @@ def test_guests_with_long_jobs_keep_no_other_guest_waiting_and_get_their_answers
     run(work, most=2)
 
 
-def test_new_connections_without_end_keep_nobody_waiting_whose_connection_is_known(file: Path) -> None:
+def test_new_connections_without_end_keep_nobody_waiting_who_is_known_or_asks_for_something_else(file: Path) -> None:
     async def work(pool: Pool) -> None:
         def compute(connection: str, seconds: float, timeout: float = 60) -> Any:
             arguments = {"seconds": seconds}
@@ -195,10 +195,13 @@ def test_new_connections_without_end_keep_nobody_waiting_whose_connection_is_kno
         await compute("known", 0)
         attack = [asyncio.create_task(hostile(number)) for number in range(16)]
         took = []
-        for _ in range(20):
+        for number in range(20):
             await asyncio.sleep(0.1)
             began = time.monotonic()
-            await compute("known", 0.01)
+            if number % 2:
+                await compute("known", 0.01)
+            else:
+                await pool.call("count", file, guest=f"host quick{number}", timeout=60, arguments={})
             took.append(time.monotonic() - began)
         for task in attack:
             task.cancel()

@@ -42,8 +42,8 @@ class Group:
     jobs of guests that have run for a `SLICE`, with less of the processor than the others; what else runs for as long
     is set back: it begins anew when one of these is free, with a `LONGER` turn each time, or is stopped, if a part of
     its answer was sent. Whose jobs have lately taken least of the processor comes first (those of its address, then
-    each of its connection on average, of which the new ones of an address share one), and for half a minute after a
-    long job one process is left to those whose jobs take less than a `SLICE` each.
+    each of its connection on average, or where that is new, each job that is given the same arguments), and for half a
+    minute after a long job one process is left to those whose jobs take less than a `SLICE` each.
     """
 
     def __init__(self, duties: Duties, size: int, most: int, template: Template | None) -> None:
@@ -56,7 +56,9 @@ class Group:
         self._starting: set[asyncio.Task[None]] = set()
         self._ending: set[asyncio.Task[None]] = set()
         self._waiting: deque[asyncio.Future[WorkerProcess]] = deque()
-        self._guests: dict[asyncio.Future[WorkerProcess], tuple[int, str]] = {}  # how often set back, and who
+        self._guests: dict[
+            asyncio.Future[WorkerProcess], tuple[int, tuple[str, ...]]
+        ] = {}  # how often set back, its names
         self._parted = float("-inf")  # when a guest's job was found to be long
         self._taken: dict[str, tuple[float, float, float]] = {}  # by guests: seconds of the processor, jobs, as of when
         self._world: str | None = None  # that was asked for last
@@ -116,7 +118,7 @@ class Group:
         except RecursionError as error:
             raise Problem("the request is nested too deeply") from error
         while True:
-            worker = await self._acquire(request.world, deadline, guest, set_back)
+            worker = await self._acquire(request, deadline, guest, set_back)
             try:
                 async with asyncio.timeout_at(deadline):
                     await worker.ask(request, message)
@@ -134,23 +136,24 @@ class Group:
             else:
                 return worker
 
-    async def _acquire(self, world: str, deadline: float, guest: str, set_back: int) -> WorkerProcess:
+    async def _acquire(self, request: Request, deadline: float, guest: str, set_back: int) -> WorkerProcess:
         if self._stopped:
             raise Busy("the server is stopping")
         loop = asyncio.get_running_loop()
         self._drop_dead()
         self._asked[bool(guest)] = loop.time()
-        self._world = world
+        self._world = request.world
+        names = _names(guest, request)
         free = self._free(long=set_back > 0)
-        if free and (not guest or set_back or len(free) > self._left(self._cost(guest, loop.time())[1] >= SLICE)):
-            worker = next((one for one in reversed(free) if world in one.worlds), free[-1])
+        if free and (not guest or set_back or len(free) > self._left(self._cost(names, loop.time())[1] >= SLICE)):
+            worker = next((one for one in reversed(free) if request.world in one.worlds), free[-1])
             self._idle.remove(worker)
         else:
             if not set_back and len(self._busy) + len(self._starting) < self._size:
                 self._start()
             future: asyncio.Future[WorkerProcess] = loop.create_future()
             if guest:
-                self._guests[future] = set_back, guest
+                self._guests[future] = set_back, names
             else:
                 self._waiting.append(future)
             try:
@@ -166,7 +169,7 @@ class Group:
                 raise
         worker.begins(guest, loop.time(), opening=True)
         if guest:
-            worker.names = {*self._names(guest), guest}
+            worker.names = names
             self._take(worker, 0, 1, loop.time())
         worker.turns = set_back
         self._busy.add(worker)
@@ -203,21 +206,16 @@ class Group:
             self._busy.add(worker)  # at once, or `tend` would count one less
             future.set_result(worker)
 
-    def _cost(self, guest: str, now: float) -> tuple[float, float]:
-        """Seconds of the processor that a guest's address has lately taken, and each job of its connection."""
-        address, connection = self._names(guest)
-        seconds, jobs = self._lately(connection, now)
+    def _cost(self, names: tuple[str, ...], now: float) -> tuple[float, float]:
+        """Seconds of the processor that an address took lately, and each job of the connection or like this one."""
+        address, connection, alike = names
+        seconds, jobs = self._lately(connection if connection in self._taken else alike, now)
         return self._lately(address, now)[0], seconds / max(jobs, 1)
 
     def _lately(self, name: str, now: float) -> tuple[float, float]:
         seconds, jobs, then = self._taken.get(name, (0.0, 0.0, now))
         kept = 0.5 ** ((now - then) / HALVED)
         return seconds * kept, jobs * kept
-
-    def _names(self, guest: str) -> tuple[str, str]:
-        """Under which names the costs of its address and of its connection are kept."""
-        address = guest.partition(" ")[0]
-        return address, guest if guest in self._taken else f"{address} new"
 
     def _charge(self, worker: WorkerProcess) -> None:
         if not worker.guest:
@@ -247,7 +245,7 @@ class Group:
             if not (future := self._waiting.popleft()).done():
                 return future
         now = asyncio.get_running_loop().time()
-        order = {future: (turns, *self._cost(guest, now)) for future, (turns, guest) in self._guests.items()}
+        order = {future: (turns, *self._cost(names, now)) for future, (turns, names) in self._guests.items()}
         for future in sorted(order, key=order.__getitem__):
             turns, _, cost = order[future]
             if future.done() or (worker.long and not turns):
@@ -408,3 +406,9 @@ class Group:
             self._end(worker, 0)
         while self._ending:
             await asyncio.gather(*self._ending, return_exceptions=True)
+
+
+def _names(guest: str, request: Request) -> tuple[str, ...]:
+    """Under which names costs are kept: of the client's address, of its connection, of jobs with the same arguments."""
+    given = sorted(name for name, value in request.arguments.items() if value is not None)
+    return guest.partition(" ")[0], guest, " ".join(["any", request.job or "", *given])

@@ -43,7 +43,7 @@ class WorkerProcess:
         self.killed = asyncio.Event()
         self.unread: float | None = None  # since when a piece of its stream waits to be sent
         self.guest = ""  # the client without a key whose job it does
-        self.names: set[str] = set()  # to which the costs of its job are charged
+        self.names: tuple[str, ...] = ()  # to which the costs of its job are charged
         self.long = False  # it is for long jobs of guests
         self.answers = False  # a part of its job's answer was read
         self.set_back = False  # it was killed so that its job begins anew
