@@ -9,7 +9,10 @@ import marshal
 import os
 import pickle
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from queue import Queue
+from threading import Thread
 from typing import Any
 
 from worlds.errors import WorldsError
@@ -20,6 +23,7 @@ from worlds.quads.interner import Interner
 from worlds.quads.numbering import Terms
 from worlds.quads.reader import Block, read_documents
 
+_AHEAD = 8  # blocks
 WORTH = 2_000_000  # bytes of documents for which a process pays
 
 
@@ -41,11 +45,12 @@ def read_beside(documents: Sequence[Source], interner: Interner, graph: GraphNam
     numbering = interner.numbering
 
     def work(_: object, writer: Writer) -> None:
-        try:
-            for block in read_documents(documents, numbering, graph):
-                writer.write(marshal.dumps((tuple(block.terms), *block[1:])))
-        except WorldsError as error:
-            writer.write(marshal.dumps(pickle.dumps(error)))
+        with _sending(writer) as send:
+            try:
+                for block in read_documents(documents, numbering, graph):
+                    send(marshal.dumps((tuple(block.terms), *block[1:])))
+            except WorldsError as error:
+                send(marshal.dumps(pickle.dumps(error)))
 
     with Child(work, task="parser", error=WorldsError) as child:
         while (message := child.message()) is not None:
@@ -54,3 +59,24 @@ def read_beside(documents: Sequence[Source], interner: Interner, graph: GraphNam
                 raise pickle.loads(found)
             yield Block(Terms(*found[0]), *found[1:])
     interner.renumber()
+
+
+@contextmanager
+def _sending(writer: Writer) -> Iterator[Callable[[bytes], None]]:
+    """Write by a thread, so that parsing goes on while the other process is busy, up to some blocks."""
+    waiting: Queue[bytes | None] = Queue(_AHEAD)
+
+    def send() -> None:
+        try:
+            while (message := waiting.get()) is not None:
+                writer.write(message)
+        except OSError:  # nobody is there any longer
+            os._exit(0)
+
+    sender = Thread(target=send)
+    sender.start()
+    try:
+        yield waiting.put
+    finally:
+        waiting.put(None)
+        sender.join()
