@@ -88,8 +88,8 @@ def keep_posting_lists(monkeypatch: Setter, always: bool, postings: int = 1000) 
 
 
 def narrow_candidates(monkeypatch: Setter) -> None:
-    """Let candidates be narrowed where they are more than ten for each vector wanted; otherwise 3,000 and more are."""
-    monkeypatch.setattr("worlds.vectors.codes.MANY", 0)
+    """Let candidates be narrowed where they are more than 250; otherwise more than 3,000 are."""
+    monkeypatch.setattr("worlds.vectors.codes.MANY", 250)
 
 
 def take_filters_for_wide(monkeypatch: Setter) -> None:
