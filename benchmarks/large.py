@@ -9,7 +9,7 @@ The file stays, with what is beside it, and filling goes on where it stopped; a 
 written in commits of `--commit` rows, each embedded in turn, and keeps 30 days of history (nothing is removed here).
 `--peer N` compares the first N questions with NumPy over the eligible rows of a float32 matrix and the world's own FTS5
 table with the eligible rowids, given for nothing. Recall is that of the vector list, at 10, against an exact scan in
-float32. Times are of the clock.
+float32. Times are of the clock, or with `--cpu`, for a machine that is busy, of the CPU.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -198,7 +198,8 @@ def fill(world: worlds.World, rows: Rows, path: Path, commit: int) -> None:
             f"{clock}"
         )
         done = end
-    print(f"filled: {clock}; at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB in memory")
+    if clock.spent:
+        print(f"filled: {clock}; at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB in memory")
 
 
 def parts(path: Path) -> list[tuple[str, int]]:
@@ -283,13 +284,21 @@ class Peer:
         return sorted(scores, key=lambda row: (-scores[row], row))[:10]
 
 
-def milliseconds(work: Any) -> float:
-    began = time.perf_counter()
-    work()
-    return (time.perf_counter() - began) * 1e3
+Timed = Callable[[Callable[[], object]], float]  # milliseconds
 
 
-def measure_searches(world: worlds.World, rows: Rows, path: Path, queries: int, compared: int) -> None:
+def milliseconds(clock: Callable[[], float]) -> Timed:
+    def timed(work: Callable[[], object]) -> float:
+        began = clock()
+        work()
+        return (clock() - began) * 1e3
+
+    return timed
+
+
+def measure_searches(
+    world: worlds.World, rows: Rows, path: Path, queries: int, compared: int, milliseconds: Timed
+) -> None:
     asked = rows.questions(queries, seed=7)
     say("the exact scan")
     nearest = exact(rows, np.stack([vector for _, vector in asked]))
@@ -324,7 +333,7 @@ def measure_searches(world: worlds.World, rows: Rows, path: Path, queries: int, 
     print(f"{own_memory():,.0f} MB of its own")
 
 
-def measure_queries(world: worlds.World, rows: Rows) -> None:
+def measure_queries(world: worlds.World, rows: Rows, milliseconds: Timed) -> None:
     began = time.perf_counter()
     world.query("ASK {}")
     say(f"the SPARQL index is ready after {time.perf_counter() - began:,.1f} s; {own_memory():,.0f} MB of its own")
@@ -361,9 +370,11 @@ def main() -> None:
     parser.add_argument("--commit", type=int, default=250_000, help="rows written at a time, in whole blocks of 10,000")
     parser.add_argument("--queries", type=int, default=25)
     parser.add_argument("--peer", type=int, default=0, metavar="N")
-    parser.add_argument("--fill", action="store_true", help="only fill")
+    parser.add_argument("--only", choices=("fill", "searches", "queries"))
+    parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--start", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    timed = milliseconds(time.process_time if options.cpu else time.perf_counter)
     rows = Rows(options.rows, options.dimensions)
     if options.start:
         start(options.path, rows)
@@ -373,13 +384,14 @@ def main() -> None:
         world.retention = worlds.Retention(days=30)
         world.bind("ex", EX)
         fill(world, rows, options.path, options.commit // BLOCK * BLOCK)
-        if options.fill:
+        if options.only == "fill":
             return
-        stats = milliseconds(world.stats)
-        measure_searches(world, rows, options.path, options.queries, options.peer)
-        measure_queries(world, rows)
-    sizes = ", ".join(f"{name} {size / 1e9:.2f} GB" for name, size in parts(options.path))
-    say(f"stats {stats:,.0f} ms; on disk {sizes}")
+        if options.only != "queries":
+            measure_searches(world, rows, options.path, options.queries, options.peer, timed)
+        if options.only != "searches":
+            measure_queries(world, rows, timed)
+        say(f"stats {timed(world.stats):,.0f} ms")
+    print(f"on disk {', '.join(f'{name} {size / 1e9:.2f} GB' for name, size in parts(options.path))}")
     measure_disk(rows, options.path)
     arguments = ["--path", str(options.path), "--rows", str(options.rows), "--dimensions", str(options.dimensions)]
     subprocess.run([sys.executable, "-m", "benchmarks.large", *arguments, "--start"], check=True)

@@ -21,7 +21,7 @@ def test_a_world_is_filled_in_steps_and_measured(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "large.db"
-    run(monkeypatch, path, "--commit", "10000", "--fill")
+    run(monkeypatch, path, "--commit", "10000", "--only", "fill")
     with worlds.open(path, embedder=None, read_only=True) as world:
         stats = world.stats()
     assert (stats.quads, stats.chunks, stats.vectors, stats.pending) == (30_900, 10_300, 10_300, 0)
