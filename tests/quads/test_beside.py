@@ -192,6 +192,12 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.fixture
+def beside(monkeypatch: pytest.MonkeyPatch) -> None:
+    parse_beside_from(monkeypatch, 1)
+
+
+@pytest.mark.usefixtures("beside")
 @pytest.mark.parametrize("how", ["killed", "interrupted", "stopped"])
 def test_a_load_that_ends_early_leaves_nothing(how: str, large: Path, tmp_path: Path) -> None:
     seen: list[int] = []
@@ -225,10 +231,12 @@ def test_a_load_that_ends_early_leaves_nothing(how: str, large: Path, tmp_path: 
 def test_the_parser_ends_with_the_process_that_loads(large: Path, tmp_path: Path) -> None:
     code = f"""
 import os, signal, worlds
+from tests.support.seams import ForGood, parse_beside_from
 from tests.quads.test_beside import children
 def progress(*_):
     print(*children(), flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
+parse_beside_from(ForGood(), 1)
 worlds.open({str(tmp_path / "w.db")!r}, embedder=None).load({str(large)!r}, progress=progress)
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -242,6 +250,7 @@ worlds.open({str(tmp_path / "w.db")!r}, embedder=None).load({str(large)!r}, prog
         assert world.stats().quads == 0
 
 
+@pytest.mark.usefixtures("beside")
 def test_the_parser_waits_for_the_writer(large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read_in_small_blocks(monkeypatch, 2000)
     read: list[int] = []

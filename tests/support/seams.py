@@ -50,7 +50,7 @@ def move_indexes_slowly(monkeypatch: Setter) -> None:
 
 
 def parse_beside_from(monkeypatch: Setter, size: int) -> None:
-    """Let documents of so many bytes together be parsed in a process of their own; otherwise it takes two million."""
+    """Let documents of so many bytes together be parsed in a process of their own; otherwise it takes six million."""
     monkeypatch.setattr("worlds.quads.beside.WORTH", size)
 
 

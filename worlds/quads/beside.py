@@ -24,7 +24,7 @@ from worlds.quads.numbering import Terms
 from worlds.quads.reader import Block, read_documents
 
 _AHEAD = 8  # blocks
-WORTH = 2_000_000  # bytes of documents for which a process pays
+WORTH = 6_000_000  # bytes of documents for which a process pays
 
 
 def pays(documents: Sequence[Source]) -> bool:
