@@ -18,8 +18,8 @@ from worlds.sql.connection import Connection, integers
 _SQL = statements("queries.sql")
 _BLOCK = 65_536
 _MARGIN = 3.5  # standard deviations of the estimate
-MOST = 12_000  # candidates, unless ten times the depth is more
-_FIRST = 50_000  # candidates of the first cut, which the query's own numbers then narrow
+MOST = 12_000  # candidates, or a fiftieth of the eligible, unless ten times the depth is more
+_FIRST = 50_000  # candidates of the first cut, or a tenth, which the query's own numbers then narrow
 _SURE = 10  # the nearest that the margin is for
 MANY = 3000  # candidates from which on it pays to narrow them
 _TRIED = 250  # of the best, and of all, whose cosines say how far
@@ -105,7 +105,8 @@ class Codes:
 
         `eligible`, ascending ids, narrows the search. There are at least ten candidates for each of the `depth`
         vectors wanted. The cut lies `_MARGIN` standard deviations of the estimate beyond the tenth smallest distance,
-        so that data without clear neighbours give more candidates than data with them, up to MOST.
+        so that data without clear neighbours give more candidates than data with them, up to MOST, or a fiftieth of the
+        eligible.
         """
         if not self._count:
             return self.ids
@@ -127,7 +128,7 @@ class Codes:
         if places is not None:
             chosen = places[chosen]
         if len(chosen) > max(MANY, 10 * depth):
-            chosen = self._narrowed(chosen, query, depth)
+            chosen = self._narrowed(chosen, query, depth, max(MOST, len(distances) // 50, 10 * depth))
         return self.ids[chosen]
 
     def _cut(self, distances: NDArray[np.uint16], depth: int, dimension: int) -> int:
@@ -141,10 +142,12 @@ class Codes:
         nearest = reaching(min(depth, _SURE))
         share = max(nearest / dimension, 1 / dimension)
         cut = nearest + math.ceil(_MARGIN * math.sqrt(dimension * share * (1 - min(share, 0.5))))
-        return max(min(cut, reaching(_FIRST)), reaching(10 * depth))
+        return max(min(cut, reaching(max(_FIRST, len(distances) // 10))), reaching(10 * depth))
 
-    def _narrowed(self, places: NDArray[np.intp], query: NDArray[np.float32], depth: int) -> NDArray[np.intp]:
-        """Those of many places that may be among the nearest ten by the query's own numbers, ascending.
+    def _narrowed(
+        self, places: NDArray[np.intp], query: NDArray[np.float32], depth: int, most: int
+    ) -> NDArray[np.intp]:
+        """Those of many places, `most` at most, that may be among the nearest ten by the query's own numbers.
 
         They can reach the tenth best cosine of those that look best, as far as some of all tell how much cosines and
         estimates differ.
@@ -164,7 +167,7 @@ class Codes:
             tenth = np.partition(cosines[:_TRIED], -_SURE)[-_SURE]
             least = scores[some].mean() + slope * (tenth - mean) - _NARROWER * spread
             count = int(np.count_nonzero(scores >= least))
-        count = min(max(count, 10 * depth), max(MOST, 10 * depth), len(places))
+        count = min(max(count, 10 * depth), most, len(places))
         return np.sort(places[np.argpartition(-scores, count - 1)[:count]])
 
 
