@@ -164,6 +164,7 @@ def test_texts_are_cut_by_the_policy(policy: dict[str, Any], both: Callable[[Loa
         (b"\x1f\x8b" + gzip.compress(b"x")[2:-4], "breaks off"),
         (gzip.compress(b"<http://e/a> <http://e/b> 1 .\n" * 9999), "max_unpacked"),
     ],
+    ids=["no Turtle", "nested", "cut off", "too much"],
 )
 def test_errors_are_the_same(text: bytes, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = []
