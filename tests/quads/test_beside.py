@@ -182,7 +182,16 @@ def test_errors_are_the_same(text: bytes, message: str, tmp_path: Path, monkeypa
 
 
 def children() -> list[int]:
-    return [int(number) for file in Path("/proc/self/task").glob("*/children") for number in file.read_text().split()]
+    """The processes that were forked of this one; other tests may have left some that were started."""
+    found = [int(number) for file in Path("/proc/self/task").glob("*/children") for number in file.read_text().split()]
+    return [number for number in found if command(number) == command(os.getpid())]
+
+
+def command(number: int) -> bytes | None:
+    try:
+        return Path(f"/proc/{number}/cmdline").read_bytes()
+    except FileNotFoundError:
+        return None
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
-from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +21,7 @@ from worlds.vectors.retired import RetiredVectors
 _SQL = statements("queries.sql")
 _VECTORS = texts("vectors.sql")
 _BLOCK = 4096  # pending chunks read at a time, and sorted by length
-_SLICE = 256  # texts embedded at a time, unless the embedder wants more
-_WAIT = 1.0  # seconds that what was embedded may wait, so that a quick embedder's slices are stored together
-_WAITING = 1 << 24  # numbers of vectors that may wait, 64 MB
+_SLICE = 256  # texts embedded, and stored in one transaction, unless the embedder wants more at a time
 
 Progress = Callable[[int, int], None]  # (chunks done, chunks to do)
 
@@ -122,7 +118,7 @@ class Embeddings:
     def embed(self, embedder: Embedder, progress: Progress | None = None, *, after: int = 0) -> int:
         """Give every pending chunk with an id above `after` its vector; gives the number of texts the embedder read.
 
-        What was embedded is kept after a second at most, and what was before an interruption stays.
+        Each slice of texts is kept as soon as it is done: what was embedded before an interruption stays.
         """
         self.asked, self.notes = 0, ()
         self.require(embedder)
@@ -135,14 +131,6 @@ class Embeddings:
         self.notes = () if outgrown is None else (outgrown,)
         if progress:
             progress(0, total)  # the first slice takes long: it loads the model
-        waiting = _Waiting()
-        try:
-            self._embed(embedder, progress, after, total, waiting)
-        finally:
-            self._store(waiting)
-        return self.asked
-
-    def _embed(self, embedder: Embedder, progress: Progress | None, after: int, total: int, waiting: _Waiting) -> None:
         done = 0
         refitted: set[int] = set()
         while rows := self._connection.rows(_SQL["pending_chunks"], (after, _BLOCK)):
@@ -150,9 +138,6 @@ class Embeddings:
             by_text: dict[bytes, tuple[str, list[int]]] = {}
             for chunk, text in self._refit(embedder, rows, refitted):
                 by_text.setdefault(text_digest(text), (text, []))[1].append(chunk)
-            for digest in by_text.keys() & waiting.chunks.keys():
-                waiting.chunks[digest] += by_text[digest][1]
-                done += len(by_text.pop(digest)[1])
             done += self._reuse(by_text)
             ordered = sorted(by_text.items(), key=lambda item: len(item[1][0]))
             size = batch_of(embedder)
@@ -160,13 +145,13 @@ class Embeddings:
                 part = ordered[start : start + size]
                 vectors, usable = checked_documents(embedder, [text for _, (text, _) in part])
                 self.adopt(embedder)  # not before it has shown that it works
-                waiting.take({digest: chunks for digest, (_, chunks) in part}, vectors, usable)
+                chunks = [chunks for _, (_, chunks) in part]
+                self._store([digest for digest, _ in part], chunks, vectors, usable)
                 self.asked += len(part)
-                done += sum(len(chunks) for _, (_, chunks) in part)
-                if waiting.due:
-                    self._store(waiting)
+                done += sum(map(len, chunks))
                 if progress:
                     progress(done, max(done, total))
+        return self.asked
 
     def _refit(self, embedder: Embedder, rows: list[Row], refitted: set[int]) -> list[tuple[int, str]]:
         """(chunk id, text) of the chunks that the embedder reads whole; the literals of the others are cut anew."""
@@ -210,72 +195,35 @@ class Embeddings:
             found.update((part[int(position)], vector) for position, vector in rows)
         return found
 
-    def _store(self, waiting: _Waiting) -> None:
-        """Keep what waits, in one transaction."""
-        if not waiting.chunks:
-            return
-        chunks, vectors, usable = waiting.taken()
-        digests = list(chunks)
+    def _store(
+        self,
+        digests: list[bytes],
+        chunks: list[list[int]],
+        vectors: NDArray[np.float32],
+        usable: NDArray[np.bool_],
+    ) -> None:
+        """Keep what one call of the embedder gave: vectors float32 [n, d], and which rows of it are vectors."""
         keys = vector_keys(vectors)
-        # In the order of their keys all go into the indexes from the left to the right, each page once.
-        order = sorted(range(len(keys)), key=keys.__getitem__)
-        keys = [keys[row] for row in order]
         with self._connection.transaction():
-            numbers: dict[bytes, int] = {}
-            for start in range(0, len(keys), _BLOCK):
-                part = keys[start : start + _BLOCK]
-                found = self._connection.rows(_SQL["find_vectors"], (json.dumps([key.hex() for key in part]),))
-                numbers.update((part[int(position)], number) for position, number in found if number is not None)
+            found = self._connection.rows(_SQL["find_vectors"], (json.dumps([key.hex() for key in keys]),))
+            numbers = {keys[int(position)]: number for position, number in found if number is not None}
             following = self._connection.value(_SQL["next_vector"])
-            new_vectors, new_codes = number_vectors(keys, vectors[order], usable[order], numbers, following)
+            new_vectors, new_codes = number_vectors(keys, vectors, usable, numbers, following)
             self._connection.insert("INSERT INTO vectors (id, key, embedding)", new_vectors)
             self._connection.insert("INSERT INTO vector_codes (id, code)", new_codes)
-            texts = sorted((digests[row], numbers[key]) for row, key in zip(order, keys, strict=True))
+            texts = [(digest, numbers[key]) for digest, key in zip(digests, keys, strict=True)]
             self._connection.insert("INSERT OR IGNORE INTO embedded_texts (digest, vector)", texts)
-            self._assign([(vector, chunk) for digest, vector in texts for chunk in chunks[digest]])
+            self._assign([(numbers[key], chunk) for key, group in zip(keys, chunks, strict=True) for chunk in group])
 
     def _assign(self, pairs: list[tuple[int, int]]) -> None:
         """Give vectors to chunks, as pairs (vector id, chunk id); retired vectors come back."""
         vectors = {vector for vector, _ in pairs}
-        pairs.sort(key=itemgetter(1))
         self.retired.revive(vectors)
         for start in range(0, len(pairs), _BLOCK):
             packed = [vector << 32 | chunk for vector, chunk in pairs[start : start + _BLOCK]]
             self._connection.run(_SQL["set_chunk_vectors"], (json.dumps(packed),))
         self.retired.retire(vectors)  # another process may have removed the chunks meanwhile
         self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
-
-
-class _Waiting:
-    """What an embedder gave, and is not stored yet."""
-
-    def __init__(self) -> None:
-        self._clear()
-
-    def _clear(self) -> None:
-        self.chunks: dict[bytes, list[int]] = {}  # by the digest of their text
-        self._vectors: list[NDArray[np.float32]] = []
-        self._usable: list[NDArray[np.bool_]] = []
-        self._size = 0
-        self._since = time.monotonic()
-
-    def take(self, chunks: dict[bytes, list[int]], vectors: NDArray[np.float32], usable: NDArray[np.bool_]) -> None:
-        """Take what one call gave: vectors float32 [n, d] of texts in their order, and which rows of it are vectors."""
-        self.chunks |= chunks
-        self._vectors.append(vectors)
-        self._usable.append(usable)
-        self._size += vectors.size
-
-    @property
-    def due(self) -> bool:
-        """Whether it has waited long enough."""
-        return self._size >= _WAITING or time.monotonic() - self._since >= _WAIT
-
-    def taken(self) -> tuple[dict[bytes, list[int]], NDArray[np.float32], NDArray[np.bool_]]:
-        """Chunks of n texts, vectors [n, d], usable [n]; nothing waits any longer."""
-        found = self.chunks, np.concatenate(self._vectors), np.concatenate(self._usable)
-        self._clear()
-        return found
 
 
 def number_vectors(
