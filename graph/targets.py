@@ -7,16 +7,15 @@ import contextlib
 import gzip
 import os
 import secrets
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from worlds.errors import OpenError
 from worlds.graph.formats import EXTENSIONS, FORMATS
+from worlds.permissions import create_like
 
 _COMPRESSIONS = (".gz", ".bz2", ".zst")
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
 def file_name(path: object) -> str:
@@ -43,11 +42,12 @@ def format_of(name: str) -> str:
 
 
 @contextlib.contextmanager
-def replacing(name: str, *, mode: int | None = None) -> Iterator[IO[bytes]]:
+def replacing(name: str, *, like: str | os.PathLike[str] | None = None, most: int = 0o666) -> Iterator[IO[bytes]]:
     """A file that takes the place of `name` when the block ends, and is gone if the block raises.
 
-    It has the permissions `mode`, or else those of the file that was there. What is no regular file (a pipe), and what
-    is below /dev, such as /dev/stdout, is written to as it is.
+    It has the permissions and the owner of the file that was there, else of the file `like`; `most`
+    are the permissions that it has at most. What is no regular file (a pipe), and what is below /dev, such as
+    /dev/stdout, is written to as it is.
     """
     given, final = Path(name), Path(os.path.realpath(name))  # of /dev/stdout, a pipe's real path is none
     try:
@@ -57,12 +57,10 @@ def replacing(name: str, *, mode: int | None = None) -> Iterator[IO[bytes]]:
             return
         draft = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
         try:
-            with os.fdopen(os.open(draft, _NEW, 0o666 if mode is None else mode), "wb") as out:
+            with os.fdopen(create_like(draft, final if final.exists() else like, most=most), "wb") as out:
                 yield out
                 out.flush()
                 os.fsync(out.fileno())
-            if mode is None and final.exists():
-                shutil.copymode(final, draft)
             draft.replace(final)
         except BaseException:
             draft.unlink(missing_ok=True)

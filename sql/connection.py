@@ -61,6 +61,15 @@ def _writes(sql: str) -> bool:
     return _READING.match(sql) is None
 
 
+@contextlib.contextmanager
+def reading(what: str) -> Iterator[None]:
+    """IntegrityError if something that was stored cannot be made into what it should be."""
+    try:
+        yield
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise IntegrityError(f"the file is damaged, {what} cannot be read: restore a backup ({error})") from error
+
+
 def integers(column: str | None) -> NDArray[np.int64]:
     """What a group_concat of integers gives, as int64 [n]; NULL is none. IntegrityError for what is no integer."""
     try:
@@ -148,6 +157,7 @@ class Connection:
         self.script(
             f"PRAGMA busy_timeout = {int(self.timeout * 1000)};"
             "PRAGMA recursive_triggers = ON;"
+            "PRAGMA trusted_schema = OFF;"
             f"PRAGMA cache_size = -{_CACHE};"
             "PRAGMA temp_store = MEMORY;"
             "PRAGMA mmap_size = 8589934592;"
@@ -244,6 +254,14 @@ class Connection:
             if self._meta is None:
                 self._meta = dict(self.rows("SELECT name, value FROM meta"))
             return self._meta.get(name)
+
+    def setting(self, name: str, read: Callable[[Any], T]) -> T | None:
+        """What `read` makes of what the table meta has under a name, None for nothing; IntegrityError if it cannot."""
+        stored = self.meta(name)
+        if stored is None:
+            return None
+        with reading(f"its setting {name}"):
+            return read(stored)
 
     def remembered(self, name: Hashable, read: Callable[[], T]) -> T:
         """What `read` gives, which nobody may change; it is called once while the file stays as it is."""
@@ -440,9 +458,14 @@ class Connection:
     def _sorting_in_files(self) -> Iterator[None]:
         """Let the indexes that the block makes be sorted in runs of 2 MB, which are merged from a temporary file.
 
+        Not where the world is encrypted: temporary files are not.
+
         They have ids and hashes alone. All in memory would take half as long again, for the processor's caches, and
         30 bytes a row.
         """
+        if self.encryption_key is not None:
+            yield
+            return
         try:
             self.run("PRAGMA temp_store = FILE")
         except WorldsError:  # a temporary table is there, or it is a server's
@@ -468,7 +491,8 @@ class Connection:
                 raise WorldsError("the file cannot be rebuilt inside a transaction")
             self._write_lock.acquire(self, self.timeout)
             try:
-                self.run("PRAGMA temp_store = FILE")  # else the whole copy would be in memory
+                if self.encryption_key is None:  # else the whole copy would be in memory
+                    self.run("PRAGMA temp_store = FILE")
                 self.run("VACUUM")
                 self.run("PRAGMA wal_checkpoint(TRUNCATE)")
             finally:

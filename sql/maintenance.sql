@@ -67,6 +67,13 @@ FROM (SELECT * FROM quads INDEXED BY quads_g
       WHERE graph <> 0 AND graph <= :last AND (graph, id) > (:graph, :after) AND subject > 0
       ORDER BY graph, id LIMIT :limit);
 
+-- ---- opening -------------------------------------------------------------------------------------------------------
+
+-- name: objects
+-- Gives (type, name, definition) of what the file holds besides the indexes that its tables make by themselves.
+SELECT type, name, substr(sql, 1, 20000) FROM sqlite_master
+WHERE sql IS NOT NULL OR type <> 'index' LIMIT :limit;
+
 -- ---- backup --------------------------------------------------------------------------------------------------------
 
 -- name: file_shape

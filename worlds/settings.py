@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from worlds.errors import OpenError
+from worlds.permissions import believe
 
 CONFIG = "WORLDS_CONFIG"
 FILE = "worlds.toml"
@@ -415,6 +416,7 @@ def _files() -> Iterator[Path]:
             raise OpenError(f"{CONFIG} names {named}, which is not there")
         yield Path(named).absolute()
     elif Path(FILE).is_file():
+        believe(FILE, Path.cwd())
         yield Path(FILE).absolute()
     if (path := user_file()).is_file():
         yield path

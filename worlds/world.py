@@ -71,7 +71,8 @@ def open(
     is small, up to 3,000 vectors: see `build_vector_index`. `sparql_index` says where SPARQL is
     evaluated: in memory, at some 500 bytes a quad, or on disk, in a folder beside the file; "auto" takes memory for a
     small world, and for a larger one the disk, until its queries have taken so long that moving to memory pays, and if
-    half of the free memory is enough. `durability="full"` keeps an acknowledged write
+    half of the free memory is enough. With an `encryption_key` it is in memory, and nothing of the world is
+    on disk in plain text. `durability="full"` keeps an acknowledged write
     through a power loss too, not only through the death of the process. `timeout` is how many seconds a write waits
     for another process's.
 
@@ -95,6 +96,8 @@ def open(
         raise ValueError(f"vector_index is True, False or 'auto', not {vector_index!r}")
     if sparql_index not in PLACES:
         raise ValueError(f"sparql_index is one of {', '.join(map(repr, PLACES))}, not {sparql_index!r}")
+    if sparql_index == "disk" and encryption_key is not None:
+        raise ValueError("sparql_index='disk' would write an encrypted world's quads in plain text: choose 'memory'")
     chosen = resolve_embedder(embedder)
     connection = opening.open_file(
         name,

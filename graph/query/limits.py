@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from worlds.errors import QueryError, QueryTimeout, WorldsError
+from worlds.graph.orphans import Tie
 from worlds.graph.query.guard import Functions, asking
 
 if sys.platform != "win32":
@@ -111,9 +112,9 @@ class Running:
 class Child:
     """A forked process that runs `work`, which writes to a stream; what it writes is read here with `read`.
 
-    A context manager: the process is gone when it ends, however it ends. `work` gets the functions to call instead
-    of `functions`, and the stream. The limit of memory is in bytes above what the process holds now. `running` can
-    interrupt it. `task` is what it does, for the errors, which are of the class `error`.
+    A context manager: the process is gone when it ends, however it ends, and when this process does. `work` gets the
+    functions to call instead of `functions`, and the stream. The limit of memory is in bytes above what the process
+    holds now. `running` can interrupt it. `task` is what it does, for the errors, which are of the class `error`.
     """
 
     def __init__(
@@ -137,6 +138,7 @@ class Child:
         room = None if limits.max_memory is None else _held() + limits.max_memory
         seconds = remaining(self._deadline)
         self._socket, theirs = socket.socketpair()
+        self._tie = Tie()
         masked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # no handler runs in the child
         try:
             with warnings.catch_warnings():  # of other threads, whose locks the child does not need
@@ -144,9 +146,11 @@ class Child:
                 self._pid = os.fork()
             if not self._pid:
                 self._socket.close()  # so that writing fails once the parent is gone
+                self._tie.hold()
                 _run(work, functions, theirs, seconds, room)
         except OSError as failure:
             self._socket.close()
+            self._tie.release()
             raise error(f"no process could be made to run the {task}: {failure}") from failure
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, masked)
@@ -164,6 +168,7 @@ class Child:
         self._socket.close()
         self._kill()
         self._wait(0)
+        self._tie.release()
 
     def interrupt(self) -> None:
         """Stop it, from any thread."""

@@ -128,7 +128,7 @@ def _follow(worker: subprocess.Popen[bytes], kind: str, seed: int, number: int, 
 @contextlib.contextmanager
 def server() -> Iterator[tuple[str, str, Path, int]]:
     """A server of a world: its address, a key that may do all, its log and its process."""
-    from worlds.server.keys import KeyStore, key_file
+    from worlds.server.keys import keys_of
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kb.db"
@@ -136,7 +136,7 @@ def server() -> Iterator[tuple[str, str, Path, int]]:
             world.backup(path)
         options = ["--readers", "2", "--timeout", "5", "--max-body", "1000000"]
         with served(path, *options) as found:
-            key = KeyStore(key_file(path)).add("attack", {"*": "admin"})[1]
+            key = keys_of(path).add("attack", {"*": "admin"})[1]
             yield found.url, key, found.log, found.process.pid
             if found.process.poll() is not None:
                 raise RuntimeError(f"the server ended with {found.process.returncode}: {found.log.read_text()[-3000:]}")

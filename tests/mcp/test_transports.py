@@ -24,7 +24,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 import worlds
 from tests.support.mcp_clients import ENVIRONMENT, Agent, Connect, ask, command, http_server, over_http, stdio
 from tests.support.mcp_tools import READING, WRITING, answer_a_question, read
-from worlds.server.keys import KeyStore, key_file
+from worlds.server.keys import keys_of
 
 pytestmark = pytest.mark.slow
 
@@ -401,7 +401,7 @@ def keyed(url: str, key: str | None, mode: str = "auto") -> Connect:
 
 
 def test_off_loopback_keys_say_who_may(copy: Path) -> None:
-    store = KeyStore(key_file(copy))
+    store = keys_of(copy)
     _, reader = store.add("reader", {"world": "read"})
     _, writer = store.add("writer", {"*": "write"})
     _, stranger = store.add("stranger", {"other": "admin"})

@@ -36,6 +36,7 @@ OPEN_TO_DOORS = {
     "worlds.graph",
     "worlds.groups.embedding",
     "worlds.groups.sharding",
+    "worlds.permissions",
     "worlds.remote",
     "worlds.search.options",
     "worlds.settings",

@@ -265,3 +265,24 @@ def test_a_dry_run_says_what_the_guard_would_do(setting: Any, expected: str) -> 
         assert not world.proposals()
         update = world.update("INSERT DATA { ex:a ex:p 3 }", dry_run=True)
         assert expected in update.notes[0]
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        "CREATE GRAPH <urn:g>",
+        f"INSERT DATA {{ GRAPH <{OWN}> {{ <urn:shape> a <http://www.w3.org/ns/shacl#NodeShape> }} }}",
+    ],
+)
+def test_a_write_without_data_passes_a_shape_that_anything_can_touch(update: str) -> None:
+    query = "SELECT $this WHERE { $this a ex:Person . ?other ex:flag ?flag }"
+    shape = f"""{PREFIXES} ex:Flagged a sh:NodeShape ; sh:targetClass ex:Person ; sh:sparql [
+        sh:prefixes [ sh:declare [ sh:prefix "ex" ; sh:namespace "http://ex/"^^xsd:anyURI ] ] ;
+        sh:select '''{query}''' ] ."""
+    with worlds.open(":memory:", embedder=None) as world:
+        world.load(turtle([("ex:ann", "a", "ex:Person")]), format="turtle")
+        world.load(shape.encode(), format="turtle", graph=OWN)
+        world.guard = "reject"
+        assert world.update(update).revision == 3
+        with pytest.raises(worlds.ValidationError):
+            world.load(turtle([("ex:bob", "ex:flag", "true")]), format="turtle")

@@ -21,7 +21,7 @@ from worlds.server.api.operations import operations
 from worlds.server.api.parameters import search_options
 from worlds.server.api.schemas import SCHEMAS
 from worlds.server.app import routes
-from worlds.server.keys import KeyStore, key_file
+from worlds.server.keys import keys_of
 
 EX = "http://example.org/"
 DATA = """
@@ -51,7 +51,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture(scope="module")
 def key(server: Served, tmp_path_factory: pytest.TempPathFactory) -> str:
     target = next(server.log.parent.glob("*.db"))
-    return KeyStore(key_file(target)).add("ann", {"*": "write"})[1]
+    return keys_of(target).add("ann", {"*": "write"})[1]
 
 
 @pytest.fixture
@@ -414,7 +414,7 @@ def test_entities_are_merged_and_split(writer: httpx.Client) -> None:
 def test_changes_are_proposed_by_one_key_and_decided_by_another(
     server: Served, writer: httpx.Client, tmp_path: Path
 ) -> None:
-    store = KeyStore(key_file(next(server.log.parent.glob("*.db"))))
+    store = keys_of(next(server.log.parent.glob("*.db")))
     bot, reader = (store.add(scope + " only", {"*": scope})[1] for scope in ("propose", "read"))
     body = {"add": f'<{EX}owl> <{EX}is> "awake" .', "why": "seen", "confidence": 0.5}
     with server.client(reader) as client:
@@ -631,7 +631,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def admin(folder: Served) -> Iterator[httpx.Client]:
-    _, text = KeyStore(key_file(folder.log.parent / "worlds")).add("root", {"*": "admin"})
+    _, text = keys_of(folder.log.parent / "worlds").add("root", {"*": "admin"})
     with folder.client(text) as found:
         yield found
 
@@ -696,7 +696,7 @@ def test_worlds_of_a_folder_are_searched_as_one(admin: httpx.Client, folder: Ser
     (alone,) = admin.get("/search", params={"q": "capybara", "mode": "text", "world": "second"}).json()["hits"]
     assert alone["text"] == "a capybara by the lake"
     _asked_as_one(admin)
-    with folder.client(KeyStore(key_file(folder.log.parent / "worlds")).add("one", {"kb": "read"})[1]) as reader:
+    with folder.client(keys_of(folder.log.parent / "worlds").add("one", {"kb": "read"})[1]) as reader:
         assert reader.get("/worlds/kb/search", params={"q": "capybara", "mode": "text"}).is_success
         problem(reader.get("/worlds/kb/search", params=given), 403)
         for path, asked in (("/search", {"q": "capybara"}), ("/sparql", {"query": "ASK {}"})):

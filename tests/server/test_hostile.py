@@ -23,7 +23,7 @@ from schemathesis.specs.openapi import checks
 import worlds
 from tests.server.test_api import make_world
 from tests.support.serving import Served, served
-from worlds.server.keys import KeyStore, key_file
+from worlds.server.keys import keys_of
 
 SECRET = "the text of a file that nobody may read"
 FIND = "SELECT ?o { GRAPH ?g { ?s ?p ?o } }"
@@ -44,7 +44,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def key(server: Served) -> str:
-    return KeyStore(key_file(server.log.parent / "kb.db")).add("root", {"*": "admin"})[1]
+    return keys_of(server.log.parent / "kb.db").add("root", {"*": "admin"})[1]
 
 
 @pytest.fixture
@@ -459,7 +459,7 @@ ENDLESS = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l .
 @pytest.mark.parametrize("keyed", [True, False], ids=["with a key", "without, by new connections"])
 def test_whoever_has_no_key_keeps_nobody_waiting(tmp_path: Path, keyed: bool) -> None:
     path, over = make_world(tmp_path / "kb.db"), threading.Event()
-    key = KeyStore(key_file(path)).add("reader", {"*": "read"})[1]
+    key = keys_of(path).add("reader", {"*": "read"})[1]
     large = b'{"q":"a","exclude":{"types":[' + b"{}," * 340_000 + b"{}]}}"
     asked: list[tuple[str, str, dict[str, Any]]] = [
         ("GET", "/sparql", {"params": {"query": ENDLESS}}),
@@ -659,7 +659,7 @@ def test_answers_of_a_damaged_world_do_not_tell_where_it_lies(tmp_path: Path) ->
 def test_a_world_that_is_made_and_deleted_by_many_at_a_time(tmp_path: Path) -> None:
     folder = tmp_path / "worlds"
     folder.mkdir()
-    _, text = KeyStore(key_file(folder)).add("root", {"*": "admin"})
+    _, text = keys_of(folder).add("root", {"*": "admin"})
     expected = {"PUT": {201, 409}, "DELETE": {204, 404}, "GET": {200, 404}, "POST": {200, 404}}
     strange: list[str] = []
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from worlds.errors import OpenError
-from worlds.server.keys import KeyStore, expiry, key_file
+from worlds.server.keys import KeyStore, expiry, keys_of
 
 
 @pytest.fixture
@@ -145,8 +145,8 @@ def test_expiry() -> None:
 
 
 def test_where_the_keys_lie(tmp_path: Path) -> None:
-    assert key_file(tmp_path) == tmp_path / "worlds.keys.json"
-    assert key_file(tmp_path / "kb.db") == tmp_path / "kb.db.keys.json"
+    assert keys_of(tmp_path).path == tmp_path / "worlds.keys.json"
+    assert keys_of(tmp_path / "kb.db").path == tmp_path / "kb.db.keys.json"
 
 
 def test_times_without_a_zone_are_in_utc(store: KeyStore) -> None:

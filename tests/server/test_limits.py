@@ -22,7 +22,7 @@ from worlds.server.http.access import check_settings
 from worlds.server.http.base import Principal, ServerSettings
 from worlds.server.http.limits import Limits
 from worlds.server.http.metrics import Metrics
-from worlds.server.keys import KeyStore, key_file
+from worlds.server.keys import KeyStore, keys_of
 
 SLOW = "SELECT (COUNT(*) AS ?n) { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f . ?g ?s ?h . ?i ?t ?j }"
 QUAD = "<http://example.org/a> <http://example.org/p> <http://example.org/b> ."
@@ -62,7 +62,7 @@ def locked(folder: Path) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def store(folder: Path) -> KeyStore:
-    return KeyStore(key_file(folder))
+    return keys_of(folder)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_the_pages_own_origin_may_write(client: httpx.Client, opened: Served) ->
 
 
 def test_a_key_may_write_from_anywhere_and_its_name_is_the_author(opened: Served) -> None:
-    _, text = KeyStore(key_file(opened.log.parent / "kb.db")).add("ann", {"kb": "write"})
+    _, text = keys_of(opened.log.parent / "kb.db").add("ann", {"kb": "write"})
     with opened.client(text) as client:
         done = client.post("/quads", json={"add": '<a:b> <a:b> "c" .'}, headers={"Origin": "https://evil.example"})
         assert done.status_code == 200
@@ -362,7 +362,7 @@ def test_the_log_is_json_where_that_is_set(opened: Served, client: httpx.Client)
 
 def test_a_client_that_asks_too_often_has_to_wait(tmp_path: Path) -> None:
     path = make_world(tmp_path / "kb.db")
-    _, text = KeyStore(key_file(path)).add("ann", {"*": "read"})
+    _, text = keys_of(path).add("ann", {"*": "read"})
     with served(path, "--readers", "1", "--rate", "5") as server, server.client() as client:
         statuses = [client.get("/prefixes").status_code for _ in range(6)]
         assert statuses == [200] * 5 + [429]
@@ -446,10 +446,10 @@ def test_a_query_that_takes_too_much_memory_is_stopped(tmp_path: Path) -> None:
 
 def test_a_broken_file_of_keys_does_not_tell_where_it_lies(tmp_path: Path) -> None:
     file = make_world(tmp_path / "kb.db")
-    _, text = KeyStore(key_file(file)).add("ann", {"*": "read"})
+    _, text = keys_of(file).add("ann", {"*": "read"})
     with served(file, "--readers", "1") as server, server.client(text) as client:
         assert client.get("/stats").status_code == 200
-        key_file(file).write_text("{")
+        keys_of(file).path.write_text("{")
         response = client.get("/stats")
         assert problem(response, 503) == "the keys cannot be read"
-        assert str(key_file(file)) in server.logged("is not a file of API keys")
+        assert str(keys_of(file).path) in server.logged("is not a file of API keys")

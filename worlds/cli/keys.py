@@ -89,13 +89,13 @@ def revoke(
 
 
 def _store(target: Path, given: Path | None) -> KeyStore:
-    from worlds.server.keys import KeyStore, key_file
+    from worlds.server.keys import keys_of
     from worlds.settings import load_settings
 
     if not target.exists():
         raise OpenError(f"there is no {target}")
     named = load_settings({"server.keys": given})["server.keys"]
-    return KeyStore(Path(named) if named is not None else key_file(target.absolute()))
+    return keys_of(target.absolute(), named)
 
 
 def _row(key: Key) -> list[str]:

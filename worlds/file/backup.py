@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from worlds.errors import OpenError, WorldsError
+from worlds.permissions import create_like
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.sql.identity import new_stamp, stamped
@@ -40,7 +41,7 @@ def backup(connection: Connection, path: str) -> None:
             raise OpenError(f"{path} exists already; a backup is always a new file")
         try:
             clear_drafts(target.parent)
-            with draft_beside(target) as draft:
+            with draft_beside(target, like=connection.file) as draft:
                 copy_world(connection, draft)
                 _put_in_place(draft, target)
         except FileExistsError as error:
@@ -61,12 +62,15 @@ def copy_world(connection: Connection, draft: Path) -> None:
 
 
 @contextlib.contextmanager
-def draft_beside(target: Path) -> Iterator[Path]:
-    """An empty file beside `target` that is gone after the block; it is locked meanwhile, so a dead one is known."""
+def draft_beside(target: Path, *, like: str | Path) -> Iterator[Path]:
+    """An empty file beside `target` that is gone after the block; it is locked meanwhile, so a dead one is known.
+
+    It has the permissions and, where possible, the owner of the file `like`.
+    """
     while True:
         draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}{_DRAFT}")
         try:
-            with draft.open("xb") as file:
+            with os.fdopen(create_like(draft, like), "wb") as file:
                 if not _lock(file) or not draft.exists():  # somebody took it for a dead one
                     continue
                 yield draft
@@ -81,7 +85,9 @@ def clear_drafts(folder: Path) -> None:
     with os.scandir(folder) as entries:
         drafts = [Path(entry.path) for entry in entries if entry.name.startswith(".") and entry.name.endswith(_DRAFT)]
     for draft in drafts:
-        with contextlib.suppress(OSError), draft.open("rb") as file:
+        # Anybody may have put a link or a pipe there, which must not be followed or waited for.
+        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        with contextlib.suppress(OSError), os.fdopen(os.open(draft, flags), "rb") as file:
             if _lock(file):
                 for end in ("", "-wal", "-shm", "-journal"):
                     Path(f"{draft}{end}").unlink(missing_ok=True)

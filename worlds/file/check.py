@@ -21,6 +21,7 @@ from worlds.quads.dataset import SHAPES_GRAPH
 from worlds.quads.dictionary import BLANK_NODE, DEFAULT_GRAPH_ID, IRI, LITERAL, TRIPLE, Dictionary, Ids, json_ids
 from worlds.quads.rows import NO_QUADS, read_quads
 from worlds.search.plans import INDEX_CANDIDATES
+from worlds.sparql.index import SparqlIndex
 from worlds.sql import schema, statements
 from worlds.sql.connection import Connection, Row, as_text
 from worlds.texts.chunks import ChunkStore
@@ -43,6 +44,7 @@ _BLANK, _ANY, _TEXT = 0, 1, 2  # no literal, or a blank one; a literal; a litera
 _RESTORE = "restore a backup, or export() what is there and load it into a new world"
 _RECUT = f"set the policy to another one and back, which cuts all texts anew; or {_RESTORE}"
 _COMPACT = "compact() builds it anew"
+_REINDEX = "delete the folder beside the file whose name ends in -sparql; the next query makes it anew"
 _REEMBED = "embed(rebuild=True) makes all vectors anew"
 
 
@@ -83,13 +85,15 @@ class Report:
         return {"ok": self.ok, **asdict(self)}
 
 
-def check(connection: Connection, dictionary: Dictionary, chunks: ChunkStore, embeddings: Embeddings) -> Report:
-    """Verify the world and report what does not agree; see `World.check`. Four seconds for a million quads.
+def check(
+    connection: Connection, dictionary: Dictionary, chunks: ChunkStore, embeddings: Embeddings, sparql: SparqlIndex
+) -> Report:
+    """Verify the world and report what does not agree; see `World.check`.
 
     All is read from one snapshot, but for the full-text index, which verifies itself under a write lock, before. It
     is only sampled in a read-only world, and while another process writes.
     """
-    return _Check(connection, dictionary, chunks, embeddings).run()
+    return _Check(connection, dictionary, chunks, embeddings, sparql).run()
 
 
 class _NothingToKeep(Exception):  # noqa: N818  # no error
@@ -98,12 +102,18 @@ class _NothingToKeep(Exception):  # noqa: N818  # no error
 
 class _Check:
     def __init__(
-        self, connection: Connection, dictionary: Dictionary, chunks: ChunkStore, embeddings: Embeddings
+        self,
+        connection: Connection,
+        dictionary: Dictionary,
+        chunks: ChunkStore,
+        embeddings: Embeddings,
+        sparql: SparqlIndex,
     ) -> None:
         self._connection = connection
         self._dictionary = dictionary
         self._chunks = chunks
         self._embeddings = embeddings
+        self._sparql = sparql
         self.report = Report()
         self._last = 0  # the highest term id
         self._kinds: NDArray[np.uint8] = np.zeros(1, dtype=np.uint8)  # by term id, 0 where there is no term
@@ -125,6 +135,7 @@ class _Check:
                     self._pieces,
                     self._full_text,
                     self._vectors,
+                    self._sparql_index,
                 ):
                     self._guarded(step)
         return self.report
@@ -192,6 +203,19 @@ class _Check:
         if missing:
             names = [f"{kind} {name}" for kind, name in missing]
             self._problem("schema", f"{len(names)} parts of the schema are missing", len(names), names, _RESTORE)
+
+    def _sparql_index(self) -> None:
+        found = self._sparql.compare()
+        if found is None:
+            return
+        missing, surplus = found
+        self.report.checked["quads of the SPARQL index"] = self._sparql.count
+        if missing:
+            message = f"{len(missing):,} quads are not in the SPARQL index"
+            self._problem("sparql-index", message, len(missing), map(str, missing), _REINDEX)
+        if surplus:
+            message = f"the SPARQL index has {surplus:,} quads that the world does not have"
+            self._problem("sparql-index", message, surplus, (), _REINDEX)
 
     # -- terms and quads --------------------------------------------------------------------------------------------
 

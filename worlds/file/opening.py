@@ -8,14 +8,17 @@ import os
 import stat
 from pathlib import Path
 
-from worlds.errors import OpenError, ReadOnlyError, SchemaError, WorldsError
+from worlds.errors import OpenError, ReadOnlyError, SchemaError
 from worlds.file.backup import clear_drafts
+from worlds.file.objects import check_objects, objects_of
+from worlds.permissions import believe_logs
 from worlds.sql import SCHEMA_VERSION, migrations, schema
 from worlds.sql.connection import Connection
 from worlds.sql.identity import check_log
 
 FORMAT = "worlds"
 DURABILITIES = ("normal", "full")
+_ABOUT = ("format", "schema_version")
 REPLICAS = "-follow"
 """What ends the name of the folder that has the file of a replica."""
 
@@ -76,6 +79,7 @@ def connect(
         if not read_only:
             clear_drafts(folder)
         if exists:
+            believe_logs(real)
             check_log(real)
         # What a log holds, only SQLite's ordinary way of reading sees.
         immutable = fixed and not _has_log(real)
@@ -161,14 +165,16 @@ def _agree(connection: Connection, path: str, *, create: bool) -> None:
 
 
 def version_of(connection: Connection, path: str) -> int:
-    """The schema version of the file, 0 for an empty one; OpenError for one that is not a world."""
-    about: dict[str, object] = {}
-    try:
-        about = dict(connection.rows("SELECT name, value FROM meta WHERE name IN ('format', 'schema_version')"))
-    except WorldsError:  # there is no such table, or one of that name with other columns
-        if connection.row("SELECT name FROM sqlite_master LIMIT 1") is None:
-            return 0
+    """The schema version of the file, 0 for an empty one; OpenError for what is no world, or has SQL of its own."""
+    objects = objects_of(connection, path)
+    if not objects:
+        return 0
+    about: dict[str, object] = dict(
+        connection.rows("SELECT name, value FROM meta WHERE name IN ('format', 'schema_version')")
+    )
     version = about.get("schema_version")
     if about.get("format") != FORMAT or not isinstance(version, int) or version < 1:
         raise OpenError(f"{path} is a database, but not a world")
+    if version <= SCHEMA_VERSION:
+        check_objects(objects, path)
     return version

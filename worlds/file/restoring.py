@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ from worlds.errors import OpenError
 from worlds.file.backup import copy_world, draft_beside, sync_folder
 from worlds.file.opening import connect, version_of
 from worlds.graph.targets import file_name
-from worlds.sparql.cache import folder_beside
+from worlds.sparql.cache import Cache
 from worlds.sql.connection import is_open
 
 if sys.platform != "win32":
@@ -38,14 +37,13 @@ def restore(backup: str | os.PathLike[str], path: str | os.PathLike[str], *, enc
     try:
         if not version_of(connection, source):
             raise OpenError(f"{source} is empty: not a world")
-        with _alone(target), draft_beside(target) as draft:
+        like = target if target.exists() else source
+        with _alone(target), draft_beside(target, like=like) as draft:
             copy_world(connection, draft)
-            if target.exists():
-                shutil.copymode(target, draft)
             draft.replace(target)
             for end in ("-wal", "-shm"):
                 Path(f"{target}{end}").unlink(missing_ok=True)
-            shutil.rmtree(folder_beside(str(target)), ignore_errors=True)
+            Cache(str(target)).remove()
             sync_folder(target.parent)
     except OSError as error:
         raise OpenError(f"{path} cannot be restored: {error.strerror or error}") from error

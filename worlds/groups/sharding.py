@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import zlib
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from worlds.graph.formats import parsing
 from worlds.graph.sources import sources
 from worlds.graph.terms import skolemised
 from worlds.groups.workers import working
+from worlds.permissions import create_like, most_private
 from worlds.world import open as open_world
 
 By = Literal["subject", "graph"]
@@ -60,8 +62,9 @@ def shard(
     has this package and sees the folder at the same path.
 
     Gives the worlds' paths, for `worlds.group`. `source` is as `World.load` takes paths. A run that was interrupted is
-    finished by the next one; ConflictError if that has other arguments, or `into` is a file. `embedder` is a model's
-    name, None for none. Blank nodes become IRIs, `urn:worlds:blank:…`. Errors as of `World.load`.
+    finished by the next one; the worlds have the permissions of the most private source. ConflictError if the folder
+    is of other arguments, or `into` is a file. `embedder` is a model's name, None for none. Blank nodes become IRIs,
+    `urn:worlds:blank:…`. Errors as of `World.load`.
     """
     folder = Path(into)
     given = [source] if isinstance(source, str) else list(source)
@@ -107,12 +110,13 @@ def _cut(plan: _Plan, parts: Path, progress: Progress | None) -> None:
     """Write the quads of each shard to a file; the folder of these is there when it is whole."""
     draft = parts.with_name("parts.new")
     shutil.rmtree(draft, ignore_errors=True)
-    draft.mkdir()
+    draft.mkdir(mode=0o700)
+    like = most_private([found.name for found in sources(plan.sources)])
     read = 0
     prefixes: dict[str, str] = {}
     with contextlib.ExitStack() as stack:
         files = [
-            stack.enter_context((draft / f"shard-{number:03}.nq").open("wb", buffering=1 << 20))
+            stack.enter_context(os.fdopen(create_like(draft / f"shard-{number:03}.nq", like), "wb", buffering=1 << 20))
             for number in range(plan.shards)
         ]
         for document, found in enumerate(sources(plan.sources)):
@@ -135,6 +139,8 @@ def _cut(plan: _Plan, parts: Path, progress: Progress | None) -> None:
 def _build(part: str, target: str, embedder: str | None) -> None:
     """Make one world, in a process of its own."""
     draft = Path(target).with_suffix(".part")
+    with contextlib.suppress(FileExistsError):
+        os.close(create_like(draft, part))
     with open_world(str(draft), embedder=embedder) as world:
         if not world.history(1):  # else it is loaded, and perhaps embedded in part
             world.load(part, format="nq", embed=False)

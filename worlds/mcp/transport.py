@@ -63,11 +63,11 @@ def serve_http(service: Service, *, host: str, port: int, names: Sequence[str] =
 
     from worlds.mcp.access import KeyCheck, security
     from worlds.server.http.access import require_keys
-    from worlds.server.keys import KeyStore, key_file
+    from worlds.server.keys import keys_of
     from worlds.server.listening import is_loopback, listen, url
 
     world = replica_of(service.world.path)
-    store = KeyStore(key_file(world) if keys is None else keys)
+    store = keys_of(world, keys)
     require_keys(host, store)
     _log_to_stderr()
     listening = listen(host, port)

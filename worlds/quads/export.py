@@ -42,8 +42,8 @@ def export(
     """
     stream = target if hasattr(target, "write") else None
     name = "" if stream is not None else file_name(target)
-    own = () if connection.file == ":memory:" else (connection.file + end for end in ("", "-wal", "-shm"))
-    if name and os.path.realpath(name) in {os.path.realpath(file) for file in own}:
+    own = None if connection.file == ":memory:" else connection.file
+    if name and own and os.path.realpath(name) in {os.path.realpath(own + end) for end in ("", "-wal", "-shm")}:
         raise ValueError(f"{name} is the world itself; choose another name for the export")
     found = FORMATS[format_of(name)] if format is None else find_format(format)
     with connection.snapshot():
@@ -65,7 +65,7 @@ def export(
         if stream is not None:
             serialize(quads, cast(BinaryIO, stream), found.name, prefixes)
         else:
-            with replacing(name) as out, compressing(out, name) as packed:
+            with replacing(name, like=own) as out, compressing(out, name) as packed:
                 serialize(quads, packed, found.name, prefixes)
         return quads.count
 

@@ -25,6 +25,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 from worlds.errors import ConflictError, OpenError, WorldsError
 from worlds.file.opening import connect, version_of
+from worlds.permissions import private_folder
 from worlds.remote.address import Address
 from worlds.remote.forwarding import Forwarder, Head, fields_of
 from worlds.remote.keys import Keys
@@ -84,7 +85,7 @@ class Primary:
         backup: Mapping[str, str] | None = None,
     ) -> None:
         self.folder = Path(folder).absolute()
-        self.folder.mkdir(parents=True, exist_ok=True)
+        private_folder(self.folder, self.folder.parent)
         self._program = find_sqld(sqld)
         self.keys = Keys(self.folder / "keys") if keys else None
         self._backup = dict(backup or {})
@@ -244,7 +245,7 @@ class Primary:
         draft = self.folder / f"pushed-{secrets.token_hex(6)}"
         left = int(fields[b"content-length"])
         try:
-            with draft.open("wb") as file:
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 while left:
                     block = body.read(min(left, _BLOCK))
                     if not block:

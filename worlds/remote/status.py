@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from worlds.file.opening import REPLICAS
+from worlds.permissions import believe, private_folder
 
 Event: TypeAlias = Literal["conflicts", "retries"]
 
@@ -70,8 +71,8 @@ class Folder:
         self._agreed = self.path / "agreed"
 
     def make(self) -> None:
-        """Make it, unless it is there."""
-        self.path.mkdir(parents=True, exist_ok=True)
+        """Make it, for this user alone, unless it is there; OpenError if a stranger may have put it there."""
+        private_folder(self.path, self.path.parent)
 
     def generation(self, number: int) -> Path:
         """The file of a generation of the replica; the replica is a link to the newest."""
@@ -84,7 +85,8 @@ class Folder:
         draft.replace(self._status)
 
     def read(self) -> Status | None:
-        """The status; None where there is none."""
+        """The status; None where there is none. OpenError if a stranger may have written it."""
+        believe(self.path, self.path.parent)
         try:
             return Status(**json.loads(self._status.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):

@@ -86,7 +86,7 @@ class History:
     @property
     def first(self) -> int:
         """The first revision that is not forgotten; how the world was can be told from the one before it on."""
-        return int(self._connection.meta("history_from") or 1)
+        return self._connection.setting("history_from", int) or 1
 
     def entries(
         self,

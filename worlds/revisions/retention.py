@@ -43,8 +43,7 @@ class Forgetting:
     @property
     def retention(self) -> Retention:
         """How much history is kept, as it is stored in the file."""
-        stored = self._connection.meta("retention")
-        return Retention() if stored is None else Retention(**json.loads(stored))
+        return self._connection.setting("retention", lambda stored: Retention(**json.loads(stored))) or Retention()
 
     def set_retention(self, retention: Retention) -> None:
         """Store another one. In a transaction."""

@@ -132,7 +132,9 @@ class Touched:
 
         None stands for all targets.
         """
-        whole = {shape for shape, trigger in self._triggers if trigger is EVERYTHING and len(changed)}
+        if not len(changed):
+            return {}
+        whole = {shape for shape, trigger in self._triggers if trigger is EVERYTHING}
         found: dict[Shape, list[Ids]] = {}
         walked: dict[tuple[Steps, bytes], Ids] = {}
         present = set(once(changed[:, 1]).tolist())

@@ -29,7 +29,7 @@ from worlds.quads.dictionary import (
 from worlds.quads.redirects import Redirects
 from worlds.quads.rows import distinct as sorted_distinct
 from worlds.sql import statements
-from worlds.sql.connection import Connection
+from worlds.sql.connection import Connection, reading
 from worlds.texts.chunks import ChunkStore
 from worlds.texts.policy import TextPolicy
 
@@ -446,7 +446,9 @@ class Filters:
             return none
         graphs_json = None
         if include.graphs is not None or any(item.graphs is not None for item in excluded):
-            sets = {text: set(json.loads(text)) for (text,) in self._connection.rows(_ENTITIES["graphs_of_profiles"])}
+            with reading("the graphs of a profile"):
+                rows = self._connection.rows(_ENTITIES["graphs_of_profiles"])
+                sets = {text: set(json.loads(text)) for (text,) in rows}
             allowed = None if include.graphs is None else set(include.graphs.tolist())
             refused = {graph for item in excluded if item.graphs is not None for graph in item.graphs.tolist()}
             graphs_json = json.dumps(

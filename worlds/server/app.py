@@ -29,7 +29,7 @@ from worlds.server.http.base import Server, ServerSettings
 from worlds.server.http.limits import BodyLimit, Limits, RateLimit
 from worlds.server.http.logs import REQUEST_ID, Observed
 from worlds.server.http.metrics import Metrics
-from worlds.server.keys import KeyStore, key_file
+from worlds.server.keys import keys_of
 from worlds.server.protocols import graphstore
 from worlds.server.protocols import sparql as protocol
 from worlds.server.workers.pool import Pool
@@ -47,7 +47,7 @@ def create_app(target: Path, settings: ServerSettings) -> Starlette:
     for a file of keys that cannot be read.
     """
     hosting = Hosting(target)
-    keys = KeyStore(Path(settings.keys) if settings.keys is not None else key_file(target))
+    keys = keys_of(target, settings.keys)
     access = Access(settings, keys)
     metrics = Metrics()
     limits = Limits(settings, metrics)

@@ -23,6 +23,7 @@ from typing import Any
 
 from worlds.errors import OpenError
 from worlds.graph.targets import replacing
+from worlds.permissions import believe
 
 try:
     import fcntl
@@ -69,10 +70,14 @@ class Key:
 
 
 class KeyStore:
-    """The keys of a file, which need not be there yet. Reads it again when it was changed; safe between processes."""
+    """The keys of a file, which need not be there yet. Reads it again when it was changed; safe between processes.
 
-    def __init__(self, path: Path) -> None:
+    With `beside`, a world or a folder of worlds, the file is read only if no stranger can have written it (OpenError).
+    """
+
+    def __init__(self, path: Path, *, beside: Path | None = None) -> None:
         self.path = path
+        self._beside = beside
         self._lock = threading.Lock()
         self._seen: tuple[int, int, int] | None = None
         self._keys: dict[str, Key] = {}
@@ -140,6 +145,7 @@ class KeyStore:
                 status = self.path.stat()
                 seen = (status.st_mtime_ns, status.st_ino, status.st_size)
                 if seen != self._seen:
+                    self._believe(self.path)
                     self._keys, self._seen = _read(self.path), seen
             except FileNotFoundError:
                 self._keys, self._seen = {}, None
@@ -147,11 +153,17 @@ class KeyStore:
                 raise OpenError(f"the keys in {self.path} cannot be read: {error.strerror}") from error
             return self._keys
 
+    def _believe(self, *files: Path) -> None:
+        if self._beside is not None:
+            for file in files:
+                believe(file, self._beside)
+
     @contextlib.contextmanager
     def _writing(self) -> Iterator[dict[str, Key]]:
         """The keys of the file, which are written back if the block does not raise; others wait meanwhile."""
         path = Path(os.path.realpath(self.path))  # a link stays one
         lock = path.with_name(path.name + ".lock")
+        self._believe(self.path, lock)
         try:
             descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
         except OSError as error:
@@ -169,9 +181,11 @@ class KeyStore:
             os.close(descriptor)
 
 
-def key_file(target: Path) -> Path:
-    """Where the keys of a world's file, or of a folder of worlds, lie unless a setting says otherwise."""
-    return target / FILE if target.is_dir() else target.with_name(target.name + ".keys.json")
+def keys_of(target: Path, named: str | Path | None = None) -> KeyStore:
+    """The keys of a world's file, or of a folder of worlds: those beside it, unless a file is named."""
+    if named is not None:
+        return KeyStore(Path(named))
+    return KeyStore(target / FILE if target.is_dir() else target.with_name(target.name + ".keys.json"), beside=target)
 
 
 def expiry(text: str) -> datetime | None:
@@ -233,5 +247,5 @@ def _read(path: Path) -> dict[str, Key]:
 def _write(path: Path, keys: Mapping[str, Key]) -> None:
     """Put the file in place whole, readable by its owner alone."""
     listed = [{name: _written(value) for name, value in asdict(key).items()} for key in keys.values()]
-    with replacing(str(path), mode=0o600) as out:
+    with replacing(str(path), most=0o600) as out:
         out.write(json.dumps({"keys": listed}, ensure_ascii=False, indent=1).encode())

@@ -23,6 +23,9 @@ from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
+from worlds.errors import OpenError
+from worlds.permissions import believe, give_tree, private_folder
+
 try:
     import fcntl
 except ImportError:  # Windows has no such lock, and gets no cache
@@ -55,7 +58,7 @@ class Copy:
     """A folder that one process may do with as it likes, until `remove` or `Cache.publish`."""
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True)
+        folder.mkdir(mode=0o700)
         self.folder = folder
         # The lock says that its process lives; it goes with the process, however that ends.
         self._lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR)
@@ -82,6 +85,7 @@ class Cache:
     """The folder of one world's generations and copies."""
 
     def __init__(self, world_file: str) -> None:
+        self._world = world_file
         self.folder = folder_beside(world_file)
 
     @staticmethod
@@ -89,13 +93,25 @@ class Cache:
         """Whether there can be one."""
         return fcntl is not None and world_file != ":memory:" and os.access(Path(world_file).parent, os.W_OK)
 
+    def check(self) -> None:
+        """OpenError if somebody else may have put the folder there."""
+        believe(self.folder, self._world)
+
+    def remove(self) -> None:
+        """Delete the folder, unless it is a stranger's."""
+        self.check()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
     def new_copy(self) -> Copy:
         """An empty copy, to build a store in; OSError where the folder cannot be written to."""
+        private_folder(self.folder, self._world)
+        self.folder.chmod(0o700)  # it may be of an earlier version
         self.sweep()
         return Copy(self.folder / f"copy-{os.getpid()}-{secrets.token_hex(4)}")
 
     def generations(self) -> list[tuple[Path, Stamp]]:
-        """The generations of this engine, the newest first."""
+        """The generations of this engine, the newest first; OpenError if a stranger may have written them."""
+        self.check()
         found = []
         with contextlib.suppress(OSError):
             for folder in self.folder.iterdir():
@@ -128,6 +144,7 @@ class Cache:
         (copy.folder / _STAMP).write_text(json.dumps(asdict(stamp)), "utf-8")
         target = self.folder / f"r{stamp.revision}-{secrets.token_hex(4)}"
         copy.folder.rename(target)
+        give_tree(self.folder, Path(self._world).stat())
         copy.release()
         for folder in self.folder.iterdir():
             match = _GENERATION.fullmatch(folder.name)
@@ -193,5 +210,5 @@ def reporting(what: str) -> Iterator[None]:
     """Say in the log what could not be done with the cache, which nobody needs to work."""
     try:
         yield
-    except OSError as error:
+    except (OSError, OpenError) as error:
         _log.warning("the SPARQL cache: %s: %s", what, error)

@@ -15,6 +15,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
@@ -102,6 +103,11 @@ class SparqlIndex(Follower):
     """The pyoxigraph store of one world; a follower of its gate."""
 
     def __init__(self, connection: Connection, dictionary: Dictionary, place: Place = "auto") -> None:
+        cache = Cache(connection.file)
+        if connection.encryption_key is not None:  # the store on disk would have all terms in plain text
+            place = "memory"
+            with reporting("it could not be removed, and has the world's quads in plain text"):
+                cache.remove()
         self._place = place
         self._users = 0  # of the store, one within another
         self._asked = 0.0  # seconds that queries have taken on disk
@@ -235,6 +241,22 @@ class SparqlIndex(Follower):
         cache = Cache(self._connection.file)
         for generation, _ in cache.generations():
             cache.discard(generation)
+
+    def compare(self) -> tuple[list[ox.Quad], int] | None:
+        """The file's quads that the store lacks, and how many it has too many; None where no store was made yet."""
+        with self._connection.lock:
+            if self._store is None and not self._fitting():
+                return None
+            store = self.store()
+            missing, by_value = [], ox.Store()  # quads of which another form may be one with them to the store
+            expected = 0
+            for block in map(self._seen, read_quads(self._connection, "quads_by_subject")):
+                quads = list(decoded(block, self._dictionary.terms(distinct(block.ravel()).tolist())))
+                missing += [quad for quad in quads if quad not in store]
+                several = [quad for quad in quads if self.forms.several(quad.object)]
+                by_value.extend(several)
+                expected += len(quads) - len(several)
+            return missing, len(store) - (expected + len(by_value) - len(missing))
 
     def close(self) -> None:
         """The world is being closed: leave a store on disk to the next process, if much changed in it."""
@@ -425,11 +447,19 @@ class SparqlIndex(Follower):
         self._store, self._markers, self._revision, self._row = memory, markers, revision, row
         self._dead = self._published = 0
 
+    def _fitting(self) -> list[tuple[Path, Stamp]]:
+        """The generations of the cache that were made of this world, the newest first."""
+        found: list[tuple[Path, Stamp]] = []
+        with reporting("it cannot be used"):
+            found += Cache(self._connection.file).generations()
+        world = self._world()
+        return [
+            item for item in found if item[1].world == world and item[1].recorded == self._recorded(item[1].revision)
+        ]
+
     def _take_from_cache(self) -> bool:
         cache = Cache(self._connection.file)
-        for generation, stamp in cache.generations():
-            if stamp.world != self._world() or stamp.recorded != self._recorded(stamp.revision):
-                continue
+        for generation, stamp in self._fitting():
             copy = None
             try:
                 copy, forms = cache.copy(generation, stamp)

@@ -57,6 +57,21 @@ class Cut:
         return self
 
 
+def _full_text_index(tokenizer: str) -> tuple[str, str, str]:
+    """What makes the full-text index with a tokenizer: its view, its table, and its setting."""
+    view, index, setting = _FULL_TEXT.findall(schema())
+    if tokenizer == "trigram":  # it needs no words
+        view = view.replace("chunks.segmented, ", "")
+    if tokenizer in _TOKENIZERS:
+        index = _TOKENIZE.sub(lambda _: f'tokenize = "{_TOKENIZERS[tokenizer]}"', index)
+    return view.rstrip(";"), index.rstrip(";"), setting
+
+
+def full_text_indexes() -> list[str]:
+    """The definitions of the full-text index and its view with each tokenizer but the schema's."""
+    return [definition for tokenizer in _TOKENIZERS for definition in _full_text_index(tokenizer)[:2]]
+
+
 class ChunkStore(Follower):
     """The chunks of one world. Every method runs inside the caller's transaction."""
 
@@ -72,7 +87,7 @@ class ChunkStore(Follower):
         """The policy as it is stored in the file."""
         stored = self._connection.meta("policy")
         if stored != self._policy[0]:
-            self._policy = (stored, _DEFAULT if stored is None else TextPolicy.from_json(stored))
+            self._policy = (stored, self._connection.setting("policy", TextPolicy.from_json) or _DEFAULT)
         return self._policy[1]
 
     def apply(self, delta: Delta) -> None:
@@ -143,12 +158,7 @@ class ChunkStore(Follower):
 
     def _index_texts(self, tokenizer: str) -> None:
         """Make the full-text index anew, with another tokenizer."""
-        view, index, setting = _FULL_TEXT.findall(schema())
-        if tokenizer == "trigram":  # it needs no words
-            view = view.replace("chunks.segmented, ", "")
-        if tokenizer in _TOKENIZERS:
-            index = _TOKENIZE.sub(lambda _: f'tokenize = "{_TOKENIZERS[tokenizer]}"', index)
-        for sql in ("DROP TABLE chunks_fts", "DROP VIEW indexed_texts", view, index, setting):
+        for sql in ("DROP TABLE chunks_fts", "DROP VIEW indexed_texts", *_full_text_index(tokenizer)):
             self._connection.run(sql)
         self._connection.run(_SQL["rebuild_fts"])
 

@@ -15,7 +15,7 @@ from worlds.sql import statements, texts
 from worlds.sql.connection import Connection, Row, as_text
 from worlds.texts.chunks import ChunkStore
 from worlds.vectors.codes import sign_codes
-from worlds.vectors.index import NativeIndex
+from worlds.vectors.index import NativeIndex, embedder_of
 from worlds.vectors.retired import RetiredVectors
 
 _SQL = statements("queries.sql")
@@ -74,8 +74,7 @@ class Embeddings:
     @property
     def stored(self) -> dict[str, object] | None:
         """What the file says about its embedder: name, dimension, fingerprint, metric; None before the first vector."""
-        value = self._connection.meta("embedder")
-        return None if value is None else json.loads(value)
+        return embedder_of(self._connection)
 
     def fits(self, embedder: Embedder) -> bool:
         """Whether the embedder's vectors are comparable with those that are stored."""

@@ -23,6 +23,17 @@ Progress = Callable[[int, int], None]  # (vectors done, vectors to do)
 _log = logging.getLogger("worlds")
 
 
+def embedder_of(connection: Connection) -> dict[str, object] | None:
+    """What the file says about its embedder: name, dimension, fingerprint, metric; None before the first vector."""
+
+    def read(stored: str) -> dict[str, object]:
+        about: dict[str, object] = json.loads(stored)
+        int(str(about["dimension"]))
+        return {**about, "name": about["name"], "fingerprint": about["fingerprint"]}
+
+    return connection.setting("embedder", read)
+
+
 class NativeIndex:
     """The native index of one world: all vectors are in it, or it is not there.
 
@@ -68,8 +79,8 @@ class NativeIndex:
     @property
     def _dimension(self) -> int:
         """The vectors' dimension, 0 where there are none yet."""
-        about = self._connection.meta("embedder")
-        return 0 if about is None else int(json.loads(about)["dimension"])
+        about = embedder_of(self._connection)
+        return 0 if about is None else int(str(about["dimension"]))
 
     def outgrown(self, coming: int, dimension: int) -> str | None:
         """Leave it out for good where, with so many `coming` vectors, it would cost too much and nobody asked for it.

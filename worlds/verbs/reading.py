@@ -85,7 +85,7 @@ class Reading(Parts):
         """Verify that quads, chunks, full-text and vectors agree; the report says what doesn't. Changes nothing."""
         from worlds.file.check import check
 
-        return check(self._connection, self._dictionary, self._chunks, self._embeddings)
+        return check(self._connection, self._dictionary, self._chunks, self._embeddings, self._sparql)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Write a complete copy of the world to a new file, as of now; other processes may go on.

@@ -14,7 +14,7 @@ import pytest
 import worlds
 from tests.support.page import EX, SMALL, WIDE, Tab, expect, first_labels
 from tests.support.serving import ROOT, Served, served
-from worlds.server.keys import KeyStore, key_file
+from worlds.server.keys import keys_of
 
 pytestmark = pytest.mark.slow
 SMALLEST = {"width": 320, "height": 640}
@@ -63,8 +63,8 @@ def test_an_undo_asks_for_a_key(new_tab: Callable[..., Tab], tmp_path: Path) -> 
     path = tmp_path / "kb.db"
     with worlds.open(path, embedder=None) as world:
         world.add([("urn:a", "urn:b", '"c"')], message="the only one")
-    reader = KeyStore(key_file(path)).add("reader", {"*": "read"})[1]
-    secret = KeyStore(key_file(path)).add("carla", {"*": "write"})[1]
+    reader = keys_of(path).add("reader", {"*": "read"})[1]
+    secret = keys_of(path).add("carla", {"*": "write"})[1]
     with served(path, "--readers", "1", "--no-public-reads") as locked:
         tab = new_tab(locked.url)
         tab.expected += ["401", "403"]

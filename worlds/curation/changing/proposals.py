@@ -27,7 +27,7 @@ from worlds.revisions.history import History, is_whole
 from worlds.revisions.writer import Writer
 from worlds.rules.report import Report
 from worlds.sql import statements
-from worlds.sql.connection import Connection, Row, as_text
+from worlds.sql.connection import Connection, Row, as_text, reading
 
 Status: TypeAlias = Literal["open", "accepted", "rejected"]
 
@@ -296,14 +296,15 @@ class Proposals:
     def _read(self, row: Row) -> Proposal:
         (number, status, kind, time, author, why, confidence, base, patch, merged, relies_on, validation, discussion,
          reviewer, decided, decision, revision) = row  # fmt: skip
-        names = () if merged is None else tuple(map(_term, json.loads(merged)))
-        relied = tuple(ox.parse(bytes(relies_on), format=ox.RdfFormat.N_QUADS))
-        found = Proposal(
-            number, status, kind, _instant(time), author, why, confidence, base, as_text(patch),
-            tuple(map(to_rdflib, names)), tuple(map(_shown, relied)), tuple(json.loads(validation)),
-            tuple(Remark(_instant(when), who, text) for when, who, text in json.loads(discussion)),
-            reviewer, None if decided is None else _instant(decided), decision, revision,
-        )  # fmt: skip
+        with reading(f"proposal {number}"):
+            names = () if merged is None else tuple(map(_term, json.loads(merged)))
+            relied = tuple(ox.parse(bytes(relies_on), format=ox.RdfFormat.N_QUADS))
+            found = Proposal(
+                number, status, kind, _instant(time), author, why, confidence, base, as_text(patch),
+                tuple(map(to_rdflib, names)), tuple(map(_shown, relied)), tuple(json.loads(validation)),
+                tuple(Remark(_instant(when), who, text) for when, who, text in json.loads(discussion)),
+                reviewer, None if decided is None else _instant(decided), decision, revision,
+            )  # fmt: skip
         if status != "open":
             return found
         added, removed = ((), ()) if names else found.quads

@@ -101,7 +101,7 @@ class Table:
     @cached_property
     def _terms(self) -> tuple[Ids, Ids]:
         """Kind and datatype of every term, by its id."""
-        size = int(self._connection.meta("last_term") or 0) + 1
+        size = (self._connection.setting("last_term", int) or 0) + 1
         parts = [np.empty((0, 3), dtype=np.int64)]
         after = 0
         while True:

@@ -19,6 +19,8 @@ import select
 import signal
 import struct
 import sys
+import threading
+import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -41,6 +43,8 @@ HEAD_OF_MESSAGE = struct.Struct("=cI")
 READY, TAKEN, OPENED, RESULT, FAILED, BROKEN, HEAD, DATA, END = (bytes([letter]) for letter in b"YTORFBHDE")
 _SMALL = 100_000  # quads: of a larger world the SPARQL index is built by one process, which `prepare` asks
 PIECE = 1 << 16  # bytes of a stream that are worth a message
+
+_LAST_SECONDS = 3.0
 
 OUT_OF_MEMORY = "this needs more memory than one request may take here: server.max_memory is the limit"
 
@@ -119,6 +123,16 @@ class _Worlds:
             self.close(path)
 
 
+def _end_with_server(source: int) -> None:
+    """End some seconds after a server that was killed: what is being done is for nobody."""
+    if sys.platform == "linux":
+        poll = select.poll()
+        poll.register(source, 0)  # what it only has no more to say is no end
+        poll.poll()
+        time.sleep(_LAST_SECONDS)
+        os._exit(1)
+
+
 def identity(path: str) -> tuple[int, int]:
     """What tells a file from another one that takes its path; (0, 0) where there is none."""
     try:
@@ -160,6 +174,7 @@ class Worker:
 
     def run(self) -> None:
         """Do jobs until the input ends."""
+        threading.Thread(target=_end_with_server, args=(self._source,), name="worlds-server", daemon=True).start()
         if self._duties.ready:
             self._warm_up()
         self._send(READY)

@@ -1,0 +1,256 @@
+"""Files that a stranger made: SQL in them is not run, and what is not a world's is named."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import worlds
+from tests.support import tables
+from tests.support.embedder import HashingEmbedder
+from worlds import OpenError, WorldsError
+from worlds.sql import migrations
+from worlds.sql.connection import Connection
+from worlds.texts.policy import TextPolicy
+
+ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT {} FROM n"
+STRANGE = {
+    "a trigger on revisions": (
+        "CREATE TRIGGER strikes AFTER INSERT ON revisions BEGIN DELETE FROM quads WHERE true; END",
+        "trigger 'strikes'",
+    ),
+    "a trigger of a known name": (
+        "DROP TRIGGER chunks_inserted; "
+        "CREATE TRIGGER chunks_inserted AFTER INSERT ON chunks BEGIN DELETE FROM quads WHERE true; END",
+        "trigger 'chunks_inserted'",
+    ),
+    "a view for the settings": (
+        f"ALTER TABLE meta RENAME TO kept; CREATE VIEW meta AS {ENDLESS.format('x AS name, x AS value')}",
+        "no table of settings",
+    ),
+    "a view for the texts": (
+        f"DROP VIEW indexed_texts; CREATE VIEW indexed_texts AS {ENDLESS.format('x AS id, x AS text')}",
+        "view 'indexed_texts'",
+    ),
+    "a further view": (f"CREATE VIEW numbers AS {ENDLESS.format('x')}", "view 'numbers'"),
+    "a further table": ("CREATE TABLE notes (note)", "table 'notes'"),
+    "a generated column": ("ALTER TABLE prefixes ADD COLUMN long AS (length(iri))", "table 'prefixes'"),
+    "a default": ("ALTER TABLE prefixes ADD COLUMN luck DEFAULT (random())", "table 'prefixes'"),
+    "a further index": ("CREATE INDEX slow ON terms (length(value))", "index 'slow'"),
+    "an index with an expression": (
+        "DROP INDEX terms_hash; CREATE INDEX terms_hash ON terms (abs(hash))",
+        "index 'terms_hash'",
+    ),
+    "a check that a comment hides": (
+        """DROP TABLE writes; CREATE TABLE writes (number INTEGER PRIMARY KEY, mark "--"
+        CHECK (length(mark) < 3))""",
+        "table 'writes'",
+    ),
+    "a virtual table": ("CREATE VIRTUAL TABLE words USING fts5vocab (chunks_fts, row)", "table 'words'"),
+    "an index of texts over another table": (
+        "CREATE VIRTUAL TABLE chunks USING fts5 (text)",
+        "table 'chunks'",
+    ),
+    "a thousand tables": (";".join(f"CREATE TABLE t{n} (a)" for n in range(1000)), "more than 200 tables"),
+}
+
+
+@pytest.fixture
+def made(path: Path) -> Path:
+    with worlds.open(path, embedder=HashingEmbedder(), vector_index=True) as world:
+        world.add([("urn:a", "rdfs:label", '"red kite"')])
+    return path
+
+
+def change(path: Path, script: str) -> None:
+    """What another program does with the file."""
+    if "TABLE chunks USING" in script:
+        script = "DROP TABLE chunks;" + script
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript(script)
+
+
+@pytest.mark.parametrize("name", STRANGE)
+@pytest.mark.parametrize("read_only", [True, False])
+def test_an_object_that_no_world_has_is_refused_by_its_name(made: Path, name: str, read_only: bool) -> None:
+    script, told = STRANGE[name]
+    change(made, script)
+    before = made.read_bytes()
+    with pytest.raises(OpenError, match=f"is a database, but not a world: .*{told}"):
+        worlds.open(made, embedder=None, read_only=read_only)
+    with pytest.raises(OpenError, match=told):
+        worlds.restore(made, made.with_name("restored.db"))
+    assert made.read_bytes() == before
+    assert [file.name for file in made.parent.iterdir()] == [made.name]
+
+
+def test_texts_in_another_encoding_are_refused(made: Path) -> None:
+    with contextlib.closing(sqlite3.connect(made)) as connection:
+        dump = [line for line in connection.iterdump() if line.startswith(("CREATE TABLE meta", 'INSERT INTO "meta"'))]
+    other = made.with_name("other.db")
+    change(other, "PRAGMA encoding = 'UTF-16'; " + "".join(dump))
+    with pytest.raises(OpenError, match="not in UTF-8"):
+        worlds.open(other, embedder=None)
+
+
+def test_functions_with_effects_are_not_called_by_the_schema(made: Path) -> None:
+    with worlds.open(made, embedder=None) as world:
+        assert tables.value(world, "PRAGMA trusted_schema") == 0
+
+
+@pytest.mark.parametrize("tokenizer", ["porter", "unicode", "trigram"])
+@pytest.mark.parametrize("vector_index", [True, False])
+def test_every_world_of_ours_is_opened(path: Path, tokenizer: str, vector_index: bool) -> None:
+    with worlds.open(path, embedder=HashingEmbedder(), vector_index=vector_index) as world:
+        world.policy = TextPolicy(tokenizer=tokenizer)
+        world.add([("urn:a", "rdfs:label", '"red kite"')])
+        world.embed(rebuild=True)
+        world.compact()
+        tables.run(world, "ANALYZE")
+    with worlds.open(path, embedder=None) as world:
+        assert len(world) == 1
+        assert world.check().ok
+
+
+@pytest.mark.parametrize("version", [version for version, _ in migrations()])
+def test_a_world_of_every_version_is_opened(path: Path, version: int) -> None:
+    connection = Connection(str(path))
+    for target, script in migrations():
+        if target <= version:
+            connection.script(script)
+    about = [("format", "worlds"), ("schema_version", version), ("created", "2026-01-01T00:00:00+00:00")]
+    connection.insert("INSERT INTO meta (name, value)", about)
+    connection.close()
+    with worlds.open(path, embedder=HashingEmbedder()) as world:
+        world.add([("urn:a", "rdfs:label", '"red kite"')])
+        assert world.check().ok
+    with worlds.open(path, embedder=None) as world:
+        assert len(world) == 1
+
+
+OPEN = """
+import sys, resource, worlds
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+for line in sys.stdin:
+    try:
+        with worlds.open(line.strip(), embedder=None, read_only=True) as world:
+            world.check(); world.stats(); world.search("kite"); list(world.quads())
+            world.query("SELECT * { ?s ?p ?o }")
+        print("opened", flush=True)
+    except worlds.WorldsError as error:
+        print(f"{type(error).__name__}: {error}"[:200].replace(chr(10), " "), flush=True)
+"""
+
+
+def bytes_changed(path: Path, random: random.Random) -> None:
+    """Some bytes of the header, of the schema's page, or of any."""
+    content = bytearray(path.read_bytes())
+    end = random.choice((100, 4096, len(content)))
+    for _ in range(random.randint(1, 20)):
+        content[random.randrange(16, end)] = random.choice((0, 1, 0x7F, 0xFF, random.randrange(256)))
+    path.write_bytes(content)
+
+
+def values_changed(path: Path, random: random.Random) -> None:
+    """A value of a table that is none of its kind, or very large."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        table = random.choice([name for name in tables if not name.startswith("vectors_embedding")])
+        columns = [row[1] for row in connection.execute(f"PRAGMA table_info('{table}')")]
+        value = random.choice(
+            ("zeroblob(3000000)", "-1", "9e999", "NULL", "'x'", "x'ff00'", "1 << 40", "hex(zeroblob(999999))")
+        )
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute(f'UPDATE "{table}" SET "{random.choice(columns)}" = {value}')
+            connection.commit()
+
+
+def pragmas_changed(path: Path, random: random.Random) -> None:
+    """What a file carries for who opens it."""
+    pragma = random.choice(
+        ("default_cache_size = 2000000000", "user_version = -1", "application_id = 7", "auto_vacuum = 1; VACUUM",
+         "journal_mode = DELETE", "page_size = 512; VACUUM", "schema_version = 99999", "journal_mode = WAL")
+    )  # fmt: skip
+    with contextlib.suppress(sqlite3.Error):
+        change(path, f"PRAGMA {pragma}")
+
+
+def objects_changed(path: Path, random: random.Random) -> None:
+    """A definition that is rewritten in the table of definitions itself."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE sql IS NOT NULL")]
+        old, new = random.choice(
+            (("INTEGER", "TEXT"), ("(", "(x AS (abs(-1)), "), ("NOT NULL", "DEFAULT 7"), (")", ") STRICT"),
+             ("AFTER", "BEFORE"), ("CREATE ", "CREATE TEMP "), ("id", "rowid"), ("TABLE", "VIEW"), (",", ",,"),
+             ("chunks", "quads"))
+        )  # fmt: skip
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute(
+                "UPDATE sqlite_master SET sql = replace(sql, ?, ?) WHERE name = ?", (old, new, random.choice(names))
+            )
+            connection.commit()
+
+
+KINDS: list[Callable[[Path, random.Random], None]] = [bytes_changed, values_changed, pragmas_changed, objects_changed]
+
+
+def test_strange_files_are_opened_or_refused_in_time(made: Path, long: bool) -> None:
+    """A file may end the process that opens it, by a fault of SQLite's; all else is an error of ours, or an answer."""
+    generator = random.Random(20)
+    original = made.read_bytes()
+    answers: dict[str, int] = {}
+    files = 10_000 if long else 300
+    process = None
+    for number in range(files):
+        path = made.with_name(f"strange{number % 20}.db")
+        for end in ("", "-wal", "-shm"):
+            Path(f"{path}{end}").unlink(missing_ok=True)
+        path.write_bytes(original)
+        kind = KINDS[number % len(KINDS)]
+        kind(path, generator)
+        if process is None:
+            process = subprocess.Popen(
+                [sys.executable, "-c", OPEN],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            )  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        print(path, file=process.stdin, flush=True)
+        os.set_blocking(process.stdout.fileno(), True)
+        answer = process.stdout.readline()
+        if not answer:
+            stderr = process.communicate()[1]
+            assert process.returncode < 0, f"file {number}, {kind.__name__}: {stderr[-2000:]}"  # of a signal
+            answer, process = f"signal {-process.returncode}", None
+        answers[answer.split(":")[0].strip()] = answers.get(answer.split(":")[0].strip(), 0) + 1
+    if process is not None:
+        process.communicate()
+    print(answers)
+    assert answers["opened"] > files / 20
+    assert answers["OpenError"] > files / 20
+    assert sum(count for answer, count in answers.items() if answer.startswith("signal")) <= files / 50
+
+
+def test_a_strange_file_is_refused_by_the_command(made: Path) -> None:
+    change(made, STRANGE["a trigger on revisions"][0])
+    for command in (["check", made], ["stats", made], ["search", made, "kite"], ["update", made, "CLEAR ALL"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "worlds", *map(str, command)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode not in (0, 1), command
+        assert "trigger 'strikes'" in done.stderr
+        assert "Traceback" not in done.stderr
+    assert issubclass(OpenError, WorldsError)

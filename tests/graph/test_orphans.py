@@ -1,0 +1,90 @@
+"""What is forked ends with the process that forked it, however that ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import worlds
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing can be forked here")
+
+ENDLESS = "SELECT (COUNT(*) AS ?n) { " + " ".join(f"?a{n} ?b{n} ?c{n} ." for n in range(9)) + " }"
+ASK = """
+import sys, threading, worlds
+world = worlds.open(sys.argv[1], embedder=None, read_only=True)
+def ask():
+    world.query(sys.argv[2], {options})
+{run}
+"""
+RUNS = {"the main thread": "ask()", "another": "it = threading.Thread(target=ask); it.start(); it.join()"}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "w.db"
+    with worlds.open(path, embedder=None) as world:
+        world.add([(f"urn:s{n}", "urn:p", f"urn:o{n}") for n in range(300)])
+    return path
+
+
+def family(pid: int) -> list[int]:
+    """The processes that one has forked, and those that they have."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    rows = [tuple(map(int, line.split())) for line in listed.splitlines()]
+    found = [pid]
+    for one in found:
+        found += [child for child, parent in rows if parent == one]
+    return found[1:]
+
+
+def running(pid: int) -> bool:
+    """Whether a process is there, and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def ends(command: list[str], number: signal.Signals) -> None:
+    """The command's query runs in a child, which is gone soon after a signal ended the command."""
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as parent:
+        deadline = time.monotonic() + 30
+        while not (children := family(parent.pid)):
+            assert time.monotonic() < deadline, "nothing was forked"
+            assert parent.poll() is None
+            time.sleep(0.05)
+        time.sleep(0.3)  # so that the query is under way
+        assert all(map(running, children))
+        parent.send_signal(number)
+    deadline = time.monotonic() + 5
+    while any(map(running, children)):
+        assert time.monotonic() < deadline, "the child goes on without its parent"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+def test_the_query_of_a_command_ends_with_it(path: Path, number: signal.Signals) -> None:
+    ends([sys.executable, "-m", "worlds", "sparql", str(path), ENDLESS, "--timeout", "60"], number)
+
+
+@pytest.mark.parametrize("options", ["timeout=60", "max_memory=2**30"])
+@pytest.mark.parametrize("run", RUNS)
+def test_the_query_of_a_program_ends_with_it(path: Path, options: str, run: str) -> None:
+    script = ASK.format(options=options, run=RUNS[run])
+    ends([sys.executable, "-c", script, str(path), ENDLESS], signal.SIGKILL)
+
+
+def test_a_query_outlives_the_thread_that_began_it(path: Path) -> None:
+    """Threads with room on their stack begin queries of deep texts, and end before these do."""
+    deep = "SELECT ?s { " + "{ " * 100 + "?s ?p ?o" + " }" * 100 + " } LIMIT 3"
+    with worlds.open(path, embedder=None, read_only=True) as world:
+        found = world.query(deep, timeout=30)
+        assert isinstance(found, worlds.Solutions)
+        assert len(found) == 3

@@ -1,0 +1,145 @@
+"""Files beside a world: which of them are believed, and who may read those that are made from it.
+
+A folder may be shared: in one with the sticky bit, such as /tmp, everybody may put a file beside another's world.
+Where the system has no owners of files (Windows) nothing is checked and nothing is changed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from worlds.errors import OpenError
+
+OWNERS = os.name == "posix"
+"""Whether files have an owner, a group and permissions."""
+_LOG_ENDS = ("-wal", "-shm", "-journal")
+
+
+def believe(path: str | os.PathLike[str], beside: str | os.PathLike[str]) -> None:
+    """OpenError unless all who can write what is at `path` could write `beside`, a world or a folder, as well.
+
+    The user and root always may. A link is never believed; where nothing is at `path`, nothing is to be checked.
+    """
+    if not OWNERS:
+        return
+    try:
+        found = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    fault = _fault(found, _owned(beside))
+    if fault is not None:
+        kind = "folder" if stat.S_ISDIR(found.st_mode) else "file"
+        raise OpenError(
+            f"{os.fspath(path)} {fault}, so it is not used: remove this {kind} unless you know it is yours; then make "
+            "it your own (chown) and take the others' right to write away (chmod go-w)"
+        )
+
+
+def believe_logs(world: str) -> None:
+    """OpenError unless the logs beside a world's file, which SQLite would replay, are believed."""
+    for end in _LOG_ENDS:
+        believe(world + end, world)
+
+
+def _owned(path: str | os.PathLike[str]) -> os.stat_result:
+    """What is at `path`, else the folder that it would be in."""
+    try:
+        return os.stat(path)  # noqa: PTH116  # at each opening
+    except FileNotFoundError:
+        return Path(path).absolute().parent.stat()
+
+
+def _fault(found: os.stat_result, beside: os.stat_result) -> str | None:
+    """Why something is not believed beside another; None if it is."""
+    if stat.S_ISLNK(found.st_mode):
+        return "is a link"
+    sticky = stat.S_ISDIR(beside.st_mode) and beside.st_mode & stat.S_ISVTX
+    if beside.st_mode & stat.S_IWOTH and not sticky:
+        return None
+    group = beside.st_gid if beside.st_mode & stat.S_IWGRP and not sticky else None
+    if found.st_uid not in (0, os.geteuid(), beside.st_uid) and not (group is not None and _in(found.st_uid, group)):
+        return f"belongs to another user (number {found.st_uid})"
+    if found.st_mode & stat.S_IWOTH:
+        return "can be written by every user"
+    if found.st_mode & stat.S_IWGRP and found.st_gid != group and found.st_gid != 0:
+        return f"can be written by a group (number {found.st_gid})"
+    return None
+
+
+def _in(user: int, group: int) -> bool:
+    """Whether a user is a member of a group."""
+    import pwd  # not on Windows
+
+    try:
+        account = pwd.getpwuid(user)
+    except KeyError:
+        return False
+    return group in os.getgrouplist(account.pw_name, account.pw_gid)
+
+
+def private_folder(path: Path, beside: str | os.PathLike[str]) -> None:
+    """Make a folder that its owner alone can enter, unless it is there; OpenError if that one is not believed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+        give(path, _owned(beside))
+        return
+    believe(path, beside)
+
+
+def create_like(path: str | os.PathLike[str], original: str | os.PathLike[str] | None, *, most: int = 0o666) -> int:
+    """A new file, open for writing, with the permissions and, where possible, the owner of `original`.
+
+    Gives its descriptor; FileExistsError if there is something at `path`. Without an original, as the user's own.
+    `most` are the permissions that it may have at most.
+    """
+    found = None
+    if original is not None:
+        with contextlib.suppress(OSError):
+            found = os.stat(original)  # noqa: PTH116
+    mode = most if found is None else found.st_mode & most
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags, mode)
+    if found is not None:
+        give(descriptor, found)
+    return descriptor
+
+
+def most_private(paths: Sequence[str]) -> str | None:
+    """Of those that are files, the path of the one that the fewest may read; None if there is none."""
+    files = [path for path in paths if os.path.isfile(path)]  # noqa: PTH113  # it may be an address
+    return min(files, key=lambda path: os.stat(path).st_mode & 0o066, default=None)  # noqa: PTH116
+
+
+def give(file: int | str | os.PathLike[str], owner: os.stat_result) -> None:
+    """Give a file the owner and group of another, as far as this user may; a group of its own loses its rights."""
+    if not OWNERS:
+        return
+    now = os.stat(file)  # noqa: PTH116
+    if now.st_uid != owner.st_uid:
+        with contextlib.suppress(OSError):
+            os.chown(file, owner.st_uid, -1)
+    if now.st_gid != owner.st_gid:
+        try:
+            os.chown(file, -1, owner.st_gid)
+        except OSError:
+            os.chmod(file, stat.S_IMODE(now.st_mode) & ~0o070)  # noqa: PTH101  # it may be a descriptor
+
+
+def give_tree(folder: Path, owner: os.stat_result) -> None:
+    """Give a folder and all in it the owner of a file; nothing where that is this user."""
+    if not OWNERS or (owner.st_uid == os.geteuid() and owner.st_gid == os.getegid()):
+        return
+    for entry in (folder, *_below(folder)):
+        give(entry, owner)
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for entry in folder.iterdir():
+        yield entry
+        if entry.is_dir() and not entry.is_symlink():
+            yield from _below(entry)
