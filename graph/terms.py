@@ -288,6 +288,12 @@ def to_rdflib(term: Term) -> Any:
     return term
 
 
+def quad_to_rdflib(quad: ox.Quad) -> tuple[Any, Any, Any, Any]:
+    """A quad as rdflib terms: subject, predicate, object, and the graph, None for the default graph."""
+    graph = None if isinstance(quad.graph_name, ox.DefaultGraph) else to_rdflib(quad.graph_name)
+    return to_rdflib(quad.subject), to_rdflib(quad.predicate), to_rdflib(quad.object), graph
+
+
 def _new_literal(
     rdf: Any,
     lexical: str,

@@ -57,6 +57,9 @@ WHERE EXISTS (SELECT 1 FROM quads INDEXED BY quads_posg
 
 -- ---- proposals -----------------------------------------------------------------------------------------------------
 
+-- name: open_proposals_of
+SELECT count(*) FROM proposals WHERE status = 'open' AND author IS :author;
+
 -- name: insert_proposal
 INSERT INTO proposals (status, kind, time, author, why, confidence, base, patch, merged, relies_on, validation,
                        discussion)

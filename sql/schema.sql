@@ -135,7 +135,7 @@ CREATE TABLE proposals (
     merged TEXT,                 -- terms in N-Triples as a JSON array: the one to keep, then the others
     relies_on BLOB NOT NULL,     -- N-Quads, UTF-8: what it takes for granted, besides what it removes
     validation TEXT NOT NULL,    -- what it violates, sentences as a JSON array
-    discussion TEXT NOT NULL,    -- a JSON array of [time, author, text]
+    discussion TEXT NOT NULL,    -- a JSON array of [time, author, text, the patch that was replaced or null]
     reviewer TEXT,
     decided TEXT,                -- UTC, ISO 8601
     decision TEXT,               -- why it was decided so

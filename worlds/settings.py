@@ -240,6 +240,14 @@ _ALL = (
         most=2**53,
         unit="bytes",
     ),
+    Setting(
+        "server.max_proposals",
+        "integer",
+        1000,
+        "Proposals of one key that may wait for a decision; more are refused.",
+        least=1,
+        most=_MOST,
+    ),
     Setting("server.rate", "integer", 0, "Requests a minute for each client; 0 for no limit.", least=0, most=_MOST),
     Setting(
         "server.cors",

@@ -84,3 +84,8 @@ def test_a_proposal_is_amended(path: Path) -> None:
     document = json.loads(ok("amend", path, "1", "DELETE DATA { ex:a ex:born 2 }", "--author", "ann", "--json"))
     assert [quad.split()[2] for quad in document["removed"]] == ['"2"^^<http://www.w3.org/2001/XMLSchema#integer>']
     assert run("amend", path, "9", "--why", "x").exit_code != 0
+    assert "version 2, given by ann" in ok("proposals", path, "1")
+    refused = run("accept", path, "1", "--reviewer", "cid")
+    assert refused.exit_code != 0
+    assert "version 2 now, given by ann" in refused.stderr
+    ok("accept", path, "1", "--reviewer", "cid", "--version", "2")

@@ -172,15 +172,45 @@ def test_several_are_accepted_in_their_order(world: worlds.World) -> None:
 
 
 def test_a_proposal_is_discussed_and_amended(world: worlds.World) -> None:
-    correction(world)
+    correction(world, confidence=0.9)
     world.amend(1, why="are you sure?", author="ann")
     world.add([("ex:a", "ex:born", 1932)])
     assert world.proposal(1).moved
-    amended = world.amend(1, add=[("ex:a", "ex:born", 1933)], remove=[("ex:a", "ex:born", 1932)], confidence=0.5)
-    assert ([one.text for one in amended.discussion], amended.discussion[0].author) == (["are you sure?"], "ann")
+    before = world.proposal(1)
+    amended = world.amend(
+        1, add=[("ex:a", "ex:born", 1933)], remove=[("ex:a", "ex:born", 1932)], confidence=0.5, author="cid"
+    )
+    told = [(one.author, one.text, one.replaced) for one in amended.discussion]
+    assert told == [("ann", "are you sure?", None), ("cid", "version 2, confidence 0.5 (before: 0.9)", before.patch)]
     assert (amended.base, amended.moved, amended.confidence) == (2, (), 0.5)
+    assert (before.version, amended.version, amended.author, amended.content_author) == (1, 2, "bot", "cid")
     world.accept(1)
     assert born(world) == [1930, 1933]
+    assert world.history(1)[0].author == "cid", "who gave the change is its author"
+
+
+def test_the_version_that_was_reviewed_is_the_one_that_is_accepted(world: worlds.World) -> None:
+    correction(world)
+    reviewed = world.proposal(1).version
+    world.amend(1, add=[("ex:a", "ex:born", 1933)], author="cid")
+    with pytest.raises(worlds.ConflictError, match="at version 2 now, given by cid: look at it, and accept version=2"):
+        world.accept(1, version=reviewed)
+    world.amend(1, why="only a remark", author="ann")
+    world.accept(1, version=2)
+    with pytest.raises(ValueError, match="version is a whole number"):
+        world.accept(1, version=1.5)  # type: ignore[call-overload]  # wrong on purpose
+
+
+def test_only_who_proposed_amends_with_own(world: worlds.World) -> None:
+    correction(world)
+    for options in ({"add": [("ex:a", "ex:born", 1)]}, {"update": "DELETE WHERE { ?s ex:born ?o }"}, {"confidence": 1}):
+        for author in ("mallory", None):
+            with pytest.raises(worlds.ReadOnlyError, match="proposal 1 is bot's: only its author, or who may write"):
+                world.amend(1, **options, why="better", author=author, own=True)
+    assert world.proposal(1).discussion == ()
+    world.amend(1, why="I doubt it", author="mallory", own=True)
+    world.amend(1, add=[("ex:a", "ex:born", 1933)], author="bot", own=True)
+    assert world.proposal(1).version == 2
 
 
 def test_what_it_would_violate_is_kept_with_it(world: worlds.World) -> None:

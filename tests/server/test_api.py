@@ -452,6 +452,30 @@ def test_changes_are_proposed_by_one_key_and_decided_by_another(
     problem(writer.get("/proposals", params={"status": "waiting"}), 400)
 
 
+def test_a_stranger_swaps_no_change_and_a_reviewer_accepts_what_was_read(server: Served, writer: httpx.Client) -> None:
+    store = keys_of(next(server.log.parent.glob("*.db")))
+    keys = {name: store.add(name, {"*": "propose"})[1] for name in ("honest", "mallory")}
+    with server.client(keys["honest"]) as honest, server.client(keys["mallory"]) as mallory:
+        made = honest.post("/proposals", json={"add": f'<{EX}owl> <{EX}is> "calm" .', "why": "seen"}).json()
+        path = f"/proposals/{made['id']}"
+        for body in ({"update": f'INSERT DATA {{ <{EX}x> <{EX}is> "mine" }}'}, {"confidence": 1, "why": "surely"}):
+            assert "only its author" in problem(mallory.post(f"{path}/amend", json=body), 403)
+        assert "only its author" in problem(mallory.post(f"{path}/remarks", json={"confidence": 1}), 403)
+        assert mallory.post(f"{path}/remarks", json={"why": "no"}).status_code == 200
+        tag = writer.get(path).headers["etag"]
+        assert tag == '"1"'
+        amended = honest.post(f"{path}/amend", json={"add": f'<{EX}owl> <{EX}is> "wild" .'})
+        assert (amended.headers["etag"], amended.json()["content_author"]) == ('"2"', "honest")
+    assert "at version 2 now" in problem(writer.post(f"{path}/accept", headers={"If-Match": tag}), 409)
+    assert "at version 2 now" in problem(writer.post(f"{path}/accept", json={"version": 1}), 409)
+    assert "names a version" in problem(writer.post(f"{path}/accept", headers={"If-Match": "2"}), 409)
+    changed = writer.post(f"{path}/amend", json={"add": f'<{EX}owl> <{EX}is> "shy" .', "why": "closer"}).json()
+    assert [one["author"] for one in changed["discussion"]] == ["mallory", "honest", "ann"]
+    assert '"calm"' in changed["discussion"][1]["replaced"]
+    done = writer.post(f"{path}/accept", headers={"If-Match": '"3"'}).json()
+    assert writer.get(f"/history/{done['revision']}").json()["author"] == "ann"
+
+
 def test_findings_are_proposed(writer: httpx.Client, client: httpx.Client) -> None:
     said = ('<http://www.w3.org/2000/01/rdf-schema#label> "Grace Hopper"', f'<{EX}mail> "grace@navy"')
     quads = [f"<{EX}hopper{number}> {rest} ." for number in (1, 2) for rest in said]

@@ -183,6 +183,8 @@ def _print(one: Proposal, world: World) -> None:
         console.print(Text(clean(text).replace("\n", " "), style=style), soft_wrap=True)
 
     said(f"proposal {one.id}, {one.status} ({one.kind}), by {one.author or 'nobody named'}", "bold")
+    if one.version > 1:
+        said(f"version {one.version}, given by {one.content_author or 'nobody named'}", "bold")
     for text in (one.why, None if one.confidence is None else f"confidence {one.confidence:.2f}"):
         if text is not None:
             said(text)
@@ -210,6 +212,9 @@ def accept(
     numbers: Numbers,
     reviewer: Reviewer = None,
     why: Why = None,
+    version: Annotated[
+        int, typer.Option(metavar="NUMBER", min=1, help="The version that you have read; each amendment makes another.")
+    ] = 1,
     force: Annotated[
         bool, typer.Option("--force", help="Also if what a proposal relies on has changed; do what is left to do.")
     ] = False,
@@ -218,13 +223,15 @@ def accept(
     dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
-    """Make the changes of proposals, a revision each, by the proposer; the message names the reviewer."""
+    """Make the changes of proposals, a revision each, by who gave them; the message names the reviewer."""
     with opened(path, write=True, embedder=embedder) as world:
         for number in numbers:  # all, before any is accepted
             world.proposal(number)
         for number in numbers:
             began = time.perf_counter()
-            change = world.accept(number, reviewer=reviewer or author, why=why, force=force, dry_run=dry_run)
+            change = world.accept(
+                number, reviewer=reviewer or author, why=why, version=version, force=force, dry_run=dry_run
+            )
             finish(world, change, began, as_json=json)
 
 

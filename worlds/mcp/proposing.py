@@ -26,6 +26,8 @@ class Waiting(BaseModel):
     status: str
     kind: str
     author: str | None
+    content_author: str | None = Field(description="Who gave the change that it has now.")
+    version: int
     why: str | None
     confidence: float | None
     added: list[str] = Field(description="N-Quads.")
@@ -118,14 +120,15 @@ def register(server: MCPServer[Any], service: Service) -> None:
         remove: Annotated[list[list[Part]] | None, Field(description="Likewise.")] = None,
         confidence: Annotated[float | None, Field(ge=0, le=1, description="How sure you are now.")] = None,
     ) -> Annotated[CallToolResult, Proposed]:
-        """Say something of an open proposal, and put another change in its place, if one is given."""
+        """Say something of an open proposal, or give your own another change or confidence."""
         author = service.author(context)
 
         def work() -> CallToolResult:
             with service.explained():
                 service.require_write(context, "propose")
                 sides = _sides(add, remove)
-                made = service.world.amend(number, **sides, why=why, confidence=confidence, author=author)
+                own = not service.may(context, "write")
+                made = service.world.amend(number, **sides, why=why, confidence=confidence, author=author, own=own)
                 return _answer(f"Proposal {made.id} is amended.", [_waiting(service.world, made.id)])
 
         return await service.run(work, writes=True)
@@ -167,6 +170,8 @@ def _answer(text: str, found: list[Waiting]) -> CallToolResult:
     lines = [text]
     for one in found:
         lines.append(f"{one.id}. {one.status}, {one.kind}, by {one.author or 'nobody named'}: {one.why or ''}")
+        if one.version > 1:
+            lines.append(f"  version {one.version}, given by {one.content_author or 'nobody named'}")
         lines += [f"  - {quad}" for quad in one.removed[:5]] + [f"  + {quad}" for quad in one.added[:5]]
         lines += [f"  since then: {remark}" for remark in one.moved]
         lines += [f"  violates: {remark}" for remark in one.validation]

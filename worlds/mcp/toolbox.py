@@ -71,6 +71,12 @@ class Service:
         client = context.request_context.session.client_params
         return None if client is None else client.client_info.name
 
+    def may(self, context: Context[Any, Any], what: str) -> bool:
+        """Whether the client may "write", or "propose"."""
+        scope = getattr(context.request_context.request, "scope", {})
+        allowed = self.allow_writes if what == "write" else self.allow_proposals
+        return allowed and bool(scope.get(f"worlds.may_{what}", True))
+
     def require_write(self, context: Context[Any, Any], what: str = "write") -> None:
         """ReadOnlyError where the client's key does not allow to write, or to propose."""
         scope = getattr(context.request_context.request, "scope", {})

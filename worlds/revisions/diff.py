@@ -9,7 +9,7 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.graph.patches import write_patch
-from worlds.graph.terms import GraphName, format_term, to_rdflib
+from worlds.graph.terms import format_term, quad_to_rdflib, to_rdflib
 from worlds.quads.dictionary import Dictionary, Ids
 from worlds.quads.rows import decoded
 
@@ -34,7 +34,7 @@ class Quads(Sequence[Quad]):
         return len(self._ids)
 
     def __iter__(self) -> Iterator[Quad]:
-        return map(_shown, self.terms())
+        return map(quad_to_rdflib, self.terms())
 
     def read(self) -> None:
         """Decode all of them at once."""
@@ -114,12 +114,6 @@ def sorted_terms(dictionary: Dictionary, ids: Ids) -> list[Any]:
 def _graphs(dictionary: Dictionary, quads: Ids) -> tuple[Any, ...]:
     """The graphs of the markers among quads."""
     return tuple(map(to_rdflib, sorted_terms(dictionary, quads[quads[:, 0] == 0, 3])))
-
-
-def _shown(quad: ox.Quad) -> Quad:
-    graph: GraphName = quad.graph_name
-    named = None if isinstance(graph, ox.DefaultGraph) else to_rdflib(graph)
-    return (to_rdflib(quad.subject), to_rdflib(quad.predicate), to_rdflib(quad.object), named)
 
 
 def named(dictionary: Dictionary, quads: Ids) -> str:

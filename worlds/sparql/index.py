@@ -242,6 +242,10 @@ class SparqlIndex(Follower):
         for generation, _ in cache.generations():
             cache.discard(generation)
 
+    def leave_dead(self, quads: int) -> None:
+        """Take note of quads that were added and removed again behind the world's back."""
+        self._dead += quads
+
     def compare(self) -> tuple[list[ox.Quad], int] | None:
         """The file's quads that the store lacks, and how many it has too many; None where no store was made yet."""
         with self._connection.lock:
@@ -377,9 +381,9 @@ class SparqlIndex(Follower):
             for term in self.forms.others(quad.object):
                 places.append(position)
                 others.append(ox.Quad(quad.subject, quad.predicate, term, quad.graph_name))
-        return {places[index] for index in self._held(others)}
+        return {places[index] for index in self.held(others)}
 
-    def _held(self, quads: list[ox.Quad]) -> list[int]:
+    def held(self, quads: list[ox.Quad]) -> list[int]:
         """Positions of those quads that the file has."""
         terms = [term for quad in quads for term in (quad.subject, quad.predicate, quad.object, quad.graph_name)]
         stored = [term for term in terms if not isinstance(term, ox.DefaultGraph)]

@@ -27,6 +27,20 @@ from worlds.sql.connection import Connection
 _SQL = statements("queries.sql")
 
 
+def missing(index: SparqlIndex, store: ox.Store, added: Sequence[ox.Quad], removed: Sequence[ox.Quad]) -> list[ox.Quad]:
+    """Those of `added` that SPARQL will not see once `removed` are gone, each in one form."""
+    forms = index.forms
+    several = [quad for quad in added if forms.several(quad.object)]
+    if not several:
+        return list(added)
+    going = set(canonical_quads(removed))
+    found = {quad: quad for quad in added if not forms.several(quad.object)}
+    for quad, stored in zip(several, canonical_quads(several), strict=True):
+        if stored in going or quad not in store:
+            found.setdefault(stored, quad)
+    return list(found.values())
+
+
 class WorldTarget:
     """`worlds.graph.update.target.Target` over a world."""
 
@@ -82,23 +96,10 @@ class WorldTarget:
         """
         if removed or any(is_by_value(quad.object) for quad in added):
             store = self._index.store()  # knows the forms
-            added = self._missing(added, removed, store)
+            added = missing(self._index, store, added, removed)
         gone = self._stored(removed)
         come = quad_ids(self._connection, self._dictionary, added)
         self._writing.apply(come, difference(gone, come))
-
-    def _missing(self, added: Sequence[ox.Quad], removed: Sequence[ox.Quad], store: ox.Store) -> list[ox.Quad]:
-        """Those of `added` that SPARQL will not see once `removed` are gone, each in one form."""
-        forms = self._index.forms
-        several = [quad for quad in added if forms.several(quad.object)]
-        if not several:
-            return list(added)
-        going = set(canonical_quads(removed))
-        missing = {quad: quad for quad in added if not forms.several(quad.object)}
-        for quad, stored in zip(several, canonical_quads(several), strict=True):
-            if stored in going or quad not in store:
-                missing.setdefault(stored, quad)
-        return list(missing.values())
 
     def _stored(self, quads: Sequence[ox.Quad]) -> Ids:
         """The ids of quads, int64 [n, 4], in every form that is the same to SPARQL; unknown ones are left out."""

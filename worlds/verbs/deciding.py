@@ -73,6 +73,7 @@ class Deciding(Parts):
         author: str | None = None,
         kind: str | None = None,
         relies_on: Iterable[QuadLike] = (),
+        max_open: int | None = None,
     ) -> Proposal:
         """Propose a change, for somebody else to decide on: quads, a SPARQL Update, or entities to merge.
 
@@ -80,26 +81,37 @@ class Deciding(Parts):
         others. `confidence` is from 0 to 1; `kind` a word for those who look for it, else "edit" or "merge". The change
         is tried once, and with it is kept what it would violate. It relies on what it removes and on the quads of
         `relies_on`; and where it replaces a value, or gives a functional property one, on nobody having given another:
-        what has changed of that since, `Proposal.moved` says. ValueError if it changes nothing.
+        what has changed of that since, `Proposal.moved` says. ValueError if it changes nothing;
+        ConflictError if `max_open` proposals of this author wait already.
         """
         proposals = self._proposals
         relied = self._namespaces.quads(relies_on)
         merged = [self._namespaces.entity(entity) for entity in merge]
+        add, remove = self._together(add, remove, update)
         with proposals.rehearsal() as tried:
-            self._try(add, remove, update)
+            self._try(add, remove)
             if merged:
                 self._merging.merge(merged[0], merged[1:], author=author, message=why)
         number = proposals.propose(
             tried.diff, tried.validation, author=author, why=why, kind=kind or ("merge" if merged else "edit"),
-            confidence=confidence, merged=merged, relies_on=relied,
+            confidence=confidence, merged=merged, relies_on=relied, max_open=max_open,
         )  # fmt: skip
         return proposals.get(number)
 
-    def _try(self: Any, add: Iterable[QuadLike], remove: Iterable[QuadLike], update: str | None) -> None:
+    def _together(
+        self: Any, add: Iterable[QuadLike] | None, remove: Iterable[QuadLike] | None, update: str | None
+    ) -> tuple[list[Any], list[Any]]:
+        """All that is to be added, and removed; what an update comes to is found before the writer's turn."""
+        added, removed = list(add or ()), list(remove or ())
+        if update is not None:
+            more, fewer = self.rehearse(update).quads
+            added += more
+            removed += fewer
+        return added, removed
+
+    def _try(self: Any, add: Iterable[QuadLike], remove: Iterable[QuadLike]) -> None:
         self.remove(remove)
         self.add(add)
-        if update is not None:
-            self.update(update)
 
     def proposals(
         self,
@@ -131,16 +143,20 @@ class Deciding(Parts):
         why: str | None = None,
         confidence: float | None = None,
         author: str | None = None,
+        own: bool = False,
     ) -> Proposal:
         """Say something of an open proposal (`why`), and put another change in its place, if one is given.
 
+        The change that it had stays in its discussion, with who replaced it. With `own`, only who made the proposal may
+        give it another change or confidence (ReadOnlyError): the doors set it for those who may propose and not write.
         ConflictError if it is decided; ValueError for another change of a proposal to merge, or one that changes
         nothing.
         """
+        added, removed = self._together(add, remove, update)
         with self._proposals.rehearsal() as tried:
-            self._try(add or (), remove or (), update)
+            self._try(added, removed)
         diff = None if add is remove is update is None else tried.diff
-        return self._proposals.amend(id, diff, tried.validation, why=why, confidence=confidence, author=author)
+        return self._proposals.amend(id, diff, tried.validation, why=why, confidence=confidence, author=author, own=own)
 
     @rehearsable(Change)
     def accept(
@@ -149,16 +165,17 @@ class Deciding(Parts):
         *,
         reviewer: str | None = None,
         why: str | None = None,
+        version: int | None = None,
         force: bool = False,
         dry_run: bool = False,
     ) -> Change | Diff:
-        """Make the change of a proposal: one revision, by the proposer, whose message names the reviewer.
+        """Make the change of a proposal: one revision, by who gave the change, whose message names the reviewer.
 
-        ConflictError if it is decided already, or if what it relies on has changed since; `force=True` accepts it all
-        the same, as far as there is something left to do. The guard validates it as any write; one that is set to queue
-        writes only notes, since somebody has looked at this one.
+        `version` is the one that was reviewed. ConflictError if it was amended since, if it is decided already, or if
+        what it relies on has changed; with `force=True` that is no error, and what is left to do is done. The guard
+        validates it as any write; one that is set to queue writes only notes, since somebody has looked at this one.
         """
-        return self._proposals.accept(id, reviewer=reviewer, why=why, force=force, dry_run=dry_run)
+        return self._proposals.accept(id, reviewer=reviewer, why=why, version=version, force=force, dry_run=dry_run)
 
     def accept_all(
         self, ids: Iterable[int], *, reviewer: str | None = None, why: str | None = None, force: bool = False

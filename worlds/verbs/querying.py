@@ -22,6 +22,7 @@ from worlds.verbs.parts import Parts
 if TYPE_CHECKING:
     from worlds.graph.query.results import Solutions, Triples
     from worlds.sparql.explaining import QueryExplanation
+    from worlds.sparql.rehearsing import Rehearsed
 
 
 class Querying(Parts):
@@ -179,6 +180,38 @@ class Querying(Parts):
         changed = change.added or change.removed or "where" not in text.lower()
         strange = () if changed else self._notes.strangers(asked.replaced(text=text))
         return dataclasses.replace(change, notes=strange) if strange else change
+
+    def rehearse(
+        self,
+        text: str,
+        *,
+        bindings: Mapping[str, object] | None = None,
+        union: bool | None = None,
+        timeout: float | None = None,
+        max_memory: int | None = None,
+        max_quads: int | None = None,
+    ) -> Rehearsed:
+        """What a SPARQL Update would add and remove, of the world as it is now; nothing is written.
+
+        It waits for no writer and keeps none waiting, and a read-only world can be asked; `update(dry_run=True)` takes
+        the writer's turn, and tells what the guard would say, too. `timeout`, in seconds for each pattern, and
+        `max_memory`, in bytes, are as for `query`. Graphs that are created or dropped empty are not told. QueryError as
+        `update`, for LOAD, and for more than `max_quads` changes.
+        """
+        from worlds.graph.update.driver import run_update  # others have no use for it
+        from worlds.sparql.rehearsing import RehearsalTarget
+
+        asked = self._query("", bindings=bindings, union=union, timeout=timeout, max_memory=max_memory)
+
+        def work(store: ox.Store) -> Rehearsed:
+            target = RehearsalTarget(self._sparql, store, pattern=asked, rows=self._queries.rows, max_quads=max_quads)
+            names = {"w": NAMESPACE, **asked.prefixes}
+            with target.undone():
+                run_update(text, target, prefixes=names, bindings=asked.bindings, limits=asked.started().limits)
+                return target.rehearsed
+
+        with self._connection.lock, self._connection.snapshot():
+            return self._sparql.use(work)
 
     def _query(
         self,

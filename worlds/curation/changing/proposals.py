@@ -16,9 +16,9 @@ import pyoxigraph as ox
 
 from worlds.curation.changing.ground import Ground
 from worlds.curation.changing.merging import Merging
-from worlds.errors import ArgumentError, ConflictError, ShapesError
+from worlds.errors import ArgumentError, ConflictError, ReadOnlyError, ShapesError
 from worlds.graph.patches import read_patch, write_patch
-from worlds.graph.terms import to_oxigraph, to_rdflib
+from worlds.graph.terms import quad_to_rdflib, to_oxigraph, to_rdflib
 from worlds.quads.dictionary import Dictionary
 from worlds.quads.reader import quad_ids
 from worlds.revisions.diff import Diff
@@ -37,11 +37,15 @@ _MOST = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What somebody said of a proposal, and when (in UTC)."""
+    """What somebody said of a proposal, and when (in UTC).
+
+    `replaced` is the RDF Patch that the proposal had before, where its author gave it another one.
+    """
 
     time: datetime.datetime
     author: str | None
     text: str
+    replaced: str | None = None
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,9 @@ class Proposal:
     """A change that waits, or that was decided.
 
     `base` is the last revision when it was made, `patch` what it would change as an RDF Patch; that of a merge is what
-    merging would have done then, and `merged` names the entity to keep and the others. `moved` says what has changed
+    merging would have done then, and `merged` names the entity to keep and the others. `author` made the proposal,
+    `content_author` gave the change that it has now, which is its `version`, counted from 1; `discussion` has the
+    versions before. `moved` says what has changed
     under it since, in sentences; `validation` what it would violate. `revision` is what accepting it made, None as long
     as it is not accepted, and where nothing was left to do.
     """
@@ -81,14 +87,25 @@ class Proposal:
         return tuple(added), tuple(removed)
 
     @property
+    def version(self) -> int:
+        """Which change this is: 1 as it was proposed, one more with each amendment that gave it another."""
+        return 1 + sum(one.replaced is not None for one in self.discussion)
+
+    @property
+    def content_author(self) -> str | None:
+        """Who gave the change that it has now."""
+        amended = [one.author for one in self.discussion if one.replaced is not None]
+        return amended[-1] if amended else self.author
+
+    @property
     def added(self) -> tuple[Any, ...]:
         """The quads to add, as tuples of rdflib terms."""
-        return tuple(map(_shown, self.quads[0]))
+        return tuple(map(quad_to_rdflib, self.quads[0]))
 
     @property
     def removed(self) -> tuple[Any, ...]:
         """The quads to remove, as tuples of rdflib terms."""
-        return tuple(map(_shown, self.quads[1]))
+        return tuple(map(quad_to_rdflib, self.quads[1]))
 
     def to_dict(self) -> dict[str, Any]:
         """The proposal as JSON-ready values, its quads as N-Quads."""
@@ -99,6 +116,8 @@ class Proposal:
             "kind": self.kind,
             "time": self.time.isoformat(),
             "author": self.author,
+            "content_author": self.content_author,
+            "version": self.version,
             "why": self.why,
             "confidence": self.confidence,
             "base": self.base,
@@ -108,7 +127,8 @@ class Proposal:
             "moved": list(self.moved),
             "validation": list(self.validation),
             "discussion": [
-                {"time": one.time.isoformat(), "author": one.author, "text": one.text} for one in self.discussion
+                {"time": one.time.isoformat(), "author": one.author, "text": one.text, "replaced": one.replaced}
+                for one in self.discussion
             ],
             "reviewer": self.reviewer,
             "decided": None if self.decided is None else self.decided.isoformat(),
@@ -175,6 +195,7 @@ class Proposals:
         confidence: float | None = None,
         merged: Sequence[Any] = (),
         relies_on: Iterable[ox.Quad] = (),
+        max_open: int | None = None,
     ) -> int:
         """Keep a change, which was only tried, as a proposal; gives its number. ValueError if it changes nothing."""
         author, why = remark("author", author), remark("why", why)
@@ -185,6 +206,10 @@ class Proposals:
         if not isinstance(kind, str) or not kind:
             raise ValueError(f"kind is a word, not {kind!r}")
         with self._connection.transaction():
+            if max_open is not None and self._connection.value(_SQL["open_proposals_of"], (author,)) >= max_open:
+                raise ConflictError(
+                    f"{max_open:,} proposals of {author or 'nobody named'} wait for a decision already, as many as may"
+                )
             (number,) = self._connection.rows(
                 _SQL["insert_proposal"],
                 _SQL["insert_proposal"].bind(
@@ -216,11 +241,17 @@ class Proposals:
         why: str | None,
         confidence: float | None,
         author: str | None,
+        own: bool,
     ) -> Proposal:
-        """Give a proposal another change (where `diff` is not None) and confidence, and note why."""
+        """Give a proposal another change (where `diff` is not None) and confidence, and note who did, and why."""
         author, why = remark("author", author), remark("why", why)
         with self._connection.transaction():
             found = self._undecided(number)
+            if own and (diff is not None or confidence is not None) and (author is None or author != found.author):
+                raise ReadOnlyError(
+                    f"proposal {number} is {found.author or 'somebody'}'s: only its author, or who may write, gives it "
+                    "another change or confidence; say what is wrong with it, or propose another"
+                )
             patch, base, told = found.patch, found.base, list(found.validation)
             if diff is not None:
                 if found.merged:
@@ -231,9 +262,13 @@ class Proposals:
                 patch, base, told = "".join(write_patch(removed, added, {})), self._history.last, list(validation)
                 self._connection.run(_SQL["forget_proposal_entities"], (number,))
                 self._note_entities(number, [*added, *removed], ())
-            discussion = [[one.time.isoformat(), one.author, one.text] for one in found.discussion]
-            if why is not None:
-                discussion.append([_now(), author, why])
+            discussion = [[one.time.isoformat(), one.author, one.text, one.replaced] for one in found.discussion]
+            changed = [] if diff is None else [f"version {found.version + 1}"]
+            if confidence is not None:
+                changed.append(f"confidence {confidence:g}" + _before(found.confidence))
+            if why is not None or changed:
+                text = why or ", ".join(changed)
+                discussion.append([_now(), author, text, None if diff is None else found.patch])
             self._connection.run(
                 _SQL["amend_proposal"],
                 _SQL["amend_proposal"].bind(
@@ -301,8 +336,8 @@ class Proposals:
             relied = tuple(ox.parse(bytes(relies_on), format=ox.RdfFormat.N_QUADS))
             found = Proposal(
                 number, status, kind, _instant(time), author, why, confidence, base, as_text(patch),
-                tuple(map(to_rdflib, names)), tuple(map(_shown, relied)), tuple(json.loads(validation)),
-                tuple(Remark(_instant(when), who, text) for when, who, text in json.loads(discussion)),
+                tuple(map(to_rdflib, names)), tuple(map(quad_to_rdflib, relied)), tuple(json.loads(validation)),
+                tuple(Remark(_instant(when), *said) for when, *said in json.loads(discussion)),
                 reviewer, None if decided is None else _instant(decided), decision, revision,
             )  # fmt: skip
         if status != "open":
@@ -321,18 +356,26 @@ class Proposals:
     # -- deciding -------------------------------------------------------------------------------------------------
 
     def accept(
-        self, number: int, *, reviewer: str | None, why: str | None, force: bool, dry_run: bool
+        self, number: int, *, reviewer: str | None, why: str | None, version: int | None, force: bool, dry_run: bool
     ) -> Change | Diff:
-        """Make the change of a proposal, as its author; see `World.accept`."""
+        """Make the change of a proposal, as who gave it; see `World.accept`."""
         reviewer, why = remark("reviewer", reviewer), remark("why", why)
         proposal = self.get(number)
         by = f"accepted by {reviewer}" if reviewer else "accepted"
         message = f"{proposal.why or proposal.kind} (proposal {number}, {by})"
         guard = "warn" if self._setting() == "queue" else None  # somebody has looked at it
+        if version is not None and not is_whole(version):
+            raise ValueError(f"version is a whole number from 1 on, or None, not {version!r}")
         with self._writer.revision(
-            author=proposal.author, message=message, embed=True, dry_run=dry_run, guard=guard
+            author=proposal.content_author, message=message, embed=True, dry_run=dry_run, guard=guard
         ) as writing:
-            proposal = self._undecided(number)
+            current = self._undecided(number)
+            if current.version != (proposal.version if version is None else version):
+                raise ConflictError(
+                    f"proposal {number} is at version {current.version} now, given by "
+                    f"{current.content_author or 'somebody'}: look at it, and accept version={current.version}"
+                )
+            proposal = current
             if proposal.moved and not force:
                 told = "; ".join(proposal.moved)
                 raise ConflictError(
@@ -340,7 +383,7 @@ class Proposals:
                 )
             if proposal.merged:
                 kept, *others = map(to_oxigraph, proposal.merged)
-                self._merging.merge(kept, others, author=proposal.author, message=message)
+                self._merging.merge(kept, others, author=proposal.content_author, message=message)
             else:
                 added, removed = (quad_ids(self._connection, self._dictionary, quads) for quads in proposal.quads)
                 writing.apply(added, removed)
@@ -375,6 +418,10 @@ def _instant(text: str) -> datetime.datetime:
     return datetime.datetime.fromisoformat(text)
 
 
+def _before(confidence: float | None) -> str:
+    return "" if confidence is None else f" (before: {confidence:g})"
+
+
 def _share(confidence: object) -> float | None:
     if confidence is None:
         return None
@@ -389,11 +436,6 @@ def _term(text: str) -> Any:
 
 def _is_value(term: object) -> bool:
     return isinstance(term, (ox.Literal, ox.Triple))
-
-
-def _shown(quad: ox.Quad) -> tuple[Any, Any, Any, Any]:
-    graph = None if isinstance(quad.graph_name, ox.DefaultGraph) else to_rdflib(quad.graph_name)
-    return to_rdflib(quad.subject), to_rdflib(quad.predicate), to_rdflib(quad.object), graph
 
 
 def _blank_nodes(term: Any) -> set[ox.BlankNode]:

@@ -206,8 +206,15 @@ def curation_operations() -> tuple[Operation, ...]:
             "/proposals/{number}/accept",
             "Make the change of a proposal.",
             answers=changed,
-            parameters=(number,),
-            fields=(why, Parameter("force", "boolean", "Also if what it relies on has changed.", default=False)),
+            parameters=(
+                number,
+                Parameter("If-Match", "text", "The entity tag of the version that was reviewed.", where="header"),
+            ),
+            fields=(
+                why,
+                Parameter("version", "integer", "The version that was reviewed; 409 for another.", least=1, most=10**9),
+                Parameter("force", "boolean", "Also if what it relies on has changed.", default=False),
+            ),
             **decide,
         ),
         Operation(
@@ -224,7 +231,7 @@ def curation_operations() -> tuple[Operation, ...]:
             "amend",
             "POST",
             "/proposals/{number}/amend",
-            "Say something of a proposal, and put another change in its place, if one is given.",
+            "Say something of a proposal; its author, and who may write, can put another change in its place.",
             answers=proposed,
             parameters=(number,),
             fields=(*change, why, sure),

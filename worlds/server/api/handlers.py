@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
@@ -11,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from worlds.errors import ArgumentError, OpenError, WorldsError
+from worlds.errors import ArgumentError, ConflictError, OpenError, WorldsError
 from worlds.server import page
 from worlds.server.api.jobs import encoded
 from worlds.server.api.operation import JSON, Operation
@@ -25,6 +26,7 @@ Given: TypeAlias = Mapping[str, Any]
 Handler: TypeAlias = Callable[[Request, Given], Awaitable[Response]]
 
 _NAMED_BY = {"proposal": "number", "revision": "revision"}  # kinds of errors, and what of the path they are about
+_VERSION = re.compile(r'(?:W/)?"([1-9][0-9]{0,8})"')
 _READY = 5.0  # seconds in which a worker of a server that is ready answers
 
 
@@ -160,12 +162,32 @@ async def _split(request: Request, given: Given) -> Response:
 
 
 async def _propose(request: Request, given: Given) -> Response:
-    texts = {name: _listed(name, given[name]) for name in ("add", "remove", "merge") if name in given}
-    made = await server_of(request).write(request, "propose", scope="propose", **{**given, **texts})
-    return answer(made, 201)
+    server = server_of(request)
+    options = await _rehearsed(request, given, ("add", "remove", "merge"))
+    options["max_open"] = server.settings.max_proposals
+    return answer(await server.write(request, "propose", scope="propose", **options), 201)
+
+
+async def _rehearsed(request: Request, given: Given, lists: Sequence[str]) -> dict[str, Any]:
+    """The options of a proposal, with quads in the place of an update."""
+    options = {**given, **{name: _listed(name, given[name]) for name in lists if name in given}}
+    if "update" in options:
+        found = await server_of(request).rehearse(request, options.pop("update"))
+        options |= {name: [*options.get(name, ()), *quads] for name, quads in found.items()}
+    return options
+
+
+async def _proposal(request: Request, given: Given) -> Response:
+    return _versioned(await server_of(request).read(request, "proposal", **given))
 
 
 async def _accept(request: Request, given: Given) -> Response:
+    match = request.headers.get("if-match", "*").strip()
+    if match != "*":
+        tag = _VERSION.fullmatch(match)
+        if tag is None:
+            raise ConflictError(f"If-Match names a version of the proposal, such as {_tag(1)}, not {match[:50]!r}")
+        given = {**given, "version": int(tag[1])}
     return _changed(request, await server_of(request).write(request, "accept", **given))
 
 
@@ -174,8 +196,19 @@ async def _reject(request: Request, given: Given) -> Response:
 
 
 async def _amend(request: Request, given: Given) -> Response:
-    texts = {name: _listed(name, given[name]) for name in ("add", "remove") if name in given}
-    return answer(await server_of(request).write(request, "amend", scope="propose", **{**given, **texts}))
+    server = server_of(request)
+    options = await _rehearsed(request, given, ("add", "remove"))
+    own = not server.may(request, "write", server.world(request).name)
+    return _versioned(await server.write(request, "amend", scope="propose", **options, own=own))
+
+
+def _versioned(proposal: Mapping[str, Any]) -> Response:
+    return answer(proposal, headers={"ETag": _tag(proposal["version"])})
+
+
+def _tag(version: int) -> str:
+    """The entity tag of a version of a proposal."""
+    return f'"{version}"'
 
 
 def _propose_all(verb: str) -> Handler:
@@ -332,7 +365,7 @@ HANDLERS: Mapping[str, Handler] = {
     "split": _split,
     "propose": _propose,
     "proposals": _plain("proposals"),
-    "proposal": _plain("proposal"),
+    "proposal": _proposal,
     "accept": _accept,
     "reject": _reject,
     "amend": _amend,

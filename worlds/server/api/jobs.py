@@ -5,7 +5,6 @@ Answers that can be large are JSON already: the server, which is one process, on
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -16,7 +15,7 @@ from typing import Any
 import pyoxigraph as ox
 
 import worlds
-from worlds.errors import ArgumentError, OpenError, ParseError
+from worlds.errors import ArgumentError, ParseError
 from worlds.graph.bounds import TripleTerms
 from worlds.graph.longtexts import parse_all
 from worlds.graph.terms import to_oxigraph
@@ -28,6 +27,7 @@ from worlds.server.workers.jobs import job
 from worlds.world import World
 
 _LOOKED_AT = 200  # revisions, for the history of an entity
+_PROPOSED = 10_000  # quads that an update may change which is proposed
 _COMPARED = 2000  # quads of a revision of which it is told whether it is undone
 _LARGE = 20_000  # quads of a revision; of larger ones it is not looked at which entities they changed
 
@@ -317,9 +317,16 @@ def split(world: World, *, author: str | None, revision: int, message: str | Non
 def propose(
     world: World, *, author: str | None, add: Sequence[str] = (), remove: Sequence[str] = (), **options: Any
 ) -> dict[str, Any]:
-    """`World.propose` of N-Quads, of a SPARQL Update, or of entities to merge."""
-    with _reading_nothing(options):
-        return world.propose(add=_read(add), remove=_read(remove), author=author, **options).to_dict()
+    """`World.propose` of N-Quads, or of entities to merge."""
+    made = world.propose(add=_read(add), remove=_read(remove), author=author, **options)
+    return made.to_dict()
+
+
+@job("rehearse")
+def rehearse(world: World, *, update: str) -> dict[str, list[str]]:
+    """`World.rehearse`, as N-Quads."""
+    added, removed = world.rehearse(update, max_quads=_PROPOSED).quads
+    return {"add": [f"{quad} ." for quad in added], "remove": [f"{quad} ." for quad in removed]}
 
 
 @job("proposals")
@@ -330,17 +337,15 @@ def proposals(world: World, *, status: Any = "open", **options: Any) -> bytes:
 
 
 @job("proposal")
-def proposal(world: World, *, number: int) -> bytes:
+def proposal(world: World, *, number: int) -> dict[str, Any]:
     """`World.proposal`."""
-    return encoded(world.proposal(number).to_dict())
+    return world.proposal(number).to_dict()
 
 
 @job("accept", write=True)
-def accept(
-    world: World, *, author: str | None, number: int, why: str | None = None, force: bool = False
-) -> dict[str, Any]:
+def accept(world: World, *, author: str | None, number: int, **options: Any) -> dict[str, Any]:
     """`World.accept`; the key's name is the reviewer's."""
-    return _change(world.accept(number, reviewer=author, why=why, force=force))
+    return _change(world.accept(number, reviewer=author, **options))
 
 
 @job("reject", write=True)
@@ -351,21 +356,9 @@ def reject(world: World, *, author: str | None, number: int, why: str | None = N
 
 @job("amend", write=True)
 def amend(world: World, *, author: str | None, number: int, **options: Any) -> dict[str, Any]:
-    """`World.amend`, by N-Quads or a SPARQL Update."""
+    """`World.amend`, by N-Quads."""
     options |= {name: _read(options[name]) for name in ("add", "remove") if name in options}
-    with _reading_nothing(options):
-        return world.amend(number, author=author, **options).to_dict()
-
-
-@contextlib.contextmanager
-def _reading_nothing(options: Mapping[str, Any]) -> Iterator[None]:
-    """Problem for an update that reads a document: what it holds may be another one when the proposal is accepted."""
-    try:
-        yield
-    except OpenError as error:
-        if "update" not in options:
-            raise
-        raise Problem("LOAD: an update that is proposed here reads no documents: propose what they hold") from error
+    return world.amend(number, author=author, **options).to_dict()
 
 
 @job("found")

@@ -249,6 +249,8 @@ SCHEMAS: dict[str, Any] = {
             "kind": _TEXT,
             "time": _TEXT,
             "author": _MAYBE_TEXT,
+            "content_author": {"type": ["string", "null"], "description": "Who gave the change that it has now."},
+            "version": {"type": "integer", "minimum": 1, "description": "Counts the changes that it has had."},
             "why": _MAYBE_TEXT,
             "confidence": {"type": ["number", "null"]},
             "base": _COUNT,

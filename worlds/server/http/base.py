@@ -18,6 +18,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
+from weakref import WeakValueDictionary
 
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
@@ -25,7 +26,7 @@ from starlette.types import Receive, Send
 from starlette.types import Scope as ASGIScope
 
 from worlds.errors import IntegrityError, OpenError
-from worlds.server.errors import Busy, ClientGone, NotFound
+from worlds.server.errors import Busy, ClientGone, Forbidden, NotFound, Unauthorized
 from worlds.server.listening import is_loopback, network
 from worlds.server.workers.worker import identity
 from worlds.settings import SETTINGS, Settings
@@ -88,6 +89,7 @@ class ServerSettings:
     max_results: int
     max_queries: int
     max_memory: int
+    max_proposals: int
     rate: float
     cors: tuple[str, ...]
     keys: str | None
@@ -140,6 +142,7 @@ class Server:
         self.access = access
         self.limits = limits
         self.metrics = metrics
+        self._proposing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     # -- who and what ---------------------------------------------------------------------------------------------
 
@@ -173,15 +176,25 @@ class Server:
         """
         return self.access.require(request, scope, world)
 
+    def may(self, request: Request, scope: Scope, world: str | None) -> bool:
+        """Whether who asks has a right; Unauthorized for a key that is wrong."""
+        try:
+            self.require(request, scope, world)
+        except (Forbidden, Unauthorized):
+            self.access.principal(request)
+            return False
+        return True
+
     # -- jobs -----------------------------------------------------------------------------------------------------
 
-    async def read(self, request: Request, job: str, **arguments: Any) -> Any:
+    async def read(self, request: Request, job: str, *, guest: str | None = None, **arguments: Any) -> Any:
         """What a job gives that reads the request's world. Read the request's body first, if it has one.
 
-        When the client goes away, the job is stopped. Errors of `world`, `require`, of the limits, and the job's own.
+        The job waits as one of a `guest` does, if a name is given, whether or not there is a key. When the client goes
+        away, the job is stopped. Errors of `world`, `require`, of the limits, and the job's own.
         """
         ref = self.world(request)
-        guest = self._guest(request, ref.name)
+        guest = self._guest(request, ref.name) or guest or ""
         async with self.limits.slot(bool(guest)), _there(ref):
             call = self.pool.call(job, ref.path, guest=guest, timeout=self.settings.timeout, arguments=arguments)
             return await self._while_connected(request, call)
@@ -190,18 +203,49 @@ class Server:
         """What a job gives that writes to the request's world; the key's name is the author of the revision.
 
         `scope` is what it needs, where it writes no quad. The job
-        gets `author` besides its arguments. It is not stopped when the client goes away. Errors as `read`.
+        gets `author` besides its arguments. It is not stopped when the client goes away. Proposals of a world take
+        turns, so that a write waits for one of them at most, and are short. Errors as `read`.
         """
         ref = self.world(request)
         principal = self.require(request, scope, ref.name)
-        async with self.limits.slot(principal.key is None), _there(ref):
+        proposes = scope == "propose"
+        async with self.limits.slot(principal.key is None), _there(ref), self._turn(ref.path if proposes else None):
             return await self.pool.call(
                 job,
                 ref.path,
                 write=True,
-                timeout=self.settings.timeout,
+                timeout=min(self.settings.timeout, _PROPOSING) if proposes else self.settings.timeout,
                 arguments={"author": principal.name, **arguments},
             )
+
+    async def rehearse(self, request: Request, update: str) -> dict[str, list[str]]:
+        """What an update would "add" and "remove", as N-Quads, for a proposal of who may propose.
+
+        A reader finds it, so no write waits for it, and it waits as guests' jobs do: a key's proposals are no reason
+        for others to wait.
+        """
+        principal = self.require(request, "propose", self.world(request).name)
+        await self.pool.prepare(self.world(request).path, timeout=self.settings.timeout)
+        guest = f"proposals-of-{principal.key} 0" if principal.key else None
+        found: dict[str, list[str]] = await self.read(request, "rehearse", guest=guest, update=update)
+        return found
+
+    @contextlib.asynccontextmanager
+    async def _turn(self, path: Path | None) -> AsyncIterator[None]:
+        """The turn of a proposal; Busy if others have it for too long."""
+        if path is None:
+            yield
+            return
+        lock = self._proposing.setdefault(str(path), asyncio.Lock())
+        try:
+            async with asyncio.timeout(self.settings.timeout):
+                await lock.acquire()
+        except TimeoutError:
+            raise Busy("other proposals are being made") from None
+        try:
+            yield
+        finally:
+            lock.release()
 
     @contextlib.asynccontextmanager
     async def stream(self, request: Request, job: str, **arguments: Any) -> AsyncIterator[Stream]:
@@ -255,6 +299,9 @@ async def _there(world: WorldRef) -> AsyncIterator[None]:
         if before == identity(str(world.path)) != (0, 0):
             raise
         raise NotFound(f"there is no world {world.name!r} here any more") from error
+
+
+_PROPOSING = 10.0  # seconds of the writer's turn that a proposal may take
 
 
 class StreamedResponse(StreamingResponse):

@@ -1,0 +1,158 @@
+"""What a SPARQL Update would do, found without a write: its operations are done to the store of this process alone.
+
+So it waits for no writer and keeps none waiting, and a read-only world can be asked. Each operation sees what those
+before it did; in the end the store is as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pyoxigraph as ox
+
+from worlds.errors import QueryError
+from worlds.graph.lexical import canonical_quads, is_by_value
+from worlds.graph.query.query import Query
+from worlds.graph.terms import GraphName, NamedGraph, quad_to_rdflib
+from worlds.graph.update.target import Rows
+from worlds.sparql.index import SparqlIndex
+from worlds.sparql.updates import missing
+
+
+@dataclass(frozen=True)
+class Rehearsed:
+    """What an update would add and remove, as pyoxigraph's quads; `added` and `removed` are tuples of rdflib terms."""
+
+    quads: tuple[tuple[ox.Quad, ...], tuple[ox.Quad, ...]]
+
+    @property
+    def added(self) -> tuple[Any, ...]:
+        """The quads to add, as tuples of rdflib terms: subject, predicate, object, and graph or None."""
+        return tuple(map(quad_to_rdflib, self.quads[0]))
+
+    @property
+    def removed(self) -> tuple[Any, ...]:
+        """The quads to remove, likewise."""
+        return tuple(map(quad_to_rdflib, self.quads[1]))
+
+
+class RehearsalTarget:
+    """`worlds.graph.update.target.Target` over the store alone."""
+
+    def __init__(
+        self,
+        index: SparqlIndex,
+        store: ox.Store,
+        *,
+        pattern: Query,
+        rows: Callable[[Query], tuple[list[str], Rows]],
+        max_quads: int | None,
+    ) -> None:
+        """`pattern` tells how patterns are asked, `rows` evaluates one; QueryError beyond `max_quads` changes."""
+        self._index = index
+        self._store = store
+        self._pattern = pattern.replaced(prefixes={}, bindings={})
+        self._rows = rows
+        self._most = max_quads
+        self._added: dict[ox.Quad, ox.Quad] = {}  # by the store's form
+        self._removed: dict[ox.Quad, None] = {}
+
+    @property
+    def rehearsed(self) -> Rehearsed:
+        """What was done so far, in all."""
+        return Rehearsed((tuple(self._added.values()), tuple(self._removed)))
+
+    @contextmanager
+    def undone(self) -> Iterator[None]:
+        """Leave the store as it was before the block."""
+        graphs = set(self._store.named_graphs())
+        try:
+            yield
+        finally:
+            for quad in self._added:
+                self._store.remove(quad)
+            self._store.extend(self._removed)
+            now = set(self._store.named_graphs())
+            for graph in now - graphs:
+                self._store.remove_graph(graph)
+            for graph in graphs - now:
+                self._store.add_graph(graph)
+            self._index.leave_dead(len(self._added))
+
+    def select(
+        self,
+        query: str,
+        *,
+        default_graphs: Sequence[GraphName] | None,
+        named_graphs: Sequence[NamedGraph] | None,
+    ) -> tuple[list[str], Rows]:
+        """The variables and the solutions of a SELECT."""
+        pattern = self._pattern.replaced(text=query, default_graphs=default_graphs, named_graphs=named_graphs)
+        return self._rows(pattern.settled(union=bool(self._pattern.union)))
+
+    def apply(self, added: Sequence[ox.Quad], removed: Sequence[ox.Quad]) -> None:
+        """Remove quads, then add quads: one that is in both stays. As the gate has it, so are forms of a value one."""
+        if removed or any(is_by_value(quad.object) for quad in added):
+            added = missing(self._index, self._store, added, removed)
+        kept = set(added)
+        gone = [quad for quad in self._in_file(self._forms(removed)) if quad not in kept]
+        self._removed |= dict.fromkeys(gone)
+        for quad in {*canonical_quads(gone), *canonical_quads(removed)}:
+            if quad not in kept and (quad not in self._added or self._added[quad] not in kept):
+                self._added.pop(quad, None)
+                self._store.remove(quad)
+        there = set(self._in_file(added))
+        for quad, stored in zip(added, canonical_quads(added), strict=True):
+            if quad in self._removed:
+                del self._removed[quad]
+            elif quad not in there:
+                self._added.setdefault(stored, quad)
+            self._store.add(quad)
+        if self._most is not None and len(self._added) + len(self._removed) > self._most:
+            raise QueryError(f"the update changes more than {self._most:,} quads, its limit", kind="results")
+
+    def _forms(self, quads: Iterable[ox.Quad]) -> list[ox.Quad]:
+        """The quads, each in every form that is the same to SPARQL."""
+        others = self._index.forms.others
+        return list(
+            dict.fromkeys(
+                ox.Quad(quad.subject, quad.predicate, value, quad.graph_name)
+                for quad in quads
+                for value in (quad.object, *others(quad.object))
+            )
+        )
+
+    def _in_file(self, quads: Sequence[ox.Quad]) -> list[ox.Quad]:
+        """Those that the file has, and that were not removed here."""
+        return [quads[place] for place in self._index.held(list(quads)) if quads[place] not in self._removed]
+
+    def load(self, iri: str, graph: NamedGraph | None) -> None:
+        """QueryError: what is read from elsewhere cannot be rehearsed."""
+        raise QueryError(f"LOAD <{iri}>: an update that is rehearsed reads no documents", kind="network")
+
+    def graphs(self) -> list[NamedGraph]:
+        """The named graphs that exist, empty ones that were created included."""
+        return list(self._store.named_graphs())
+
+    def exists(self, graph: NamedGraph) -> bool:
+        """Whether a named graph is among `graphs()`."""
+        return bool(self._store.contains_named_graph(graph))
+
+    def create(self, graph: NamedGraph) -> None:
+        """Make an empty graph."""
+        self._store.add_graph(graph)
+
+    def clear(self, graph: GraphName, *, drop: bool) -> None:
+        """Remove all quads of a graph; with `drop`, the named graph too."""
+        self.apply([], list(self._store.quads_for_pattern(None, None, None, graph)))
+        if drop and not isinstance(graph, ox.DefaultGraph):
+            self._store.remove_graph(graph)
+
+    def copy(self, source: GraphName, destination: GraphName) -> None:
+        """Add the quads of a graph to another one."""
+        given = self._index.forms.restored
+        quads = self._store.quads_for_pattern(None, None, None, source)
+        self.apply([ox.Quad(quad.subject, quad.predicate, given(quad.object), destination) for quad in quads], [])
