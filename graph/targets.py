@@ -13,8 +13,9 @@ from typing import IO, Any, BinaryIO, cast
 
 from worlds.errors import OpenError
 from worlds.graph.formats import EXTENSIONS, FORMATS
-from worlds.permissions import create_like
+from worlds.permissions import create_like, lock, remove_dead
 
+_DRAFT = ".part"
 _COMPRESSIONS = (".gz", ".bz2", ".zst")
 
 
@@ -55,9 +56,11 @@ def replacing(name: str, *, like: str | os.PathLike[str] | None = None, most: in
             with given.open("ab") as out:  # a folder raises, as it should
                 yield out
             return
-        draft = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
+        remove_dead(final.parent, f".{final.name}.", _DRAFT)
+        draft = final.with_name(f".{final.name}.{secrets.token_hex(4)}{_DRAFT}")
         try:
             with os.fdopen(create_like(draft, final if final.exists() else like, most=most), "wb") as out:
+                lock(out)  # so that a dead process's is known
                 yield out
                 out.flush()
                 os.fsync(out.fileno())

@@ -9,10 +9,15 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from worlds.errors import OpenError
+
+if sys.platform != "win32":
+    import fcntl
 
 OWNERS = os.name == "posix"
 """Whether files have an owner, a group and permissions."""
@@ -107,6 +112,34 @@ def create_like(path: str | os.PathLike[str], original: str | os.PathLike[str] |
     if found is not None:
         give(descriptor, found)
     return descriptor
+
+
+def lock(file: BinaryIO) -> bool:
+    """Lock a file until it is closed; False if another process has it locked."""
+    if sys.platform == "win32":  # a file that is open cannot be removed there
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def remove_dead(folder: Path, begin: str, end: str, further: Sequence[str] = ()) -> None:
+    """Remove drafts that killed processes left in a folder: files of such names that nobody has locked.
+
+    With each goes what is called like it with one of the `further` ends.
+    """
+    drafts: list[str] = []
+    with contextlib.suppress(PermissionError), os.scandir(folder) as entries:
+        drafts = [entry.path for entry in entries if entry.name.startswith(begin) and entry.name.endswith(end)]
+    # Anybody may have put a link or a pipe there, which must not be followed or waited for.
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    for draft in drafts:
+        with contextlib.suppress(OSError), os.fdopen(os.open(draft, flags), "rb") as file:
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode) and lock(file):
+                for name in ("", *further):
+                    Path(draft + name).unlink(missing_ok=True)
 
 
 def most_private(paths: Sequence[str]) -> str | None:

@@ -81,7 +81,15 @@ def answer(
 
 
 def run(store: ox.Store, query: Query, running: Running | None = None) -> Found:
-    """What pyoxigraph answers, all of it. `default_graphs` are merged to be the default graph; `union` merges all.
+    """What `begin` comes to."""
+    return begin(store, query, running)()
+
+
+def begin(store: ox.Store, query: Query, running: Running | None = None) -> Callable[[], Found]:
+    """Begin with a query; what this gives must be called, and gives what pyoxigraph answers, all of it.
+
+    Where a query has limits, the store may change meanwhile. `default_graphs` are merged to be the default graph;
+    `union` merges all.
 
     The `deadline`, and `max_memory`, in bytes on top of what the process holds, stop the query wherever it is: it then
     runs in a forked child, whose answer is the same (see `limits`). Where nothing can be forked, the deadline is looked
@@ -131,7 +139,7 @@ def run(store: ox.Store, query: Query, running: Running | None = None) -> Found:
         out.write(_BEGUN)
         write_answer(ask(functions), out)
 
-    def begin() -> Child:
+    def child() -> Child:
         return Child(work, functions=query.functions, limits=query.limits, running=running or Running())
 
     def fork(_: Functions | None) -> Child:
@@ -139,17 +147,23 @@ def run(store: ox.Store, query: Query, running: Running | None = None) -> Found:
         # a lock that nobody will release. It shows at the first touch of the store.
         for _attempt in range(_FORKS):
             patience = min(_BEGINNING, (remaining(deadline) or 4 * _BEGINNING) / 4)
-            child = begin()
-            if child.begins(patience):
-                return child
-            child.__exit__()
-        return begin()
+            forked = child()
+            if forked.begins(patience):
+                return forked
+            forked.__exit__()
+        return child()
 
     with _query_errors(query):
         if query.max_memory is None and (deadline is None or not CAN_FORK):
-            return with_room(query.text, fetch, query.functions)
-        with with_room(query.text, fork) as child:
-            return _read(child, most)
+            found = with_room(query.text, fetch, query.functions)
+            return lambda: found
+        forked = with_room(query.text, fork)
+
+    def finish() -> Found:
+        with _query_errors(query), forked:
+            return _read(forked, most)
+
+    return finish
 
 
 def try_out(text: str, work: Callable[[], object], limits: Limits) -> None:

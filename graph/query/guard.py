@@ -14,6 +14,8 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextvars import copy_context
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -245,7 +247,7 @@ def with_room(text: str, work: Callable[[Functions | None], T], functions: Funct
         else:
             events.put((None, result, None))
 
-    thread = _start(go, min(max(len(text) * _A_CHARACTER, _LEAST_STACK), _MOST_STACK))
+    thread = _start(partial(copy_context().run, go), min(max(len(text) * _A_CHARACTER, _LEAST_STACK), _MOST_STACK))
     while True:
         name, value, other = events.get()
         if name is None:

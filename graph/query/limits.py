@@ -20,7 +20,8 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,7 +89,7 @@ class Running:
     """The children that work now, so that another thread can stop them."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._children: set[Child] = set()
 
     def interrupt(self) -> None:
@@ -99,7 +100,7 @@ class Running:
             child.interrupt()
 
     def add(self, child: Child) -> None:
-        """Count a child that has begun."""
+        """Take in a child that has begun."""
         with self._lock:
             self._children.add(child)
 
@@ -107,6 +108,36 @@ class Running:
         """Forget a child that has ended."""
         with self._lock:
             self._children.discard(child)
+
+
+class Interruptible(Running):
+    """The children that one piece of work began; those that it begins after `interrupt` are stopped at once."""
+
+    interrupted = False
+
+    def interrupt(self) -> None:
+        """Stop what runs, and what would begin: it raises QueryError."""
+        with self._lock:
+            self.interrupted = True
+        super().interrupt()
+
+    def add(self, child: Child) -> None:
+        """Take in a child that has begun."""
+        super().add(child)
+        if self.interrupted:
+            child.interrupt()
+
+    @contextlib.contextmanager
+    def work(self) -> Iterator[Interruptible]:
+        """The block is the work, in this thread."""
+        token = _work.set(self)
+        try:
+            yield self
+        finally:
+            _work.reset(token)
+
+
+_work: ContextVar[Interruptible | None] = ContextVar("work", default=None)
 
 
 class Child:
@@ -131,7 +162,7 @@ class Child:
         self._task, self._error = task, error
         self._functions = functions
         self._deadline = limits.deadline
-        self._running = running
+        self._all = [running] if (own := _work.get()) is None else [running, own]
         self._interrupted = False
         self._waiting = threading.Lock()  # a number of a process that was waited for may be another's
         self._max_memory = limits.max_memory
@@ -158,13 +189,15 @@ class Child:
         self._status: int | None = None
         self._left = 0  # bytes of the message that is being read
         self._ended = False
-        running.add(self)
+        for group in self._all:
+            group.add(self)
 
     def __enter__(self) -> Child:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._running.discard(self)
+        for group in self._all:
+            group.discard(self)
         self._socket.close()
         self._kill()
         self._wait(0)

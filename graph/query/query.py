@@ -14,7 +14,7 @@ import pyoxigraph as ox
 from worlds.errors import QueryError
 from worlds.graph.query.bindings import written_in
 from worlds.graph.query.guard import Functions
-from worlds.graph.query.limits import Limits, deadline_of
+from worlds.graph.query.limits import CAN_FORK, Limits, deadline_of
 from worlds.graph.query.shape import Shape
 from worlds.graph.query.tokens import Edit, Token, scan, spliced, tokenize
 
@@ -103,6 +103,11 @@ class Query:
             pairs = itertools.pairwise(self.tokens)
             return [self.iri(name) for word, name in pairs if word.is_word("FROM") and not name.is_word("NAMED")]
         return []
+
+    @property
+    def limited(self) -> bool:
+        """Whether it is evaluated in a process of its own."""
+        return CAN_FORK and (self.timeout is not None or self.max_memory is not None)
 
     @property
     def limits(self) -> Limits:

@@ -224,3 +224,21 @@ def test_for_people_a_remedy_stands_below_what_it_is_for() -> None:
     result = run("doctor", "no.db")
     assert (result.exit_code, result.stderr) == (1, "")
     assert "problem  world" in result.stdout
+
+
+def test_known_faults_are_asked_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """pip-audit is a program of its own: here one that answers as it does, found before the one of the machine."""
+    answers: dict[str, Any] = {"dependencies": [{"name": "rdflib", "version": "7.1.0", "vulns": []}]}
+    program = folder / "pip_audit.py"
+    program.write_text("import pathlib; print(pathlib.Path('answer.json').read_text())")
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    (folder / "answer.json").write_text(json.dumps(answers))
+    assert findings("--audit")["audit"]["message"] == "1 package without known faults"
+    answers["dependencies"][0]["vulns"] = [{"id": "CVE-2026-1", "fix_versions": ["7.9"]}]
+    (folder / "answer.json").write_text(json.dumps(answers))
+    found = findings("--audit", code=1)["audit"]
+    assert found["message"] == "rdflib 7.1.0 has known faults: CVE-2026-1"
+    assert found["remedy"] == "pip install -U rdflib (mended in 7.9)"
+    (folder / "answer.json").write_text("no network")
+    assert findings("--audit")["audit"]["message"].startswith("no list of known faults can be had")
+    assert "audit" not in findings()

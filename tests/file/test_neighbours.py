@@ -15,7 +15,6 @@ import worlds
 from tests.support import seams
 from tests.support.embedder import HashingEmbedder
 from worlds import OpenError
-from worlds.groups.sharding import shard
 from worlds.permissions import believe, create_like
 from worlds.server.keys import KeyStore, keys_of
 from worlds.settings import load_settings
@@ -242,17 +241,6 @@ def test_what_is_made_of_a_world_is_as_private(tmp_path: Path, private: int, mon
     with worlds.open(path, embedder=None) as world:
         world.query(QUERY)
     assert mode(Path(f"{path}-sparql")) == 0o700
-
-
-@pytest.mark.usefixtures("usual")
-def test_shards_are_as_private_as_the_most_private_source(tmp_path: Path) -> None:
-    for name, permissions in (("open.nt", 0o644), ("private.nt", 0o600)):
-        (tmp_path / name).write_text(f"<urn:{name}> <urn:p> <urn:o> .\n")
-        (tmp_path / name).chmod(permissions)
-    made = shard([str(tmp_path / "open.nt"), str(tmp_path / "private.nt")], tmp_path / "shards", shards=2, workers=1)
-    assert {mode(path) for path in made} == {0o600}
-    made = shard(str(tmp_path / "open.nt"), tmp_path / "others", shards=1, workers=1)
-    assert {mode(path) for path in made} == {0o644}
 
 
 @as_root

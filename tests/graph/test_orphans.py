@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import worlds
+from tests.support.processes import end_within, family, running
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing can be forked here")
 
@@ -34,24 +35,6 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def family(pid: int) -> list[int]:
-    """The processes that one has forked, and those that they have."""
-    listed = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
-    rows = [tuple(map(int, line.split())) for line in listed.splitlines()]
-    found = [pid]
-    for one in found:
-        found += [child for child, parent in rows if parent == one]
-    return found[1:]
-
-
-def running(pid: int) -> bool:
-    """Whether a process is there, and no zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
 def ends(command: list[str], number: signal.Signals) -> None:
     """The command's query runs in a child, which is gone soon after a signal ended the command."""
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as parent:
@@ -63,10 +46,7 @@ def ends(command: list[str], number: signal.Signals) -> None:
         time.sleep(0.3)  # so that the query is under way
         assert all(map(running, children))
         parent.send_signal(number)
-    deadline = time.monotonic() + 5
-    while any(map(running, children)):
-        assert time.monotonic() < deadline, "the child goes on without its parent"
-        time.sleep(0.05)
+    assert end_within(5, children), "the child goes on without its parent"
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])

@@ -8,6 +8,7 @@ import json
 import os
 import random
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -159,3 +160,16 @@ def test_what_is_no_rdf(tmp_path: Path) -> None:
         with pytest.raises(ParseError):
             shard(str(tmp_path / "bad.nt"), tmp_path / "shards")
     assert json.loads((tmp_path / "shards" / "shards.json").read_text())["shards"] == 4
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files have no permissions here")
+def test_shards_are_as_private_as_the_most_private_source(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    for name, permissions in (("open.nt", 0o644), ("private.nt", 0o600)):
+        (tmp_path / name).write_text(f"<urn:{name}> <urn:p> <urn:o> .\n")
+        (tmp_path / name).chmod(permissions)
+    made = shard([str(tmp_path / "open.nt"), str(tmp_path / "private.nt")], tmp_path / "shards", shards=2, workers=1)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in made} == {0o600}
+    made = shard(str(tmp_path / "open.nt"), tmp_path / "others", shards=1, workers=1)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in made} == {0o644}
+    os.umask(before)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import random
+import sys
+from functools import partial
 from typing import Any
 
 import anyio
@@ -12,6 +16,7 @@ from mcp import Client
 import worlds
 from tests.support import seams
 from tests.support.mcp_clients import Agent, Connect, ask, inside
+from tests.support.processes import end_within, family
 from worlds.mcp.server import WorldServer
 from worlds.mcp.toolbox import Service
 
@@ -278,6 +283,54 @@ def test_a_cancelled_search_does_not_hold_up_others(reading: Connect, option: st
         with anyio.fail_after(10):
             assert "true" in await agent.text("sparql", query="ASK {}")
             assert "[1]" in await agent.text("search", query="water", limit=1, where="?subject a ?type")
+
+    ask(reading, scenario)
+
+
+ENDLESS = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
+
+
+def test_calls_do_not_wait_for_a_query(reading: Connect) -> None:
+    async def scenario(agent: Agent) -> None:
+        async with anyio.create_task_group() as group:
+            for _ in range(2):
+                group.start_soon(partial(agent.call, "sparql", query=ENDLESS, timeout=60))
+            await anyio.sleep(0.5)
+            with anyio.fail_after(10):
+                for _ in range(5):
+                    assert "[1]" in await agent.text("search", query="water", limit=1)
+                    assert "true" in await agent.text("sparql", query="ASK {}")
+                    assert "Curiosity" in await agent.text("describe", iri="ex:Curiosity")
+            group.cancel_scope.cancel()
+
+    ask(reading, scenario)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are listed by /proc")
+def test_a_query_that_is_cancelled_at_any_moment_is_over(reading: Connect, long: bool) -> None:
+    moments = random.Random(9)
+    before = set(family(os.getpid()))
+
+    async def scenario(agent: Agent) -> None:
+        for _ in range(300 if long else 15):
+            with anyio.move_on_after(moments.uniform(0, 0.12)):
+                await agent.call("sparql", query=ENDLESS, timeout=60)
+        assert "true" in await agent.text("sparql", query="ASK {}")
+        assert end_within(5, set(family(os.getpid())) - before), "a query that was cancelled goes on"
+
+    ask(reading, scenario, seconds=400)
+
+
+def test_texts_that_are_no_unicode_are_answered(reading: Connect) -> None:
+    async def scenario(agent: Agent) -> None:
+        for tool, arguments in (
+            ("search", {"query": "a \ud800 b"}),
+            ("sparql", {"query": "SELECT ('\udfff' AS ?x) {}"}),
+            ("describe", {"iri": "ex:\ud800"}),
+            ("resolve", {"names": ["\ud800"]}),
+        ):
+            with anyio.fail_after(10):
+                await agent.call(tool, **arguments)
 
     ask(reading, scenario)
 

@@ -69,13 +69,13 @@ def test_resources_and_prompts(reading: Connect) -> None:
         assert uris == ["world://schema", "world://prefixes", "world://guide"]
         (template,) = (await client.list_resource_templates()).resource_templates
         assert template.uri_template == "world://entity/{iri}"
-        assert "s:Lander Lander (17" in await read(client, "world://schema")
+        assert 's:Lander "Lander" (17' in await read(client, "world://schema")
         assert "@prefix ex: <https://worlds.example/space/> ." in await read(client, "world://prefixes")
         guide = await read(client, "world://guide")
         assert "SERVICE w:search" in guide
         assert "w:minSimilarity" in guide
         for name in ("ex:Curiosity", "https%3A%2F%2Fworlds.example%2Fspace%2FCuriosity"):
-            assert (await read(client, f"world://entity/{name}")).startswith("ex:Curiosity Mars Science Laboratory")
+            assert (await read(client, f"world://entity/{name}")).startswith('ex:Curiosity "Mars Science Laboratory')
         with pytest.raises(MCPError, match="says nothing of ex:Curiosty.*Did you mean ex:Curiosity"):
             await read(client, "world://entity/ex:Curiosty")
         names = [prompt.name for prompt in (await client.list_prompts()).prompts]
@@ -116,7 +116,7 @@ def test_writes(world: worlds.World) -> None:
         assert (again["revision"], again["added"]) == (None, 0)
         (row,) = (await agent.data("sparql", query="SELECT * { ex:a ex:size ?s ; ex:weight ?w }"))["rows"]
         assert row == ["3", '"1.5"^^xsd:double']
-        assert "[1] ex:a A" in await agent.text("search", query="A", mode="text", languages="en")
+        assert '[1] ex:a "A"' in await agent.text("search", query="A", mode="text", languages="en")
         done = await agent.data("update", update="DELETE { ?s ex:sise ?o } WHERE { ?s ex:sise ?o }")
         told = ["ex:sise does not occur in this world: did you mean ex:size?"]
         assert (done["revision"], done["notes"]) == (None, told)

@@ -60,12 +60,12 @@ def connect(request: pytest.FixtureRequest, original: Path, url: str) -> Connect
 
 
 CALLS: dict[str, tuple[dict[str, Any], str]] = {
-    "schema": ({"matching": "lander"}, "s:Lander Lander (17; "),
-    "describe": ({"iri": "ex:Curiosity"}, "ex:Curiosity Mars Science Laboratory\na s:Rover Rover\n"),
+    "schema": ({"matching": "lander"}, 's:Lander "Lander" (17; '),
+    "describe": ({"iri": "ex:Curiosity"}, 'ex:Curiosity "Mars Science Laboratory"\na s:Rover "Rover"\n'),
     "history": ({}, "+4,546 -0  by ann the example"),
-    "search": ({"query": "aerogel", "languages": "en"}, "[1] ex:Stardust Stardust (s:SampleReturn) score"),
+    "search": ({"query": "aerogel", "languages": "en"}, '[1] ex:Stardust "Stardust" (s:SampleReturn) score'),
     "context": ({"question": "What did Stardust bring?"}, "Stardust"),
-    "resolve": ({"names": ["Curiosity"]}, "1.00 ex:Curiosity Mars Science Laboratory (s:Rover) alias “Curiosity”"),
+    "resolve": ({"names": ["Curiosity"]}, '1.00 ex:Curiosity "Mars Science Laboratory" (s:Rover) alias “Curiosity”'),
     "similar": ({"iri": "ex:Curiosity", "types": "s:Rover"}, " (s:Rover) score "),
     "mentions": ({"text": "Was Curiosity on Mars?"}, "4–13 “Curiosity” 1.00 ex:Curiosity"),
     "verify": ({"subject": "ex:Curiosity", "predicate": "rdf:type", "object": "s:Rover"}, "supported"),
@@ -88,7 +88,7 @@ async def call_every_reading_tool(agent: Agent) -> None:
         assert expected in await agent.text(tool, **arguments)
         assert answer.structured_content is not None
     assert "SERVICE w:search" in await read(agent.client, "world://guide")
-    assert (await read(agent.client, "world://entity/ex:Mars")).startswith("ex:Mars Mars")
+    assert (await read(agent.client, "world://entity/ex:Mars")).startswith('ex:Mars "Mars"')
     assert len((await agent.client.list_prompts()).prompts) == 2
     assert agent.client.server_info is not None
     assert agent.client.server_info.name == "worlds"
@@ -161,7 +161,7 @@ def test_every_writing_tool(transport: str, copy: Path) -> None:
         assert [tool.name for tool in tools] == [*READING, *WRITING]
         added = await agent.data("add", quads=[["ex:new", "rdfs:label", '"A red kite"@en']], message="a bird")
         assert (added["revision"], added["added"]) == (2, 1)
-        assert "ex:new A red kite" in await agent.text("search", query="kite")
+        assert 'ex:new "A red kite"' in await agent.text("search", query="kite")
         updated = await agent.data("update", update="DELETE WHERE { ex:new ?p ?o }")
         assert (updated["revision"], updated["removed"]) == (3, 1)
         undone = await agent.data("undo", revision=3)
@@ -452,3 +452,70 @@ def test_clients_at_once(url: str) -> None:
                     group.start_soon(one, number)
 
     anyio.run(main)
+
+
+def test_a_session_is_that_of_its_key_and_no_key_allows_no_more(copy: Path) -> None:
+    store = keys_of(copy)
+    keys = {name: store.add(name, {"*": level})[1] for name, level in (("reader", "read"), ("writer", "write"))}
+
+    async def may_not(agent: Agent) -> None:
+        told = await agent.error("add", quads=[["ex:new", "rdfs:label", '"B"']])
+        assert "no key was sent, which does not allow to write" in told
+        assert "no key was sent" in await agent.error("propose", why="x", add=[["ex:new", "rdfs:label", '"B"']])
+
+    def begin(url: str, key: str | None) -> httpx.Response:
+        headers = JSON if key is None else {**JSON, "authorization": f"Bearer {key}"}
+        return httpx.post(url, content=BEGIN.splitlines()[0], headers=headers)
+
+    with http_server(copy, "--allow-writes") as url:
+        ask(keyed(url, None), may_not)
+        session = begin(url, keys["writer"]).headers["mcp-session-id"]
+        for name, expected in (("reader", 404), (None, 404), ("writer", 200)):
+            headers = {**JSON, "mcp-session-id": session}
+            if name is not None:
+                headers["authorization"] = f"Bearer {keys[name]}"
+            assert httpx.delete(url, headers=headers).status_code == expected, name
+
+
+def test_sessions_are_bounded(copy: Path) -> None:
+    with http_server(copy) as url, httpx.Client() as client:
+        found = [client.post(url, content=BEGIN.splitlines()[0], headers=JSON).status_code for _ in range(260)]
+    assert found[:200] == [200] * 200
+    assert found[-1] == 503
+
+
+def test_a_text_that_is_no_unicode_is_answered(url: str) -> None:
+    call = (
+        '{"jsonrpc": "2.0", "id": 7, "method": "tools/call", '
+        '"params": {"name": "search", "arguments": {"query": "a \\ud800 b"}}}'
+    )
+    with httpx.Client(timeout=10) as client:
+        session = client.post(url, content=BEGIN.splitlines()[0], headers=JSON).headers["mcp-session-id"]
+        headers = {**JSON, "mcp-session-id": session}
+        answer = client.post(url, content=call, headers=headers)
+    assert '"id":7' in answer.text.replace(" ", "") or answer.status_code == 400
+
+
+def test_half_a_surrogate_pair_is_answered_over_stdio(copy: Path) -> None:
+    def search(number: int, text: str) -> str:
+        call = {"name": "search", "arguments": {"query": "@"}}
+        told = json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": call})
+        return told.replace("@", text)
+
+    texts = [r"a \ud800 b", r"\uDFFF", r"\ud83d\ude00 whole", r"\\\\ud800 is no escape", r"\ud800\ud800"]
+    lines = [*BEGIN.splitlines(), *(search(number, text) for number, text in enumerate(texts, 100))]
+    with subprocess.Popen(
+        command(str(copy)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=ENVIRONMENT,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("\n".join(lines) + "\n")
+        process.stdin.flush()
+        answered: set[int] = set()
+        while len(answered) < len(texts):
+            answer = json.loads(process.stdout.readline())
+            if answer.get("id", 0) >= 100:
+                answered.add(answer["id"])
+        process.stdin.close()
+    assert answered == set(range(100, 100 + len(texts)))

@@ -230,6 +230,7 @@ VERBS = {
     "graphs": [],
     "to_rdflib": [],
     "refresh": [],
+    "interruptible": [],
 }
 PROPERTIES = {
     "default_graph",

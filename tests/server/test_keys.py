@@ -73,7 +73,7 @@ def test_revoking_by_name_and_by_id(store: KeyStore) -> None:
         store.revoke("bob")
 
 
-@pytest.mark.parametrize("name", ["", " ann", "ann\n", "a\tb", "x" * 101, "\x00"])
+@pytest.mark.parametrize("name", ["", " ann", "ann\n", "a\tb", "x" * 101, "\x00", "ann\u202e", "a\u200bnn", "a\u2028b"])
 def test_names_that_a_log_or_a_history_could_not_take_are_refused(store: KeyStore, name: str) -> None:
     with pytest.raises(ValueError, match="name"):
         store.add(name, {"*": "read"})

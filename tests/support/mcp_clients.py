@@ -65,13 +65,13 @@ def command(*arguments: str) -> list[str]:
 Connect = Callable[[], contextlib.AbstractAsyncContextManager[Client]]
 
 
-def ask(connect: Connect, scenario: Callable[[Agent], Coroutine[Any, Any, None]]) -> None:
-    """Run a scenario with a client that is connected."""
+def ask(connect: Connect, scenario: Callable[[Agent], Coroutine[Any, Any, None]], seconds: float = 60) -> None:
+    """Run a scenario with a client that is connected, for so many seconds at most."""
 
     failures: list[Exception] = []  # as they are, outside of the groups that the client's tasks make of them
 
     async def main() -> None:
-        with anyio.fail_after(60):
+        with anyio.fail_after(seconds):
             async with connect() as client:
                 try:
                     await scenario(Agent(client))

@@ -28,17 +28,35 @@ def main() -> None:
     )
     if interruptible:  # an exception in the middle of an import would be shown with its traceback
         signal.signal(signal.SIGINT, _leave)
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # else the command is to ignore it
+                signal.signal(number, _terminate)
     from worlds.cli.commands import app
 
     try:
         if interruptible:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         app(prog_name="worlds")
-    except KeyboardInterrupt:  # before there was anything to interrupt
-        sys.exit(_INTERRUPTED)
+    except KeyboardInterrupt as error:  # before there was anything to interrupt
+        sys.exit(getattr(error, "exit_code", _INTERRUPTED))
     finally:
         if interruptible:
             signal.signal(signal.SIGINT, _leave)
+
+
+class Terminated(KeyboardInterrupt):
+    """A signal that asks the process to end, as Ctrl-C does."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.exit_code = 128 + number
+
+
+def _terminate(number: int, _: object) -> None:
+    """End as after Ctrl-C, so that no draft is left, or, at the second time, at once."""
+    signal.signal(number, signal.SIG_DFL)
+    raise Terminated(number)
 
 
 def _leave(*_: object) -> None:

@@ -6,10 +6,13 @@ import os
 import platform
 import re
 import shlex
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib import metadata
+from json import loads as json_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -47,6 +50,12 @@ def doctor(
         typer.Argument(metavar="[WORLD]", help="A world to look at, too; it is not changed.", show_default=False),
     ] = None,
     embedder: EmbedderName = "auto",
+    audit: Annotated[
+        bool,
+        typer.Option(
+            "--audit", help="Also ask for known faults of the installed packages; needs pip-audit and the network."
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Look whether all is well: versions, extras, the model, the settings, and a world. Exits with 1 if not.
@@ -55,6 +64,8 @@ def doctor(
     """
     with waiting("looking"):
         findings = list(_installation(embedder))
+        if audit:
+            findings += _audit()
         if path is not None:
             try:
                 findings += _world(path, embedder)
@@ -95,6 +106,57 @@ def _installation(embedder: str) -> Iterator[Finding]:
     yield from _model(embedder)
     yield _reranker()
     yield from _settings()
+
+
+def _audit() -> Iterator[Finding]:
+    """Known faults of what worlds is installed with, as pip-audit finds them."""
+    own = sorted(_required("worlds-kg"))
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as listed:
+        listed.writelines(f"{name}=={_version(name)}\n" for name in own)
+        listed.flush()
+        command = [
+            sys.executable,
+            "-m",
+            "pip_audit",
+            "--format",
+            "json",
+            "--no-deps",
+            "--disable-pip",
+            "-r",
+            listed.name,
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "No module named" in done.stderr:
+        yield Finding("audit", "note", "pip-audit is not installed", "pip install pip-audit")
+        return
+    try:
+        found = json_of(done.stdout)["dependencies"]
+    except (ValueError, KeyError, TypeError):
+        reason = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        yield Finding(
+            "audit", "note", f"no list of known faults can be had: {reason[:300]}", "try again with a network"
+        )
+        return
+    faulty = [one for one in found if one.get("vulns")]
+    for one in faulty:
+        known = ", ".join(fault["id"] for fault in one["vulns"])
+        fixed = sorted({version for fault in one["vulns"] for version in fault.get("fix_versions", ())})
+        remedy = f"pip install -U {one['name']}" + (f" (mended in {', '.join(fixed)})" if fixed else "")
+        yield Finding("audit", "problem", f"{one['name']} {one['version']} has known faults: {known}", remedy)
+    if not faulty:
+        yield Finding("audit", "ok", f"{counted(len(found), 'package')} without known faults")
+
+
+def _required(package: str, seen: frozenset[str] = frozenset()) -> set[str]:
+    """What is installed of what a package needs, extras included, directly or not."""
+    found: set[str] = set()
+    for line in metadata.requires(package) or ():
+        name = re.match(r"[A-Za-z0-9._-]+", line)
+        if name is None or name[0] in seen | found or _version(name[0]).startswith("("):
+            continue
+        found |= {name[0]}
+        found |= _required(name[0], seen | found)
+    return found
 
 
 def _version(package: str) -> str:

@@ -167,7 +167,7 @@ def _report(error: BaseException) -> int:
             sys.stdout.flush()
         except OSError:
             _drop_output()
-    return code
+    return int(getattr(error, "exit_code", code)) if code == INTERRUPTED else code
 
 
 def _is_interrupted(error: BaseException | None) -> bool:

@@ -6,22 +6,18 @@ import contextlib
 import itertools
 import os
 import secrets
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 from worlds.errors import OpenError, WorldsError
-from worlds.permissions import create_like
+from worlds.permissions import create_like, lock, remove_dead
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.sql.identity import new_stamp, stamped
 
-if sys.platform != "win32":
-    import fcntl
-
 _SQL = statements("maintenance.sql")
 _DRAFT = ".backup.part"
+_BESIDE = ("-wal", "-shm", "-journal")
 _PAGES = 1000  # pages of the file read at a time
 _MOST_BYTES = 2**29  # of one value; SQLite allows 10^9
 _UNUSED_OFFSET = 2**30  # SQLite never uses the page that begins here
@@ -71,37 +67,18 @@ def draft_beside(target: Path, *, like: str | Path) -> Iterator[Path]:
         draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}{_DRAFT}")
         try:
             with os.fdopen(create_like(draft, like), "wb") as file:
-                if not _lock(file) or not draft.exists():  # somebody took it for a dead one
+                if not lock(file) or not draft.exists():  # somebody took it for a dead one
                     continue
                 yield draft
                 return
         finally:
-            for end in ("", "-wal", "-shm", "-journal"):
+            for end in ("", *_BESIDE):
                 Path(f"{draft}{end}").unlink(missing_ok=True)
 
 
 def clear_drafts(folder: Path) -> None:
     """Remove what killed backups have left in a folder."""
-    with os.scandir(folder) as entries:
-        drafts = [Path(entry.path) for entry in entries if entry.name.startswith(".") and entry.name.endswith(_DRAFT)]
-    for draft in drafts:
-        # Anybody may have put a link or a pipe there, which must not be followed or waited for.
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        with contextlib.suppress(OSError), os.fdopen(os.open(draft, flags), "rb") as file:
-            if _lock(file):
-                for end in ("", "-wal", "-shm", "-journal"):
-                    Path(f"{draft}{end}").unlink(missing_ok=True)
-
-
-def _lock(file: BinaryIO) -> bool:
-    """Lock a draft until it is closed; False if somebody has it locked."""
-    if sys.platform == "win32":  # a file that is open cannot be removed there
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+    remove_dead(folder, ".", _DRAFT, _BESIDE)
 
 
 def _pages(connection: Connection) -> Iterator[tuple[int, bytes]]:

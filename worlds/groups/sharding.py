@@ -19,7 +19,7 @@ from typing import Literal
 
 import pyoxigraph as ox
 
-from worlds.errors import ConflictError, WorldsError
+from worlds.errors import ConflictError, OpenError, WorldsError
 from worlds.graph.formats import parsing
 from worlds.graph.sources import sources
 from worlds.graph.terms import skolemised
@@ -33,6 +33,7 @@ Progress = Callable[[str, int, int | None], object]
 BLANK = "urn:worlds:blank:"
 """What the IRI of a blank node begins with: it may be spoken of in several shards."""
 
+_PARTS = "parts.new"
 _PREFIXES = "prefixes.json"
 _TOLD = 100_000  # quads between two words of progress
 
@@ -80,7 +81,12 @@ def shard(
     parts = folder / "parts"
     missing = [target for target in targets if not target.exists()]
     if missing and not parts.exists():
-        _cut(plan, parts, progress)
+        try:
+            _cut(plan, parts, progress)
+        except OSError as error:
+            raise OpenError(f"the shards cannot be written to {folder}: {error.strerror or error}") from error
+        finally:
+            shutil.rmtree(parts.with_name(_PARTS), ignore_errors=True)
     if missing:
         with working(min(workers, len(missing)), ray) as pool:
             running = [
@@ -108,7 +114,7 @@ def _keep(plan: _Plan, path: Path) -> None:
 
 def _cut(plan: _Plan, parts: Path, progress: Progress | None) -> None:
     """Write the quads of each shard to a file; the folder of these is there when it is whole."""
-    draft = parts.with_name("parts.new")
+    draft = parts.with_name(_PARTS)
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(mode=0o700)
     like = most_private([found.name for found in sources(plan.sources)])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -31,8 +33,9 @@ def security(host: str, names: Sequence[str]) -> TransportSecuritySettings:
 class KeyCheck:
     """Lets requests with a valid key for the world pass, and, unless a key is `needed`, those without one.
 
-    Whoever has a key stands in the scope as `worlds.principal`, and whether they may write and propose as
-    `worlds.may_write` and `worlds.may_propose`.
+    Whoever has a key stands in the scope as `worlds.principal`, and owns the sessions that it opens; whether a client
+    may write and propose is there as `worlds.may_write` and `worlds.may_propose`. Where there are valid keys, none of
+    that is allowed without one.
     """
 
     def __init__(self, app: ASGIApp, *, keys: KeyStore, world: str, needed: bool) -> None:
@@ -56,9 +59,14 @@ class KeyCheck:
         if principal.key is None:
             if self._needed:
                 raise Unauthorized("a key is needed: Authorization: Bearer wk_…")
+            # Where there are keys, who sends none may do no more than the least of them allows.
+            least = any(key.state() == "valid" for key in self._keys.all())
+            scope["worlds.may_write"] = scope["worlds.may_propose"] = not least
         elif not principal.may("read", self._world):
             raise Forbidden(f"the key {principal.name!r} does not allow to read this world")
         else:
             scope["worlds.principal"] = principal
+            # The SDK answers a session's requests only for whoever opened it.
+            scope["user"] = AuthenticatedUser(AccessToken(token=principal.key, client_id=principal.key, scopes=[]))
             scope["worlds.may_write"] = principal.may("write", self._world)
             scope["worlds.may_propose"] = principal.may("propose", self._world)

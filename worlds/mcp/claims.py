@@ -34,7 +34,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
         """Find the entities that a text names, and where, with how sure that is."""
 
         def work() -> CallToolResult:
-            with service.explained(), service.turn:
+            with service.explained():
                 if len(text) > _LONGEST:
                     raise ValueError(f"a text has up to {_LONGEST:,} characters, not {len(text):,}: give a part of it")
                 found = service.world.mentions(text, types=listed(types))
@@ -58,7 +58,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
         """
 
         def work() -> CallToolResult:
-            with service.explained(), service.turn:
+            with service.explained():
                 found = service.world.verify((subject, predicate, object), at=at)
                 return _verified(found, service.terms(), service.budget(token_budget))
 

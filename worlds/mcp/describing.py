@@ -26,7 +26,7 @@ from worlds.mcp.answers import (
 )
 from worlds.mcp.arguments import Graphs, Iri, Tokens
 from worlds.mcp.hints import either
-from worlds.mcp.rendering import Budget, Terms, clip
+from worlds.mcp.rendering import Budget, Terms, clip, quoted
 from worlds.mcp.searching import READS
 from worlds.mcp.toolbox import Service, answer, listed
 
@@ -217,8 +217,7 @@ def _predicate(one: PredicateSummary, terms: Terms) -> PredicateShown:
 
 
 def _class_line(one: ClassShown) -> str:
-    label = f" {one.label}" if one.label else ""
-    return f"  {one.iri}{label} ({one.instances:,}; {', '.join(one.examples)})"
+    return f"  {one.iri}{quoted(one.label)} ({one.instances:,}; {', '.join(one.examples)})"
 
 
 def _predicate_line(one: PredicateShown) -> str:
@@ -240,7 +239,7 @@ def described(
     budget = service.budget(tokens)
     description = None if found.description is None else clip(found.description, 1500)
     types = [_value(value, terms) for value in found.types]
-    head = f"{terms.show(found.iri)} {found.label or ''}"
+    head = f"{terms.show(found.iri)}{quoted(found.label)}"
     if types:
         head += f"\na {', '.join(types)}"
     if description:
@@ -293,7 +292,7 @@ def _fitting(budget: Budget, properties: list[PropertyShown]) -> list[PropertySh
 
 def _value(value: Value, terms: Terms) -> str:
     shown = terms.show(value.term, 300)
-    return f"{shown} {clip(value.label, 80)}" if value.label else shown
+    return f"{shown}{quoted(value.label, 80)}"
 
 
 def _source(one: Source, terms: Terms) -> str:

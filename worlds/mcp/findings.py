@@ -74,7 +74,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
         """Find what contradicts itself: by OWL, SKOS and the world's shapes, and by what the data suggest."""
 
         def work() -> CallToolResult:
-            with service.explained(), service.turn:
+            with service.explained():
                 found = service.world.contradictions(suggested=suggested, limit=limit)
                 return _found(service, found, token_budget)
 
@@ -90,7 +90,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
         """Find pairs of entities that may be one, with what is for and against it; `propose` takes them to merge."""
 
         def work() -> CallToolResult:
-            with service.explained(), service.turn:
+            with service.explained():
                 found = service.world.duplicates(
                     types=listed(types), graphs=listed(graphs), probability=probability, limit=limit
                 )
@@ -102,7 +102,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
         """Tell what the world lacks and what is untidy in it: counts, examples, and queries that give all."""
 
         def work() -> CallToolResult:
-            with service.explained(), service.turn:
+            with service.explained():
                 return _reported(service, token_budget)
 
         return await service.run(work)

@@ -21,11 +21,10 @@ from worlds.mcp.answers import Solutions
 from worlds.mcp.arguments import Tokens
 from worlds.mcp.rendering import Terms
 from worlds.mcp.searching import READS
-from worlds.mcp.toolbox import MEMORY, MOST_ROWS, Service, answer
+from worlds.mcp.toolbox import LONGEST, MEMORY, MOST_ROWS, Service, answer
 from worlds.world import Progress
 
 _TIMEOUT = 20.0  # seconds
-_LONGEST = 120.0
 _PAUSE = 0.5  # seconds between reports of progress
 _CELL = 500  # characters of one value
 
@@ -42,7 +41,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
             Field(description="Let the default graph be all graphs together (true), or the default one alone (false)."),
         ] = None,
         format: Annotated[Literal["table", "json"], Field(description="How the text shows rows.")] = "table",
-        timeout: Annotated[float, Field(gt=0, le=_LONGEST, description="Seconds.")] = _TIMEOUT,
+        timeout: Annotated[float, Field(gt=0, le=LONGEST, description="Seconds.")] = _TIMEOUT,
         token_budget: Tokens = None,
     ) -> Annotated[CallToolResult, Solutions]:
         """Answer a SPARQL 1.1 query. Call `schema` first for classes and predicates, `resolve` for entities.
@@ -54,15 +53,14 @@ def register(server: MCPServer[Any], service: Service) -> None:
         def work() -> CallToolResult:
             with service.explained(query):
                 _refuse_updates(query, writes=service.allow_writes)
-                with service.turn:
-                    found = service.world.query(
-                        query,
-                        union=union,
-                        timeout=timeout,
-                        max_results=MOST_ROWS,
-                        max_memory=MEMORY if sys.platform == "linux" else None,
-                        progress=_reporting(context),
-                    )
+                found = service.world.query(
+                    query,
+                    union=union,
+                    timeout=min(timeout, service.longest(context)),
+                    max_results=MOST_ROWS,
+                    max_memory=MEMORY if sys.platform == "linux" else None,
+                    progress=_reporting(context),
+                )
                 answered = _Answer(service)
                 if isinstance(found, bool):
                     told = () if found else service.world.explain(query, union=union, answer=False).notes

@@ -55,6 +55,15 @@ def clip(text: str, most: int) -> str:
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
+def quoted(label: str | None, most: int = 120) -> str:
+    """A label or a text of the graph, after a space, in one line and in quotes; "" for none.
+
+    Others wrote it, so it must not look like a line of the answer.
+    """
+    shown = clip(label or "", most).replace('"', "'")
+    return f' "{shown}"' if label else ""
+
+
 class Terms:
     """Shows terms by a world's prefixes."""
 

@@ -27,7 +27,7 @@ from worlds.mcp.arguments import (
     Where,
     option,
 )
-from worlds.mcp.rendering import Budget, Terms, clip
+from worlds.mcp.rendering import Budget, Terms, clip, quoted
 from worlds.mcp.toolbox import Service, answer, given, listed
 from worlds.search.hits import Hit, SearchResults
 
@@ -129,7 +129,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
         most = service.token_budget if token_budget is None else min(token_budget, 10 * service.token_budget)
 
         def work() -> CallToolResult:
-            with service.explained(), service.turn:
+            with service.explained():
                 found = service.world.context(question, budget=most, hops=hops, types=listed(types))
                 terms = service.terms()
                 cited = {
@@ -138,7 +138,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
                     ]
                     for fact in found.facts
                 }
-                named = [f"{terms.show(one.iri)} {one.label}" for one in found.entities]
+                named = [f"{terms.show(one.iri)}{quoted(one.label)}" for one in found.entities]
             notes = list(found.notes)
             told = Told(text=found.text, citations=cited, entities=named, left_out=found.left_out, notes=notes)
             return answer("\n".join([found.text or "Nothing bears on it.", *notes]), told)
@@ -221,8 +221,7 @@ def _found(
 ) -> CallToolResult:
     """The results as numbered citations, as many as the budget allows; the numbers go on from page to page."""
     before, after = _sent(cursor)
-    with service.turn:
-        hits = find(limit, after)
+    hits = find(limit, after)
     terms = service.terms()
     numbered = [_citation(number, hit, terms, full_text=full_text) for number, hit in enumerate(hits, before + 1)]
     notes = list(hits.notes)
@@ -230,11 +229,7 @@ def _found(
     shown = budget.fill(numbered, lambda one: (_cited(one), plain(one)))
     cut = len(numbered) - len(shown)
     # Where results were cut, the next page begins after the last one that is shown.
-    if cut:
-        with service.turn:
-            following = find(len(shown), after).cursor
-    else:
-        following = hits.cursor
+    following = find(len(shown), after).cursor if cut else hits.cursor
     cursor = None if following is None else f"{before + len(shown)}.{following}"
     lines = [_cited(one) for one in shown] or ["No results."]
     if cut:
@@ -276,7 +271,7 @@ def _cited(one: Citation) -> str:
     types = f" ({', '.join(one.types)})" if one.types else ""
     more = f"  (+{one.quads - 1} more quads with this text)" if one.quads > 1 else ""
     text = one.text.replace("\n", "\n    ")
-    return f"[{one.n}] {one.subject} {one.label or ''}{types} score {one.score}\n    {text}\n    {one.quad}{more}"
+    return f"[{one.n}] {one.subject}{quoted(one.label)}{types} score {one.score}\n    “{text}”\n    {one.quad}{more}"
 
 
 def _similarity(hit: Hit) -> float | None:
@@ -320,6 +315,6 @@ def _resolution(one: ResolutionShown) -> str:
     lines = [f"{clip(one.name, 120)}: {one.outcome}"]
     for each in one.candidates:
         types = f" ({', '.join(each.types)})" if each.types else ""
-        matched = "" if each.matched == each.label else f" “{each.matched}”"
-        lines.append(f"  {each.confidence:.2f} {each.iri} {each.label or ''}{types} {each.kind}{matched}")
+        matched = "" if each.matched == each.label else f" “{clip(each.matched, 120)}”"
+        lines.append(f"  {each.confidence:.2f} {each.iri}{quoted(each.label)}{types} {each.kind}{matched}")
     return "\n".join(lines)

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from worlds.errors import ReadOnlyError, WorldsError
 from worlds.mcp.answers import plain
-from worlds.mcp.calls import Call, Turn
+from worlds.mcp.calls import Call
 from worlds.mcp.hints import Hints
 from worlds.mcp.rendering import Budget, Terms
 
@@ -26,6 +26,7 @@ T = TypeVar("T")
 MOST_CALLS = 8  # at a time; more wait
 MEMORY = 1 << 30  # bytes that a query may take
 PATTERN_SECONDS = 30.0  # that a pattern of a search may take
+LONGEST, LONGEST_READ = 120.0, 30.0  # seconds that a query may ask for
 MOST_ROWS = 10_000  # that a query may have before it is refused
 EXPECTED = (WorldsError, ValueError, TypeError, OverflowError, RecursionError)
 """Errors of a call that its arguments explain; any other is a mistake in worlds."""
@@ -48,7 +49,6 @@ class Service:
         self.allow_writes = allow_writes
         self.allow_proposals = allow_proposals or allow_writes
         self.hints = Hints(world)
-        self.turn = Turn()
         world.pattern_timeout = PATTERN_SECONDS
         self._author = author
         self._limiter: anyio.CapacityLimiter | None = None
@@ -77,20 +77,27 @@ class Service:
         allowed = self.allow_writes if what == "write" else self.allow_proposals
         return allowed and bool(scope.get(f"worlds.may_{what}", True))
 
+    def longest(self, context: Context[Any, Any]) -> float:
+        """Seconds that a query of this client may ask for: of one over HTTP that may not write, less."""
+        remote = context.request_context.request is not None
+        return LONGEST_READ if remote and not self.may(context, "write") else LONGEST
+
     def require_write(self, context: Context[Any, Any], what: str = "write") -> None:
-        """ReadOnlyError where the client's key does not allow to write, or to propose."""
-        scope = getattr(context.request_context.request, "scope", {})
-        if (principal := scope.get("worlds.principal")) is not None and not scope[f"worlds.may_{what}"]:
-            raise ReadOnlyError(f"the key {principal.name!r} does not allow to {what}")
+        """ReadOnlyError where the client may not write, or propose."""
+        if not self.may(context, what):
+            principal = getattr(context.request_context.request, "scope", {}).get("worlds.principal")
+            who = "no key was sent, which" if principal is None else f"the key {principal.name!r}"
+            raise ReadOnlyError(f"{who} does not allow to {what}")
 
     async def run(self, work: Callable[[], T], *, writes: bool = False) -> T:
         """Do work with the world in a thread, so that other messages are answered meanwhile.
 
-        A cancelled query is stopped; other reads, which are short, are left to end, and a write is always waited for.
+        A cancelled call's queries are stopped; other reads, which are short, are left to end, and a write is always
+        waited for.
         """
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(MOST_CALLS)
-        call = Call(self.world.interrupt)
+        call = Call(self.world.interruptible)
         done: list[T] = []
         try:
             with anyio.CancelScope(shield=writes):

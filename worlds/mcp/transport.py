@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
+import re
 import signal
 import sys
 import threading
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import anyio
+from mcp.server.stdio import stdio_server
 
 from worlds.mcp.server import WorldServer
 from worlds.mcp.toolbox import Service
@@ -35,10 +38,39 @@ def serve_stdio(service: Service) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, leave)
     try:
-        anyio.run(WorldServer(service).run_stdio_async)
+        anyio.run(_serve, WorldServer(service))
     except* (BrokenPipeError, ConnectionError):
         pass  # the client went away
     _end(service.world)
+
+
+async def _serve(server: WorldServer) -> None:
+    # As the SDK does it: nothing but the protocol comes from the input, whatever a tool or a child reads.
+    own = os.dup(0)
+    with open(os.devnull, "rb") as nothing:  # noqa: PTH123  # it is a device
+        os.dup2(nothing.fileno(), 0)
+    given = anyio.wrap_file(_Input(os.fdopen(own, "rb"), encoding="utf-8", errors="replace"))
+    async with stdio_server(stdin=given) as (reading, writing):
+        low = server._lowlevel_server  # as its own run_stdio_async, which takes no stream
+        await low.run(reading, writing, low.create_initialization_options())
+
+
+class _Input(io.TextIOWrapper):
+    """Lines of JSON; half a surrogate pair, which no text has, becomes U+FFFD: the SDK would never answer."""
+
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]  # as TextIOWrapper itself has it
+        """The next line."""
+        line = super().readline(size)
+        return _ESCAPE.sub(_mended, line) if "\\ud" in line.lower() else line
+
+
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)", re.DOTALL
+)
+
+
+def _mended(escape: re.Match[str]) -> str:
+    return "\\ufffd" if len(escape[0]) == 6 else escape[0]
 
 
 def _end(world: World) -> NoReturn:
@@ -52,6 +84,10 @@ def _end(world: World) -> NoReturn:
     closing.join(_GRACE)
     sys.stderr.flush()
     os._exit(0)
+
+
+IDLE = 600.0  # seconds after which a session that nothing was asked of ends
+MOST_SESSIONS = 256
 
 
 def serve_http(service: Service, *, host: str, port: int, names: Sequence[str] = (), keys: Path | None = None) -> None:
@@ -73,7 +109,11 @@ def serve_http(service: Service, *, host: str, port: int, names: Sequence[str] =
     listening = listen(host, port)
     with listening:
         app = WorldServer(service).streamable_http_app(
-            streamable_http_path=PATH, transport_security=security(host, names), host=host
+            streamable_http_path=PATH,
+            transport_security=security(host, names),
+            host=host,
+            session_idle_timeout=IDLE,
+            max_sessions=MOST_SESSIONS,
         )
         checked = KeyCheck(app, keys=store, world=world.stem, needed=not is_loopback(host))
         config = uvicorn.Config(

@@ -15,6 +15,7 @@ import os
 import re
 import secrets
 import threading
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
@@ -38,6 +39,7 @@ ANY = "*"  # every world
 
 _KEY = re.compile(r"wk_([0-9a-z]{8})_([A-Za-z0-9-]{43})")
 _NAME = re.compile(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,98}[^\s\x00-\x1f\x7f])?")
+_UNSEEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}  # controls, and what changes the direction of the text around
 _WORLD = re.compile(r"\*|[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _AGE = re.compile(r"([1-9][0-9]{0,5})([smhdwy])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400, "y": 365 * 86_400}
@@ -100,8 +102,8 @@ class KeyStore:
 
     def add(self, name: str, scopes: Mapping[str, str], *, expires: datetime | None = None) -> tuple[Key, str]:
         """Make a key; gives it and its text, which is not stored. ValueError for an impossible name, scope or time."""
-        if not _NAME.fullmatch(name):
-            raise ValueError(f"a key's name is 1 to 100 characters, without line ends, not {name!r}")
+        if not _NAME.fullmatch(name) or any(unicodedata.category(one) in _UNSEEN for one in name):
+            raise ValueError(f"a key's name is 1 to 100 characters that can be seen, not {name!r}")
         if not scopes:
             raise ValueError("a key without a scope is of no use")
         for world, scope in scopes.items():

@@ -148,6 +148,30 @@ class SparqlIndex(Follower):
         """Whether more of the memory is of removed quads than of others."""
         return self._copy is None and self._dead > max(self._count, _REBUILD)
 
+    def apart(self, begin: Callable[[ox.Store], Callable[[], T]], progress: Progress | None = None) -> T:
+        """What `begin` has begun for the store comes to; meanwhile, others may use the world."""
+        with self._connection.lock:
+            finish = self.use(begin, progress)
+            self._users += 1
+        try:
+            return finish()
+        except QueryError as error:
+            if not self._damaged(error):
+                raise
+            return self.use(lambda store: begin(store)())
+        finally:
+            with self._connection.lock:
+                self._users -= 1
+
+    def _damaged(self, error: QueryError) -> bool:
+        """Whether an error is one of damaged files, which are thrown away then."""
+        with self._connection.lock:
+            if not self.on_disk or not any(sign in str(error) for sign in _DAMAGED):
+                return False
+            _log.warning("%s: the SPARQL cache is damaged, and is built anew: %s", self._connection.path, error)
+            self.discard()
+            return True
+
     def use(self, work: Callable[[ox.Store], T], progress: Progress | None = None) -> T:
         """What `work` gives for the store; once more with another one if this one's files turn out to be damaged."""
         with self._connection.lock:
@@ -157,10 +181,8 @@ class SparqlIndex(Follower):
             try:
                 return work(self.store(progress))
             except QueryError as error:
-                if not self.on_disk or not any(sign in str(error) for sign in _DAMAGED):
+                if not self._damaged(error):
                     raise
-                _log.warning("%s: the SPARQL cache is damaged, and is built anew: %s", self._connection.path, error)
-                self.discard()
                 return work(self.store(progress))
             finally:
                 self._users -= 1

@@ -12,7 +12,7 @@ import pyoxigraph as ox
 
 from worlds.embedders import Embedder
 from worlds.errors import QueryTimeout
-from worlds.graph.query.evaluation import Found, Selected, answer, run
+from worlds.graph.query.evaluation import Found, Selected, answer, begin, run
 from worlds.graph.query.limits import Running
 from worlds.graph.query.query import Query
 from worlds.graph.query.results import Solutions, Triples
@@ -59,10 +59,31 @@ class Queries:
         self._notes = notes
 
     def answer(self, query: Query, progress: Progress | None = None) -> Solutions | Triples | bool:
-        """`Solutions` for SELECT, a bool for ASK, `Triples` for CONSTRUCT and DESCRIBE."""
+        """`Solutions` for SELECT, a bool for ASK, `Triples` for CONSTRUCT and DESCRIBE.
+
+        While a query with limits, which runs in a child, is evaluated, other threads may use the world; unless it
+        searches, since searches read the state that the index has.
+        """
+        apart = query.limited and not mentions_search(query.text)
+        if apart:
+            found, plain = self._index.apart(lambda store: self._begun(store, query.started()), progress)
         with self._connection.lock:
-            found, plain = self._index.use(lambda store: self._found(store, query.started()), progress)
+            if not apart:
+                found, plain = self._index.use(lambda store: self._found(store, query.started()), progress)
             return answer(plain, found, self._index.forms, partial(self._notes.of, query, found))
+
+    def _begun(self, store: ox.Store, query: Query) -> Callable[[], tuple[Found, Query]]:
+        began = time.perf_counter()
+        with self._index.with_shapes(store, query):
+            finish = begin(store, query, self._running)
+
+        def finished() -> tuple[Found, Query]:
+            try:
+                return finish(), query
+            finally:
+                self._index.asked(time.perf_counter() - began)
+
+        return finished
 
     def explain(
         self, query: Query, progress: Progress | None = None, *, counts: bool = True, answer: bool | None = None

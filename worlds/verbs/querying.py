@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
-from worlds.graph.query.limits import deadline_of
+from worlds.graph.query.limits import Interruptible, deadline_of
 from worlds.graph.query.query import UNION_GRAPH, Query
 from worlds.graph.search.vocabulary import NAMESPACE
 from worlds.quads.dataset import default_graph
@@ -92,6 +93,16 @@ class Querying(Parts):
         else goes on, and so do queries of the past (`at`).
         """
         self._running.interrupt()
+
+    def interruptible(self) -> AbstractContextManager[Interruptible]:
+        """What this thread does in the block can be stopped from another one, by the block's `interrupt()`.
+
+        Unlike `World.interrupt` it stops no other thread's query, and also those that begin only after it:
+
+            with world.interruptible() as work:  # another thread calls work.interrupt()
+                world.query(text, timeout=60)
+        """
+        return Interruptible().work()
 
     def explain(
         self,

@@ -135,6 +135,8 @@ class BodyLimit:
     def _check_headers(self, scope: ASGIScope) -> str:
         """What the body is encoded by; errors for what cannot be read."""
         headers = Request(scope).headers
+        if "content-length" in headers and "transfer-encoding" in headers:  # of which a proxy may believe the other
+            raise Problem("a body has a Content-Length or a Transfer-Encoding", headers={"Connection": "close"})
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit()):
             raise Problem("Content-Length is not a number", headers={"Connection": "close"})

@@ -37,6 +37,7 @@ _MULTIPART = "multipart/form-data"
 _FORMATS = {**dict(GRAPHS), "application/x-turtle": "turtle", "text/rdf+n3": "n3"}
 _COMPRESSED = re.compile(rb"\x1f\x8b|BZh[1-9]|\x28\xb5\x2f\xfd")
 _PART_HEAD = re.compile(rb"\r?\n\r?\n")
+_NAMELESS = Path(f"/proc/{os.getpid()}/fd").is_dir()
 _TAG = re.compile(r'\s*(?:(W/)?"([\x21\x23-\x7e\x80-\xff]*)"|(\*))\s*(?:,|$)')
 
 
@@ -200,16 +201,15 @@ async def _documents(request: Request, *, multipart: bool) -> AsyncIterator[list
     if len(held) <= _IN_MEMORY:
         yield [Document(bytes(held), name)]
         return
-    handle, path = tempfile.mkstemp(prefix="worlds-")
-    try:
-        with open(handle, "wb") as file:  # noqa: PTH123  # it is open already
-            file.write(held)
-            del held
-            async for piece in stream:
-                file.write(piece)
+    # A file without a name is gone with the server, however that ends; the worker opens it by the server's descriptor.
+    with tempfile.TemporaryFile() if _NAMELESS else tempfile.NamedTemporaryFile(prefix="worlds-") as file:
+        file.write(held)
+        del held
+        async for piece in stream:
+            file.write(piece)
+        file.flush()
+        path = f"/proc/{os.getpid()}/fd/{file.fileno()}" if _NAMELESS else file.name
         yield [Document(Path(path), name)]
-    finally:
-        os.unlink(path)  # noqa: PTH108  # a str
 
 
 def _check_plain(body: bytes | bytearray) -> None:
