@@ -32,7 +32,7 @@ from worlds.errors import (
 )
 from worlds.sql import Statement
 from worlds.sql.failures import fail
-from worlds.sql.identity import Identity, header_of, new_stamp
+from worlds.sql.identity import GONE, Identity, header_of, new_stamp
 from worlds.sql.locks import write_lock
 
 if sys.platform == "win32" or sys.version_info >= (3, 14):
@@ -185,7 +185,7 @@ class Connection:
         try:
             header = header_of(self.file)  # which stays open: its end would take SQLite's locks away
         except FileNotFoundError as error:
-            raise OpenError(f"{self.path} is not there any longer: it was removed or renamed") from error
+            raise OpenError(f"{self.path} is not there any longer: it was removed or renamed", kind=GONE) from error
         stamp = header.stamp() or self._stamp()
         if not stamp and not self.read_only:
             with self.transaction():

@@ -17,6 +17,8 @@ from weakref import WeakValueDictionary
 
 from worlds.errors import OpenError
 
+GONE = "gone"
+"""The kind of an OpenError for a file that was there when it was opened."""
 PLACE = 60  # of the stamp in the file's first page
 _MAGIC = b"SQLite format 3\0"
 _LOG_HEADER, _FRAME_HEADER = 32, 24
@@ -98,7 +100,8 @@ class Identity:
         try:
             found = os.stat(self._path)  # noqa: PTH116  # in each transaction
         except OSError as error:
-            raise OpenError(f"{self._path} is not there any longer: it was removed or renamed while open") from error
+            told = f"{self._path} is not there any longer: it was removed or renamed while open"
+            raise OpenError(told, kind=GONE) from error
         now = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
         if now == self._seen:
             return
@@ -115,7 +118,8 @@ class Identity:
             self.replaced = True  # its log must not be replayed into the new one
         raise OpenError(
             f"{self._path} was replaced by another file while it was open: close it and open it again "
-            "(`worlds restore` replaces a world only when nobody has it open)"
+            "(`worlds restore` replaces a world only when nobody has it open)",
+            kind=GONE,
         )
 
 

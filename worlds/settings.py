@@ -248,6 +248,14 @@ _ALL = (
         least=1,
         most=_MOST,
     ),
+    Setting(
+        "server.guest_share",
+        "number",
+        0.25,
+        "The least share of turns and processes that clients without a key have while others wait.",
+        least=0,
+        most=1,
+    ),
     Setting("server.rate", "integer", 0, "Requests a minute for each client; 0 for no limit.", least=0, most=_MOST),
     Setting(
         "server.cors",

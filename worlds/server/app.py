@@ -58,6 +58,7 @@ def create_app(target: Path, settings: ServerSettings) -> Starlette:
         durability=settings.durability,
         sparql_index=settings.sparql_index,
         max_memory=settings.max_memory,
+        guest_share=settings.guest_share,
         first=hosting.single,
     )
     metrics.watch(lambda: pool.state)

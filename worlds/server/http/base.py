@@ -90,6 +90,7 @@ class ServerSettings:
     max_queries: int
     max_memory: int
     max_proposals: int
+    guest_share: float
     rate: float
     cors: tuple[str, ...]
     keys: str | None
@@ -296,7 +297,7 @@ async def _there(world: WorldRef) -> AsyncIterator[None]:
     try:
         yield
     except (IntegrityError, OpenError) as error:
-        if before == identity(str(world.path)) != (0, 0):
+        if error.kind != "gone" and before == identity(str(world.path)) != (0, 0):
             raise
         raise NotFound(f"there is no world {world.name!r} here any more") from error
 

@@ -42,9 +42,10 @@ class Limits:
     async def slot(self, guest: bool) -> AsyncIterator[None]:
         """One of the places for jobs that wait or run; Busy when all are taken.
 
-        Guests, which have no key, leave one of eight to the others.
+        Guests, which have no key, leave one of eight to the others, and these one of eight to guests.
         """
-        if self._running >= self._most or (guest and self._guests >= self._most - self._most // 8):
+        own = self._guests if guest else self._running - self._guests
+        if self._running >= self._most or own >= self._most - self._most // 8:
             self._metrics.turned_away.inc()
             raise Busy(f"{self._running} requests wait or run already, and the server takes no more")
         self._running += 1

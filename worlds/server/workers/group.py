@@ -36,7 +36,8 @@ class Group:
     """The workers of one kind.
 
     Who has no key is a guest. Jobs of others come first, find a process that guests left free once there was one of
-    them, and where there is none, the guests' job that has run for longest is stopped.
+    them, and where there is none, the guests' job that has run for longest is stopped. But guests have a least `share`:
+    of the turns while both wait, and of the processes, of which one at least is not taken from them.
 
     Guests do not wait for each other's long jobs either. While somebody waits, half of the processes at most are for
     jobs of guests that have run for a `SLICE`, with less of the processor than the others; what else runs for as long
@@ -46,11 +47,13 @@ class Group:
     minute after a long job one process is left to those whose jobs take less than a `SLICE` each.
     """
 
-    def __init__(self, duties: Duties, size: int, most: int, template: Template | None) -> None:
+    def __init__(self, duties: Duties, size: int, most: int, template: Template | None, share: float = 0.0) -> None:
         self._duties = duties
         self._template = template
         self._size = size
         self._most = most
+        self._share = share
+        self._owed = 0.0  # turns that guests have let others have
         self._idle: list[WorkerProcess] = []  # the one that was used last is the last
         self._busy: set[WorkerProcess] = set()
         self._starting: set[asyncio.Task[None]] = set()
@@ -241,16 +244,31 @@ class Group:
         return self._kept_free + (long and self._contended and self._most > 2)
 
     def _next_waiting(self, worker: WorkerProcess) -> asyncio.Future[WorkerProcess] | None:
-        while self._waiting and not worker.long:
-            if not (future := self._waiting.popleft()).done():
-                return future
+        if worker.long or not self._guests_turn():
+            while self._waiting and not worker.long:
+                if not (future := self._waiting.popleft()).done():
+                    return future
+            return self._next_guest(worker)
+        return self._next_guest(worker) or self._next_waiting(worker)
+
+    def _guests_turn(self) -> bool:
+        """Whether it is a guest's turn although others wait."""
+        both = all(any(not future.done() for future in waiting) for waiting in (self._waiting, self._guests))
+        self._owed += self._share if both else 0.0
+        if not both or self._owed < 1:
+            return False
+        self._owed -= 1
+        return True
+
+    def _next_guest(self, worker: WorkerProcess) -> asyncio.Future[WorkerProcess] | None:
         now = asyncio.get_running_loop().time()
         order = {future: (turns, *self._cost(names, now)) for future, (turns, names) in self._guests.items()}
         for future in sorted(order, key=order.__getitem__):
             turns, _, cost = order[future]
             if future.done() or (worker.long and not turns):
                 continue
-            if not worker.long and len(self._free()) < self._left(bool(turns) or cost >= SLICE):
+            alone = not any(not waiting.done() for waiting in self._waiting)
+            if alone and not worker.long and len(self._free()) < self._left(bool(turns) or cost >= SLICE):
                 return None
             if turns and not worker.long:
                 if self._for_long <= 0:
@@ -289,7 +307,7 @@ class Group:
                 self._start()
             elif any(not future.done() for future in self._waiting) and not self._starting:
                 guests = [worker for worker in self._busy if worker.guest and now - worker.since > STUCK]
-                if guests:
+                if len(guests) > self._share * self._most:
                     min(guests, key=lambda worker: worker.since).kill()
             slow = [worker for worker in self._busy if worker.unread is not None and now - worker.unread > UNREAD]
             if slow and there >= self._most and not self._starting:

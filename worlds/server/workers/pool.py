@@ -70,14 +70,16 @@ class Pool:
         sparql_index: Literal["auto", "memory", "disk"] = "auto",
         max_memory: int = 0,
         open_worlds: int = 16,
+        guest_share: float = 0.0,
         modules: Sequence[str] = MODULES,
         first: Path | None = None,
     ) -> None:
         """`readers` and `writers` are started at once; there are at most `most` of each.
 
         `embedder` is a name or a path as `worlds.open` takes them, or "module:attribute". Each process holds at most
-        `open_worlds` worlds open, and a reading job may take `max_memory` bytes, 0 for any. `modules` define the jobs.
-        Each makes itself ready for what is asked first of the world `first`.
+        `open_worlds` worlds open, and a reading job may take `max_memory` bytes, 0 for any. `modules` define
+        the jobs. Guests have `guest_share` of the turns, from 0 to 1, while others wait, too. Each makes itself ready
+        for what is asked first of the world `first`.
         """
         likely = None if first is None else str(first)
         duties = [
@@ -94,7 +96,7 @@ class Pool:
             for write in (False, True)
         ]
         self._template = Template(modules) if sys.platform == "linux" else None  # elsewhere libraries break in forks
-        self._readers = Group(duties[0], readers, max(readers, most), self._template)
+        self._readers = Group(duties[0], readers, max(readers, most), self._template, guest_share)
         self._writers = Group(duties[1], writers, max(writers, most), self._template)
         self._write_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._finishing: set[asyncio.Task[None]] = set()
