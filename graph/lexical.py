@@ -132,7 +132,7 @@ class LexicalForms:
 
     def others(self, given: Any) -> list[Any]:
         """The other terms that are the same to the store as a given one."""
-        if not self._given or not is_by_value(given):
+        if not is_by_value(given) or not (self._given or may_change(given)):
             return []
         stored = canonical([given])[0] if may_change(given) else given
         forms = (_parsed(text) for text in self._given.get(format_term(stored), ()))

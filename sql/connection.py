@@ -78,10 +78,13 @@ def integers(column: str | None) -> NDArray[np.int64]:
         raise IntegrityError(f"the file is damaged, a number in it is none: restore a backup ({error})") from error
 
 
-def _side_by_side(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+def _stacked(columns: Sequence[NDArray[np.int64]], axis: int) -> NDArray[np.int64]:
     if len({len(column) for column in columns}) > 1:
         raise IntegrityError("the file is damaged, a number is missing in it: restore a backup")
-    return np.stack(columns, axis=1)
+    found: NDArray[np.int64] = np.stack(columns, axis=axis)
+    if found.size and (found.max() >= _INT_LIMIT or found.min() < -_INT_LIMIT):
+        raise IntegrityError("the file is damaged, a number in it is beyond all that a world has: restore a backup")
+    return found
 
 
 def as_text(stored: str | bytes) -> str:
@@ -238,14 +241,20 @@ class Connection:
 
     def table(self, statement: str | Statement, parameters: Sequence[object] = ()) -> NDArray[np.int64]:
         """The `columns` side by side, int64 [n, columns]."""
-        return _side_by_side(self.columns(statement, parameters))
+        return _stacked(self.columns(statement, parameters), 1)
+
+    def stack(self, statement: str | Statement, parameters: Sequence[object] = ()) -> NDArray[np.int64]:
+        """The `columns` one below the other, int64 [columns, n]."""
+        return _stacked(self.columns(statement, parameters), 0)
 
     def page(
         self, statement: str | Statement, parameters: Sequence[object] = ()
     ) -> tuple[int | None, NDArray[np.int64]]:
         """The last id of a page, None behind the last page, and its `columns` side by side, int64 [n, columns]."""
         last, *columns = self.rows(statement, parameters)[0]
-        return last, _side_by_side([integers(column) for column in columns])
+        if last is not None and not (type(last) is int and -_INT_LIMIT <= last < _INT_LIMIT):
+            raise IntegrityError(f"the file is damaged, {str(last)[:30]} is no number of a row: restore a backup")
+        return last, _stacked([integers(column) for column in columns], 1)
 
     def meta(self, name: str) -> Any:
         """What the table meta has under a name, None for nothing; the table is read once while it stays as it is."""

@@ -73,7 +73,7 @@ def test_every_cell(folder: tuple[Served, KeyStore], key: str) -> None:
                 else:
                     expected = operation.scope is None or allowed(operation, scopes, "*")
                 body = {"update": "CLEAR GRAPH <urn:none>"} if operation.name == "update" else None
-                json = {} if operation.fields is not None else None
+                json: dict[str, object] | None = {} if operation.fields is not None else None
                 response = client.request(
                     operation.method, address(operation, world), data=body, json=json, follow_redirects=True
                 )

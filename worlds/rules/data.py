@@ -68,7 +68,7 @@ class Terms:
         known = ids[ids < _UNKNOWN]
         for start in range(0, len(known), _BATCH):
             values = (json_ids(known[start : start + _BATCH]),)
-            found.append(np.stack(self._connection.columns(_SQL["term_facts"], values)))
+            found.append(self._connection.stack(_SQL["term_facts"], values))
         table = np.concatenate([np.empty((4, 0), dtype=np.int64), *found], axis=1)
         table = table[:, np.argsort(table[0])]
         rdf, xsd = "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "http://www.w3.org/2001/XMLSchema#"

@@ -85,7 +85,7 @@ def read_cited(connection: Connection, literals: Ids, eligible: Eligible) -> Cit
 
     A profile stands as if its entity had it.
     """
-    table = np.stack(connection.columns(_SQL["quads_of_literals"], (json_ids(literals[literals >= 0]),)))
+    table = connection.stack(_SQL["quads_of_literals"], (json_ids(literals[literals >= 0]),))
     table = table[:, eligible.admits(*table[2:])]
     literals, _, *quads = np.concatenate([_of_profiles(literals[literals < 0]), table[:, np.lexsort(table[1::-1])]], 1)
     return _by_owner(literals, literals, *quads)
@@ -103,7 +103,7 @@ def read_passages(connection: Connection, rows: Sequence[Fused], eligible: Eligi
         if chunk != row.chunk
     ]
     values = {"ids_json": json_ids(row.chunk for row in rows), "alike_json": json.dumps(alike)}
-    table = np.stack(connection.columns(_SQL["quads_of_passages"], _SQL["quads_of_passages"].bind(**values)))
+    table = connection.stack(_SQL["quads_of_passages"], _SQL["quads_of_passages"].bind(**values))
     table = table[:, (eligible or citable).admits(*table[4:])]
     if profiles := [(row.chunk, row.term) for row in rows if row.term < 0]:
         own, terms = np.array(profiles, dtype=np.int64).T

@@ -463,7 +463,7 @@ class Filters:
         return np.stack([chunk[keep], vector[keep]])
 
     def _table(self, name: str, *parameters: object) -> Any:
-        return np.stack(self._connection.columns(_SQL[name], parameters))
+        return self._connection.stack(_SQL[name], parameters)
 
     def _in_languages(self, chunks: Ids, wanted: tuple[str, ...] | None, excluded: tuple[_Resolved, ...]) -> Any:
         keep = np.ones(len(chunks), dtype=bool)

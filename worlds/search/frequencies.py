@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from worlds.sql import statements
-from worlds.sql.connection import Connection
+from worlds.sql.connection import Connection, reading
 
 _SQL = statements("queries.sql")
 _MOST = 10_000  # terms that are remembered
@@ -42,7 +42,8 @@ class Frequencies:
         state = TextState(record, last, tokenized, self._connection.rollbacks)
         if state != self._state or len(self._counts) > _MOST:
             self._state, self._counts = state, {}
-            self.rows, self.tokens = read_numbers(state.record)
+            with reading("the record of the full-text index"):
+                self.rows, self.tokens = read_numbers(state.record)
         return state
 
     def weigh(self, terms: Sequence[str]) -> list[tuple[str, float]]:

@@ -264,6 +264,10 @@ class SparqlIndex(Follower):
         for generation, _ in cache.generations():
             cache.discard(generation)
 
+    def was_created(self, graph: ox.NamedNode | ox.BlankNode) -> bool:
+        """Whether a named graph exists while it is empty, too."""
+        return self._dictionary.find([graph])[0] in self._markers
+
     def leave_dead(self, quads: int) -> None:
         """Take note of quads that were added and removed again behind the world's back."""
         self._dead += quads

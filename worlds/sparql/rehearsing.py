@@ -57,13 +57,15 @@ class RehearsalTarget:
         self._pattern = pattern.replaced(prefixes={}, bindings={})
         self._rows = rows
         self._most = max_quads
-        self._added: dict[ox.Quad, ox.Quad] = {}  # by the store's form
+        self._added: dict[ox.Quad, ox.Quad] = {}  # in the forms that were given → as the store has them
         self._removed: dict[ox.Quad, None] = {}
+        self._learned: list[tuple[str, str]] = []  # forms of literals
+        self._created: dict[NamedGraph, bool] = {}  # whether it exists without quads, where that was changed here
 
     @property
     def rehearsed(self) -> Rehearsed:
         """What was done so far, in all."""
-        return Rehearsed((tuple(self._added.values()), tuple(self._removed)))
+        return Rehearsed((tuple(self._added), tuple(self._removed)))
 
     @contextmanager
     def undone(self) -> Iterator[None]:
@@ -72,7 +74,7 @@ class RehearsalTarget:
         try:
             yield
         finally:
-            for quad in self._added:
+            for quad in self._added.values():
                 self._store.remove(quad)
             self._store.extend(self._removed)
             now = set(self._store.named_graphs())
@@ -80,6 +82,7 @@ class RehearsalTarget:
                 self._store.remove_graph(graph)
             for graph in graphs - now:
                 self._store.add_graph(graph)
+            self._index.forms.unlearn(self._learned)
             self._index.leave_dead(len(self._added))
 
     def select(
@@ -100,17 +103,27 @@ class RehearsalTarget:
         kept = set(added)
         gone = [quad for quad in self._in_file(self._forms(removed)) if quad not in kept]
         self._removed |= dict.fromkeys(gone)
-        for quad in {*canonical_quads(gone), *canonical_quads(removed)}:
-            if quad not in kept and (quad not in self._added or self._added[quad] not in kept):
-                self._added.pop(quad, None)
-                self._store.remove(quad)
-        there = set(self._in_file(added))
-        for quad, stored in zip(added, canonical_quads(added), strict=True):
+        if removed:
+            going = set(canonical_quads(removed))
+            for quad in [quad for quad, stored in self._added.items() if stored in going and quad not in kept]:
+                del self._added[quad]
+            for stored in going:
+                self._store.remove(stored)
+        self._add(added)
+
+    def _add(self, quads: Sequence[ox.Quad]) -> None:
+        """Add quads in these forms, whatever other forms of their values there are."""
+        there = set(self._in_file(quads))
+        if any(is_by_value(quad.object) for quad in quads):
+            values = {quad.object for quad in (*self._added, *quads) if is_by_value(quad.object)}
+            for _ in range(2):  # the second time, forms that are the store's own are known to have others
+                self._learned += self._index.forms.learn(values)
+        for quad, stored in zip(quads, canonical_quads(quads), strict=True):
             if quad in self._removed:
                 del self._removed[quad]
             elif quad not in there:
-                self._added.setdefault(stored, quad)
-            self._store.add(quad)
+                self._added.setdefault(quad, stored)
+            self._store.add(stored)
         if self._most is not None and len(self._added) + len(self._removed) > self._most:
             raise QueryError(f"the update changes more than {self._most:,} quads, its limit", kind="results")
 
@@ -135,24 +148,29 @@ class RehearsalTarget:
 
     def graphs(self) -> list[NamedGraph]:
         """The named graphs that exist, empty ones that were created included."""
-        return list(self._store.named_graphs())
+        return list(filter(self.exists, self._store.named_graphs()))
 
     def exists(self, graph: NamedGraph) -> bool:
         """Whether a named graph is among `graphs()`."""
-        return bool(self._store.contains_named_graph(graph))
+        if graph in self._created or not self._index.was_created(graph):
+            filled = next(self._store.quads_for_pattern(None, None, None, graph), None) is not None
+            return filled or self._created.get(graph, False)
+        return True
 
     def create(self, graph: NamedGraph) -> None:
         """Make an empty graph."""
+        self._created[graph] = True
         self._store.add_graph(graph)
 
     def clear(self, graph: GraphName, *, drop: bool) -> None:
         """Remove all quads of a graph; with `drop`, the named graph too."""
         self.apply([], list(self._store.quads_for_pattern(None, None, None, graph)))
         if drop and not isinstance(graph, ox.DefaultGraph):
+            self._created[graph] = False
             self._store.remove_graph(graph)
 
     def copy(self, source: GraphName, destination: GraphName) -> None:
         """Add the quads of a graph to another one."""
-        given = self._index.forms.restored
-        quads = self._store.quads_for_pattern(None, None, None, source)
-        self.apply([ox.Quad(quad.subject, quad.predicate, given(quad.object), destination) for quad in quads], [])
+        known = self._forms(self._store.quads_for_pattern(None, None, None, source))
+        there = [*self._in_file(known), *(quad for quad in self._added if quad.graph_name == source)]
+        self._add([ox.Quad(quad.subject, quad.predicate, quad.object, destination) for quad in there])
