@@ -562,14 +562,17 @@ _BINDABLE = {int, str, bytes, float, type(None)}
 
 
 def _checked(parameters: Sequence[object]) -> tuple[object, ...]:
-    """The parameters as a tuple the driver binds faithfully; TypeError for what it would corrupt."""
+    """The parameters as a tuple that the driver binds faithfully; TypeError or IntegrityError for others."""
     values = tuple(parameters)
     strange = set(map(type, values)) - _BINDABLE
     if strange:
         raise TypeError(f"a {strange.pop().__name__} cannot be bound")
     numbers = [value for value in values if type(value) is int]
     if numbers and not (min(numbers) >= -_INT_LIMIT and max(numbers) < _INT_LIMIT):
-        raise TypeError(f"one of {min(numbers)} and {max(numbers)} would be bound as REAL")
+        beyond = max(numbers, key=abs)  # the driver would bind it as REAL
+        raise IntegrityError(
+            f"{beyond} is beyond all numbers that a world has: it is of no world, or of a damaged file"
+        )
     if "\0" in "\n".join([value for value in values if type(value) is str]):
         raise TypeError("a str with U+0000 would be read back cut: bind its UTF-8 as bytes")
     return values

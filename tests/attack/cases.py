@@ -329,6 +329,7 @@ KINDS: dict[str, Callable[[random.Random], dict[str, Any]]] = {
     "update": update,
     "words": words,
     "request": request,
+    "file": lambda chance: {"seed": chance.randrange(10**9)},
 }
 
 

@@ -14,12 +14,15 @@ Of a server, the time in which the system gave the processor to others does not 
 from __future__ import annotations
 
 import base64
+import functools
 import itertools
 import json
+import random
 import resource
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -28,8 +31,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import worlds
 from tests.attack.cases import case
 from tests.sparql.test_fuzz import fresh
+from tests.support.strange import KINDS as STRANGE
 from worlds import World, WorldsError
 
 MOST_MEMORY = 3 << 30  # bytes of address space
@@ -77,18 +82,42 @@ def words(world: World, given: dict[str, Any]) -> None:
             raise
 
 
+@functools.cache
+def whole() -> bytes:
+    """The file of a world."""
+    with tempfile.TemporaryDirectory() as folder, fresh() as world:
+        path = Path(folder) / "kb.db"
+        world.backup(path)
+        return path.read_bytes()
+
+
+def file(_: World, given: dict[str, Any]) -> None:
+    chance = random.Random(given["seed"])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "kb.db"
+        path.write_bytes(whole())
+        chance.choice(STRANGE)(path, chance)
+        with worlds.open(path, embedder=None, read_only=True) as other:
+            other.check()
+            other.stats()
+            other.search("kite", mode="text")
+            list(other.quads())
+            other.query("SELECT * { ?s ?p ?o }")
+
+
 RUN: dict[str, Callable[[World, dict[str, Any]], None]] = {
     "document": document,
     "query": query,
     "update": update,
     "words": words,
+    "file": file,
 }
 
 
 def run(world: World, given: dict[str, Any]) -> str | None:
     """Run a case; gives what went wrong. Whatever fails leaves the world as it was."""
     kind = given["kind"]
-    before = None if kind in ("query", "words") else (len(world), len(world.history(1)))
+    before = None if kind in ("query", "words", "file") else (len(world), len(world.history(1)))
     try:
         RUN[kind](world, given)
     except WorldsError as error:

@@ -9,12 +9,13 @@ from typing import Any
 
 import pyoxigraph as ox
 
+from worlds.errors import IntegrityError
 from worlds.graph.formats import rdflib_quads
 from worlds.graph.query.bindings import terms_of
 from worlds.graph.terms import WELL_KNOWN_PREFIXES, GraphName, Term, is_prefix, to_object, to_oxigraph
 from worlds.quads.dictionary import DEFAULT_GRAPH
 from worlds.sql import statements
-from worlds.sql.connection import Connection
+from worlds.sql.connection import Connection, Row
 
 _SQL = statements("queries.sql")
 
@@ -30,7 +31,13 @@ class Namespaces:
     @property
     def declared(self) -> dict[str, str]:
         """Prefix → IRI, of the prefixes that are stored in the file."""
-        return dict(self._connection.remembered("prefixes", lambda: self._connection.rows(_SQL["all_prefixes"])))
+        return dict(self._connection.remembered("prefixes", self._read))
+
+    def _read(self) -> list[Row]:
+        rows = self._connection.rows(_SQL["all_prefixes"])
+        if not all(type(value) is str for row in rows for value in row):
+            raise IntegrityError("the file is damaged, a prefix in it is no text: restore a backup")
+        return rows
 
     @property
     def prefixes(self) -> dict[str, str]:
