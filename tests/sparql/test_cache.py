@@ -270,6 +270,45 @@ def test_killed_at_any_moment_it_is_never_wrong(path: Path) -> None:
     assert len(generations(path)) == 1
 
 
+LARGE = """
+import sys, worlds
+with worlds.open(sys.argv[1], embedder=None) as world:
+    print("ready", flush=True)
+    for number in range(int(sys.argv[2]), int(sys.argv[2]) + 1000):
+        world.query("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")
+        world.update(f"INSERT DATA {{ <urn:new> <urn:p> {number} }} ; DELETE WHERE {{ <urn:s{number}> ?p ?o }}")
+        if number % 5 == 0:  # so much that closing publishes the index anew
+            some = "{ SELECT * { ?s ?p ?o } LIMIT 4000 }"
+            world.update(f"DELETE {{ ?s ?p ?o }} INSERT {{ ?s <urn:p{number}> ?o }} WHERE {{ {some} }}")
+            world.close()
+            world = worlds.open(sys.argv[1], embedder=None)
+"""
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3000)
+def test_killed_above_the_size_from_which_it_is_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seams.keep_small_indexes_on_disk(monkeypatch, 100_000)
+    path, chance = tmp_path / "kb.db", random.Random(20)
+    with worlds.open(path, embedder=None) as world:
+        world.load("".join(f"<urn:s{n}> <urn:p> {n} .\n" for n in range(120_000)).encode(), format="turtle")
+    for turn in range(200):
+        command = [sys.executable, "-c", LARGE, str(path), str(turn * 1000)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout is not None
+            assert child.stdout.readline() == "ready\n"
+            time.sleep(chance.uniform(0, 1.5))
+            child.kill()
+        with worlds.open(path, embedder=None) as world:
+            found = world.query("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")
+            assert isinstance(found, worlds.Solutions)
+            assert found[0].n.toPython() == len(world)
+            if turn % 10 == 0:
+                assert world.check().ok
+                assert world.check().checked["quads of the SPARQL index"] == len(world)
+    assert len(generations(path)) <= 1
+
+
 def test_processes_at_once_all_answer(path: Path) -> None:
     code = CHILD.replace("range(1000)", "range(6)")
     children = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import contextlib
 import logging
 import os
 import re
@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import anyio
-from mcp.server.stdio import stdio_server
 
 from worlds.mcp.server import WorldServer
 from worlds.mcp.toolbox import Service
@@ -38,39 +37,39 @@ def serve_stdio(service: Service) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, leave)
     try:
-        anyio.run(_serve, WorldServer(service))
+        _mend_input()
+        anyio.run(WorldServer(service).run_stdio_async)
     except* (BrokenPipeError, ConnectionError):
         pass  # the client went away
     _end(service.world)
 
 
-async def _serve(server: WorldServer) -> None:
-    # As the SDK does it: nothing but the protocol comes from the input, whatever a tool or a child reads.
-    own = os.dup(0)
-    with open(os.devnull, "rb") as nothing:  # noqa: PTH123  # it is a device
-        os.dup2(nothing.fileno(), 0)
-    given = anyio.wrap_file(_Input(os.fdopen(own, "rb"), encoding="utf-8", errors="replace"))
-    async with stdio_server(stdin=given) as (reading, writing):
-        low = server._lowlevel_server  # as its own run_stdio_async, which takes no stream
-        await low.run(reading, writing, low.create_initialization_options())
+def _mend_input() -> None:
+    """Let standard input be the lines that it has, with U+FFFD for half a surrogate pair, which no text has.
 
+    The SDK would never answer such a message.
+    """
+    given = os.fdopen(os.dup(0), "rb")
+    ours, theirs = os.pipe()
+    os.dup2(ours, 0)
+    os.close(ours)
 
-class _Input(io.TextIOWrapper):
-    """Lines of JSON; half a surrogate pair, which no text has, becomes U+FFFD: the SDK would never answer."""
+    def pass_on() -> None:
+        with contextlib.suppress(OSError), given, os.fdopen(theirs, "wb") as out:
+            for line in given:
+                out.write(_ESCAPE.sub(_mended, line) if b"\\ud" in line.lower() else line)
+                out.flush()
 
-    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]  # as TextIOWrapper itself has it
-        """The next line."""
-        line = super().readline(size)
-        return _ESCAPE.sub(_mended, line) if "\\ud" in line.lower() else line
+    threading.Thread(target=pass_on, name="worlds-input", daemon=True).start()
 
 
 _ESCAPE = re.compile(
-    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)", re.DOTALL
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)", re.DOTALL
 )
 
 
-def _mended(escape: re.Match[str]) -> str:
-    return "\\ufffd" if len(escape[0]) == 6 else escape[0]
+def _mended(escape: re.Match[bytes]) -> bytes:
+    return b"\\ufffd" if len(escape[0]) == 6 else escape[0]
 
 
 def _end(world: World) -> NoReturn:
