@@ -69,6 +69,15 @@ FROM (SELECT * FROM quads INDEXED BY quads_g
 
 -- ---- opening -------------------------------------------------------------------------------------------------------
 
+-- name: definitions
+-- All of what `objects` gives, and the encoding, as one text, which tells whether it was seen before.
+SELECT encoding || (
+    SELECT coalesce(group_concat(definition, char(30)), '') FROM (
+        SELECT type || char(31) || name || char(31) || substr(sql, 1, 20000) AS definition FROM sqlite_master
+        WHERE sql IS NOT NULL OR type <> 'index' LIMIT 201
+    )
+) FROM pragma_encoding;
+
 -- name: objects
 -- Gives (type, name, definition) of what the file holds besides the indexes that its tables make by themselves.
 SELECT type, name, substr(sql, 1, 20000) FROM sqlite_master

@@ -23,12 +23,19 @@ _Definitions: TypeAlias = Mapping[str, Set[str]]
 _SQL = statements("maintenance.sql")
 _VECTORS = texts("vectors.sql")
 _MOST = 200  # objects of a world
+checked: set[str] = set()
+"""The definitions of files that were found to be worlds; there are as many as tokenizers and dimensions."""
 _STATISTICS = ("CREATE TABLE sqlite_stat1(tbl,idx,stat)", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)")
 _PART = re.compile(r"""--[^\n]*|'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
 _QUOTED_NAME = re.compile(r'"(\w+)"')
 _NAME = re.compile(r"CREATE (?:UNIQUE |VIRTUAL )?(?:TABLE|INDEX|VIEW|TRIGGER) '?(\w+)")
 _DIMENSION = re.compile(r"F32_BLOB\((?:\d+|\{dimension\})\)")
 _INDEX_OPTIONS = re.compile(r"(libsql_vector_idx\(embedding)(?:,'[a-z_]+=[a-z0-9_.]+')*\)")
+
+
+def definitions_of(connection: Connection) -> str:
+    """All definitions of the file as one text, by which `checked` knows a file that is like another one."""
+    return str(connection.value(_SQL["definitions"]))
 
 
 def objects_of(connection: Connection, path: str) -> list[Row]:

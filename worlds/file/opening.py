@@ -10,7 +10,7 @@ from pathlib import Path
 
 from worlds.errors import OpenError, ReadOnlyError, SchemaError
 from worlds.file.backup import clear_drafts
-from worlds.file.objects import check_objects, objects_of
+from worlds.file.objects import check_objects, checked, definitions_of, objects_of
 from worlds.permissions import believe_logs
 from worlds.sql import SCHEMA_VERSION, migrations, schema
 from worlds.sql.connection import Connection
@@ -166,8 +166,9 @@ def _agree(connection: Connection, path: str, *, create: bool) -> None:
 
 def version_of(connection: Connection, path: str) -> int:
     """The schema version of the file, 0 for an empty one; OpenError for what is no world, or has SQL of its own."""
-    objects = objects_of(connection, path)
-    if not objects:
+    definitions = definitions_of(connection)
+    objects = () if definitions in checked else objects_of(connection, path)
+    if definitions not in checked and not objects:
         return 0
     about: dict[str, object] = dict(
         connection.rows("SELECT name, value FROM meta WHERE name IN ('format', 'schema_version')")
@@ -177,4 +178,5 @@ def version_of(connection: Connection, path: str) -> int:
         raise OpenError(f"{path} is a database, but not a world")
     if version <= SCHEMA_VERSION:
         check_objects(objects, path)
+        checked.add(definitions)
     return version
