@@ -270,6 +270,17 @@ def test_killed_at_any_moment_it_is_never_wrong(path: Path) -> None:
     assert len(generations(path)) == 1
 
 
+def test_a_deletion_that_was_killed_is_finished(path: Path) -> None:
+    with worlds.open(path, embedder=None) as world:
+        numbers(world)
+    dying = Path(f"{path}-sparql/copy-0-5769d5c0")
+    dying.mkdir()
+    (dying / "000012.sst").write_bytes(b"its lock was deleted first, a moment ago")
+    with worlds.open(path, embedder=None) as world:
+        numbers(world)
+    assert on_disk(path) == []
+
+
 LARGE = """
 import sys, worlds
 with worlds.open(sys.argv[1], embedder=None) as world:

@@ -38,6 +38,7 @@ _LOCK = "worlds.lock"
 _TABLE = ".sst"
 _PASSING = re.compile(r"LOCK|LOG.*|worlds\.lock")
 _GENERATION = re.compile(r"r(\d+)-[0-9a-f]{8}")
+_DYING = "copy-0-"  # a folder of this name is being deleted: nobody uses it, whatever is still in it
 
 _log = logging.getLogger("worlds")
 
@@ -72,7 +73,7 @@ class Copy:
 
     def remove(self) -> None:
         """Delete the folder. The store in it must be gone."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        _delete(self.folder)
         self.release()
 
 
@@ -154,20 +155,26 @@ class Cache:
 
     def discard(self, generation: Path) -> None:
         """Delete a generation. Who copies it meanwhile sees an OSError, and takes another."""
-        dying = generation.with_name(f"copy-0-{secrets.token_hex(4)}")
-        with contextlib.suppress(OSError):
-            generation.rename(dying)  # it must not look whole while it goes
-            shutil.rmtree(dying, ignore_errors=True)
+        _delete(generation)
 
     def sweep(self) -> None:
         """Delete what dead processes left."""
         with contextlib.suppress(OSError):
             for folder in self.folder.iterdir():
                 if folder.name.startswith("copy-") and not _in_use(folder):
-                    shutil.rmtree(folder, ignore_errors=True)
+                    _delete(folder)
+
+
+def _delete(folder: Path) -> None:
+    dying = folder.with_name(f"{_DYING}{secrets.token_hex(4)}")
+    with contextlib.suppress(OSError):
+        folder.rename(dying)  # it must look neither whole nor young while it goes
+        shutil.rmtree(dying, ignore_errors=True)
 
 
 def _in_use(folder: Path) -> bool:
+    if folder.name.startswith(_DYING):
+        return False
     try:
         lock = os.open(folder / _LOCK, os.O_RDWR)
     except FileNotFoundError:
