@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 from worlds.errors import OpenError
 
 GONE = "gone"
-"""The kind of an OpenError for a file that was there when it was opened."""
+"""The kind of an OpenError for a file that is not there, or not there any more."""
 PLACE = 60  # of the stamp in the file's first page
 _MAGIC = b"SQLite format 3\0"
 _LOG_HEADER, _FRAME_HEADER = 32, 24

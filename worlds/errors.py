@@ -42,7 +42,10 @@ class WorldsError(Exception):
 
 
 class OpenError(WorldsError):
-    """The world cannot be opened: missing, locked, not a world, or the wrong key."""
+    """The world cannot be opened: missing, locked, not a world, or the wrong key.
+
+    `.kind` is "gone" where there is no file, or no longer the one that was opened.
+    """
 
     kind = "open"
     status = 503  # the world is there, or the server would have answered 404

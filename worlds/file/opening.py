@@ -14,7 +14,7 @@ from worlds.file.objects import check_objects, checked, definitions_of, objects_
 from worlds.permissions import believe_logs
 from worlds.sql import SCHEMA_VERSION, migrations, schema
 from worlds.sql.connection import Connection
-from worlds.sql.identity import check_log
+from worlds.sql.identity import GONE, check_log
 
 FORMAT = "worlds"
 DURABILITIES = ("normal", "full")
@@ -113,7 +113,7 @@ def _examine(path: str, real: str, folder: Path, *, make: bool) -> bool:
             raise OpenError(f"{path}: not a world: the file is not a database")
         return True
     if not make:
-        raise OpenError(f"{path} does not exist; `worlds load {path} FILE` makes a world")
+        raise OpenError(f"{path} does not exist; `worlds load {path} FILE` makes a world", kind=GONE)
     if not folder.is_dir():
         raise OpenError(f"{path} cannot be made: the folder {folder} does not exist")
     if not os.access(folder, os.W_OK):

@@ -85,8 +85,9 @@ async def _check_search(request: Request, given: Given) -> None:
     if given.get("limit", 0) > server.settings.max_results:
         raise Problem(f"limit is at most {server.settings.max_results:,} on this server")
     if "where" in given or "where" in given.get("exclude", ()) or "boost" in given:  # the index for SPARQL is needed
-        for path in (server.world(request).path, *server.beside(request, given.get("world", ())).values()):
-            await server.pool.prepare(path, timeout=server.settings.timeout)
+        own = server.world(request)
+        for name, path in {own.name: own.path, **server.beside(request, given.get("world", ()))}.items():
+            await server.prepare(name, path)
 
 
 async def _entity(request: Request, given: Given) -> Response:

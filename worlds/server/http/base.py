@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -196,7 +197,7 @@ class Server:
         """
         ref = self.world(request)
         guest = self._guest(request, ref.name) or guest or ""
-        async with self.limits.slot(bool(guest)), _there(ref):
+        async with self.limits.slot(bool(guest)), _there(ref.name, ref.path):
             call = self.pool.call(job, ref.path, guest=guest, timeout=self.settings.timeout, arguments=arguments)
             return await self._while_connected(request, call)
 
@@ -210,7 +211,11 @@ class Server:
         ref = self.world(request)
         principal = self.require(request, scope, ref.name)
         proposes = scope == "propose"
-        async with self.limits.slot(principal.key is None), _there(ref), self._turn(ref.path if proposes else None):
+        async with (
+            self.limits.slot(principal.key is None),
+            _there(ref.name, ref.path),
+            self._turn(ref.path if proposes else None),
+        ):
             return await self.pool.call(
                 job,
                 ref.path,
@@ -219,6 +224,11 @@ class Server:
                 arguments={"author": principal.name, **arguments},
             )
 
+    async def prepare(self, world: str, path: Path) -> None:
+        """Have the index for SPARQL of a world ready. NotFound for one that was deleted meanwhile."""
+        async with _there(world, path):
+            await self.pool.prepare(path, timeout=self.settings.timeout)
+
     async def rehearse(self, request: Request, update: str) -> dict[str, list[str]]:
         """What an update would "add" and "remove", as N-Quads, for a proposal of who may propose.
 
@@ -226,7 +236,7 @@ class Server:
         for others to wait.
         """
         principal = self.require(request, "propose", self.world(request).name)
-        await self.pool.prepare(self.world(request).path, timeout=self.settings.timeout)
+        await self.prepare(self.world(request).name, self.world(request).path)
         guest = f"proposals-of-{principal.key} 0" if principal.key else None
         found: dict[str, list[str]] = await self.read(request, "rehearse", guest=guest, update=update)
         return found
@@ -263,7 +273,7 @@ class Server:
         timeout = self.settings.timeout
         async with (
             self.limits.slot(bool(guest)),
-            _there(ref),
+            _there(ref.name, ref.path),
             self.pool.stream(job, ref.path, guest=guest, timeout=timeout, arguments=arguments) as found,
         ):
             yield found
@@ -291,15 +301,24 @@ class Server:
 
 
 @contextlib.asynccontextmanager
-async def _there(world: WorldRef) -> AsyncIterator[None]:
+async def _there(world: str, path: Path) -> AsyncIterator[None]:
     """NotFound for the errors of a world that was deleted meanwhile, whether or not there is another one."""
-    before = identity(str(world.path))
+    try:
+        held = os.open(path, os.O_PATH) if hasattr(os, "O_PATH") else -1  # else its inode may be given again
+    except OSError:
+        held = -1
+    before = identity(str(path))
     try:
         yield
     except (IntegrityError, OpenError) as error:
-        if error.kind != "gone" and before == identity(str(world.path)) != (0, 0):
+        same = before == identity(str(path)) != (0, 0)
+        if same and error.kind != "gone":
             raise
-        raise NotFound(f"there is no world {world.name!r} here any more") from error
+        told = "one of the worlds that were named is not here any more"
+        raise NotFound(told if same else f"there is no world {world!r} here any more") from error
+    finally:
+        if held >= 0:
+            os.close(held)
 
 
 _PROPOSING = 10.0  # seconds of the writer's turn that a proposal may take

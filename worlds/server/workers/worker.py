@@ -265,7 +265,8 @@ class Worker:
             except _InterruptedError:
                 return
             except WorldsError as error:
-                _log.warning("%s: new texts are not embedded yet, and are found by words only: %s", path, error)
+                if error.kind != "gone":  # a world that was deleted has no texts
+                    _log.warning("%s: new texts are not embedded yet, and are found by words only: %s", path, error)
             except Exception:
                 _log.exception("%s: new texts are not embedded", path)
             del self._unembedded[path]
