@@ -200,6 +200,8 @@ class Json:
                     continue  # inside the one before
                 try:
                     context, done = _DECODER.raw_decode(decoded, found.end())
+                except RecursionError:  # quotation marks that others miss can make it deeper here than in all
+                    raise ParseError("the JSON is nested too deep", source=self._name) from None
                 except ValueError:  # it is not at its end, or wrong, which its parser says
                     self._text = text[found.start() :]
                     if len(self._text) > _LONGEST_CONTEXT:

@@ -130,6 +130,7 @@ class RecordingConnection(Connection):
 
     def _agree(self) -> None:
         if not (self._depth or self._reading):
+            self._lagging()
             self.reopen()
             self._look()
 

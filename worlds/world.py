@@ -181,7 +181,8 @@ class World(Settings, Writing, Reading, Remembering, Querying, Searching, Knowin
 
     def __len__(self) -> int:
         """The number of quads."""
-        return int(self._connection.value(_SQL["count_quads"]))
+        with self._connection.snapshot():
+            return int(self._connection.value(_SQL["count_quads"]))
 
     def __bool__(self) -> bool:
         return True  # an empty world is a world

@@ -289,6 +289,7 @@ PAST: list[Callable[[], dict[str, Any]]] = [
         for format, _, deep, make in DEEP.values()
     ),
     lambda: _past("jsonld", DEEP["JSON contexts"][3](3000).encode()),
+    lambda: _past("jsonld", b'{" "@context": ' + b'{"a":' * 50_000),
     lambda: _past("rdfxml", DEEP["XML elements"][3](12_500).encode()),
     lambda: _past("nq", b'<urn:a> <urn:b> "' + b"x" * 17_000_000 + b'"^^<urn:t> .'),
     lambda: _past("patch", b'A <urn:a> <urn:b> "' + b"x" * 17_000_000 + b'"^^<urn:t> .'),

@@ -127,6 +127,12 @@ def test_a_patch_hides_no_nesting() -> None:
         world.apply_patch(f'TX .\nA <urn:s> <urn:p> "<<( # " .\n{deep}TC .\n'.encode())
 
 
+def test_a_stray_quotation_mark_hides_no_nesting() -> None:
+    document = b'{" "@context": ' + b'{"a":' * 50_000
+    with worlds.open(embedder=None) as world, pytest.raises(worlds.ParseError, match="nested too deep"):
+        world.load(document, format="jsonld")
+
+
 def test_brackets_in_texts_do_not_count() -> None:
     text = "[({<<( ' # <<(\\ \\\\ {" * 2000
     with worlds.open(embedder=None) as world:

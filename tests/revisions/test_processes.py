@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -22,7 +23,7 @@ from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import problems, rolled_back
 from tests.support.workers import EX, State, after, iri, last_revision, write
-from worlds import World
+from worlds import ConflictError, World
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -167,6 +168,36 @@ def test_another_process_reads_while_this_one_is_in_a_transaction(path: Path) ->
                     assert reader.hear() == [1, {"1": 15}, 15, 15, 1]
                     world.remove([(iri(f"new{n}"), iri("of"), 7, iri("g")) for n in range(5)])
         assert last_revision(world) == 1
+
+
+def test_a_writer_that_is_stopped_holds_nobody_for_longer_than_the_timeout(path: Path, long: bool) -> None:
+    with worlds.open(path, embedder=None, timeout=0.5) as world, workers(("write_on", path)) as (writer,):
+        assert [writer.hear(), writer.hear()] == [0, 1]
+        waited = []
+        for _ in range(20):  # at any moment: most of the time in a transaction
+            writer.process.send_signal(signal.SIGSTOP)
+            try:
+                began = time.monotonic()
+                count, last = len(world), last_revision(world)
+                assert last == world.history()[0].revision
+                assert world.check().ok
+                read = time.monotonic() - began
+                try:
+                    with world.transaction():
+                        raise ZeroDivisionError
+                except ZeroDivisionError:
+                    pass
+                except ConflictError:
+                    waited.append(time.monotonic() - began - read)
+                time.sleep(60 if long and len(waited) == 1 else 0)
+                assert (count, last) == (len(world), last_revision(world))
+            finally:
+                writer.process.send_signal(signal.SIGCONT)
+            writer.hear()
+        assert waited
+        assert max(waited) < 5
+    with worlds.open(path, embedder=None) as world:
+        assert world.check().ok
 
 
 # -- threads --------------------------------------------------------------------------------------------------------

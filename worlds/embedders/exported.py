@@ -209,7 +209,7 @@ def _making(source: Path) -> Iterator[tuple[str, Path | None]]:
     target.parent.mkdir(parents=True, exist_ok=True)
     for left in target.parent.glob(".making-*"):
         with contextlib.suppress(OSError):
-            if time.time() - left.stat().st_mtime > _STALE:
+            if abs(time.time() - left.stat().st_mtime) > _STALE:
                 discard(left)
     made = Path(tempfile.mkdtemp(prefix=".making-", dir=target.parent))
     try:

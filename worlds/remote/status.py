@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import json
 import os
 import select
 import socket
+import struct
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +21,8 @@ from worlds.permissions import believe, private_folder
 Event: TypeAlias = Literal["conflicts", "retries"]
 
 LONGEST_NUDGE = 1024  # bytes
+_AGREED = struct.Struct("<36sdd")  # the boot, the seconds by `uptime`, and those by the clock of the wall
+_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 _SILENT = 1.0  # seconds after which a follower may be one that cannot write
 _LITTLE = 65_536  # bytes with which it cannot
 _LONGEST_WAIT = 0.5  # seconds for a follower's answer; it may have died, or be at work
@@ -42,13 +46,13 @@ class Replica:
 
 @dataclass
 class Status:
-    """What the follower writes; the file's time is when it last agreed with the primary."""
+    """What the follower writes."""
 
     address: str
     process: int = 0
     supervisor: int = 0  # the process that keeps that one running
     port: int = 0  # UDP, where it can be told to look at once
-    started: float = 0.0  # when that process was
+    started: float = 0.0  # when that process was, by `uptime`
     generation: int = 0
     fetched: int = 0
     writes: int = 0
@@ -94,24 +98,28 @@ class Folder:
 
     def agree(self) -> None:
         """Note that the replica has all that the primary has, now."""
+        file = os.open(self._agreed, os.O_WRONLY | os.O_CREAT, 0o600)
         try:
-            os.utime(self._agreed)
-        except FileNotFoundError:
-            self._agreed.touch()
+            os.write(file, _AGREED.pack(_boot(), uptime(), time.time()))
+        finally:
+            os.close(file)
 
     def seen_since(self, moment: float) -> bool:
-        """Whether the replica has had all that the primary had since then."""
-        try:
-            return self._agreed.stat().st_mtime >= moment
-        except OSError:
-            return False
+        """Whether the replica has had all that the primary had since then, by `uptime`."""
+        boot, agreed, _ = self._when()
+        return boot == _boot() and agreed >= moment
 
     def age(self) -> float:
         """Seconds since the replica last had all that the primary had; infinite where it never did."""
+        boot, agreed, wall = self._when()
+        return max(uptime() - agreed if boot == _boot() else time.time() - wall, 0.0)
+
+    def _when(self) -> tuple[bytes, float, float]:
         try:
-            return max(time.time() - self._agreed.stat().st_mtime, 0.0)
-        except OSError:
-            return float("inf")
+            boot, agreed, wall = _AGREED.unpack(self._agreed.read_bytes())
+        except (OSError, struct.error):
+            return _boot(), float("-inf"), float("-inf")
+        return boot, agreed, wall
 
     def followed(self) -> bool:
         """Whether a follower holds the lock."""
@@ -168,6 +176,20 @@ class Folder:
             self.counted("conflicts"),
             self.counted("retries"),
         )
+
+
+def uptime() -> float:
+    """Seconds by a clock that all processes of the machine share, and that nobody sets."""
+    return time.clock_gettime(_CLOCK)
+
+
+@functools.cache
+def _boot() -> bytes:
+    """What tells this start of the machine from others, where the system says it."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_bytes()[:36]
+    except OSError:
+        return bytes(36)
 
 
 def replica_at(path: str) -> tuple[str, Path] | None:

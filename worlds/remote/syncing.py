@@ -25,7 +25,7 @@ os.environ["RUST_LOG"] = "off"  # the driver prints otherwise; before it is impo
 
 from worlds.errors import OpenError, WorldsError
 from worlds.remote.address import read_address
-from worlds.remote.status import LONGEST_NUDGE, Folder, Status
+from worlds.remote.status import LONGEST_NUDGE, Folder, Status, uptime
 from worlds.sql import statements
 from worlds.sql.connection import replicating
 from worlds.sql.hrana import Hrana
@@ -54,7 +54,7 @@ class Replicator:
         self._server = Hrana(of.base, of.name, token, timeout=5.0)
         known = folder.read()
         self._status = known if known is not None and known.address == str(of) else Status(str(of))
-        self._status.error, self._status.started = None, time.time()
+        self._status.error, self._status.started = None, uptime()
         self._status.process, self._status.supervisor = os.getpid(), os.getppid()
         self._wake = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._wake.bind(("127.0.0.1", 0))

@@ -192,7 +192,7 @@ def _in_use(folder: Path) -> bool:
 
 def _young(folder: Path) -> bool:
     with contextlib.suppress(OSError):
-        return time.time() - folder.stat().st_mtime < 10
+        return abs(time.time() - folder.stat().st_mtime) < 10  # the clock may have been set back
     return False
 
 
