@@ -394,6 +394,7 @@ class Connection:
         try:
             if level == 0:
                 self._look()
+                self._know_schema()
             yield
             if level == 0 and self.identity is not None and self._written():
                 self.run(f"PRAGMA user_version = {self.identity.stamp}")  # so that the log has it
@@ -409,6 +410,14 @@ class Connection:
             raise
         finally:
             self._depth -= 1
+
+    def _know_schema(self) -> None:
+        """Read the schema anew if another connection has changed it.
+
+        libSQL drops a vector index by the root pages that the connection knows, without looking whether they are still
+        its own: after another one's VACUUM the file would be damaged.
+        """
+        self.rows("SELECT 1 FROM sqlite_master LIMIT 1")
 
     def _written(self) -> bool:
         """Whether rows were written since this was asked last; what changes tables writes the stamp's page anyway."""
@@ -502,6 +511,7 @@ class Connection:
             try:
                 if self.encryption_key is None:  # else the whole copy would be in memory
                     self.run("PRAGMA temp_store = FILE")
+                self._know_schema()
                 self.run("VACUUM")
                 self.run("PRAGMA wal_checkpoint(TRUNCATE)")
             finally:

@@ -439,6 +439,10 @@ SELECT id FROM vectors LIMIT ?1;
 -- name: find_vector_index
 SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'vectors_embedding';
 
+-- name: count_vector_settings
+-- One row, or two where VACUUM found an index.
+SELECT count(*) FROM libsql_vector_meta_shadow;
+
 -- name: set_prefix
 INSERT INTO prefixes (prefix, iri) VALUES (:prefix, :iri) ON CONFLICT (prefix) DO UPDATE SET iri = excluded.iri;
 

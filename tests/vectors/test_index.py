@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 import worlds
+from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from tests.support.search_worlds import add_texts
 from worlds import ReadOnlyError, World, WorldsError
+from worlds.vectors.index import NativeIndex
+from worlds.world import connection_of
 
 WIDE = 384 * 60  # dimensions of which "auto" keeps 50 vectors
 
@@ -93,3 +96,30 @@ def test_an_interruption_leaves_the_world_as_it_was(path: Path) -> None:
         assert state(world)[1]
         with world.transaction(), pytest.raises(WorldsError, match="inside a transaction"):
             world.build_vector_index()
+
+
+def test_it_is_dropped_by_who_does_not_know_yet_that_the_file_was_rebuilt(path: Path) -> None:
+    with (
+        worlds.open(path, embedder=HashingEmbedder(), vector_index=True) as one,
+        worlds.open(path, embedder=HashingEmbedder()) as other,
+    ):
+        index = NativeIndex(connection_of(other))
+        for turn in range(3):
+            add_texts(one, *(f"kite {turn} {number}" for number in range(30)))
+            assert len(other) == len(one)
+            one.remove(list(one.quads())[:20])
+            one.compact()  # every table is elsewhere in the file now
+            index.drop()
+            index.mend()
+            assert one.check().ok
+            assert other.check().ok
+
+
+def test_one_that_a_killed_compaction_left_doubled_is_built_anew_at_opening(path: Path) -> None:
+    with worlds.open(path, embedder=HashingEmbedder(), vector_index=True) as world:
+        add_texts(world, "red kite", "grey heron")
+        tables.run(world, "VACUUM")
+        assert [problem.kind for problem in world.check().problems] == ["vector-index"]
+    with worlds.open(path, embedder=HashingEmbedder()) as world:
+        assert world.check().ok
+        assert world.stats().vector_index

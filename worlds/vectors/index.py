@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 from collections.abc import Callable
 
-from worlds.errors import ReadOnlyError, WorldsError
+from worlds.errors import IntegrityError, ReadOnlyError, WorldsError
 from worlds.sql import statements, texts
 from worlds.sql.connection import Connection
 
@@ -65,11 +66,20 @@ class NativeIndex:
                 self.drop()
 
     def mend(self) -> None:
-        """Build it if it is part of this world, there are vectors, and it is not there."""
-        if self._missing:
+        """Build it if it is part of this world, there are vectors, and it is not there whole."""
+        if self._missing or self._doubled:
             with self._connection.transaction():
+                if self._doubled:
+                    self.drop()
                 if self._missing and self.outgrown(0, self._dimension) is None:
                     self.create()
+
+    @property
+    def _doubled(self) -> bool:
+        """Whether a VACUUM with it has doubled its settings: one of a process that was killed before it dropped it."""
+        with contextlib.suppress(IntegrityError):
+            return self.built and int(self._connection.value(_SQL["count_vector_settings"])) > 1
+        return False
 
     @property
     def _missing(self) -> bool:
