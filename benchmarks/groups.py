@@ -15,6 +15,8 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from rdflib import Literal
+
 import worlds
 from benchmarks.common import environment, table
 from tests.support.embedder import HashingEmbedder
@@ -43,7 +45,7 @@ def compared(data: str, count: int, searches: int) -> list[list[object]]:
         held: Counter[str] = Counter()
         for world in shards.values():
             world.embed()
-            held.update({quad[2].value for quad in world.quads() if hasattr(quad[2], "language")})
+            held.update({str(quad[2]) for quad in world.quads() if isinstance(quad[2], Literal)})
         texts = sorted(text for text in held if re.search("[A-Za-z]{3}", text))
         wanted = []
         for text in chance.choices(texts, k=searches):

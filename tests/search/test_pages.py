@@ -42,6 +42,20 @@ def test_pages_put_together_are_one_search(known: Known, options: dict[str, Any]
     assert [hit.score for hit in found] == pytest.approx([hit.score for hit in whole])
 
 
+@pytest.mark.parametrize("mode", ["text", "vector", "hybrid"])
+def test_scores_of_pages_are_those_of_a_long_search_within_the_candidates(known: Known, mode: str) -> None:
+    options = {"mode": mode, "candidates": 40}
+    whole = known.world.search("kite river", limit=40, **options)
+    found = [page for page, _ in zip(pages(known.world, "kite river", 10, **options), range(5), strict=False)]
+    hits = [hit for page in found for hit in page]
+    assert [hit.score for hit in hits[:40]] == pytest.approx([hit.score for hit in whole])
+    beyond = ["is beyond the 40 candidates" in " ".join(page.notes) for page in found]
+    assert len(found) == 5 or mode == "text"
+    assert beyond == ([False] * 4 + [True])[: len(found)]
+    rrf = [page for page, _ in zip(pages(known.world, "kite", 30, fusion="rrf", candidates=40), range(2), strict=False)]
+    assert "beyond" not in " ".join(rrf[1].notes)
+
+
 def test_pages_with_a_reranker(known: Known) -> None:
     whole = known.world.search("kite river", limit=40, rerank=Counting(), rerank_top=20)
     found = [hit for page in pages(known.world, "kite river", 9, rerank=Counting(), rerank_top=20) for hit in page]

@@ -100,6 +100,13 @@ class Requests:
         vector = None if chosen["vector"] is None or found is None else found.tobytes()
         identity = Identity(text, how, sorted(weights.items()), candidates, floor, vector, filter_, stages)
         cursor = None if chosen["cursor"] is None else sent_cursor(chosen["cursor"], identity.digest)
+        relative = chosen["fusion"] != "rrf" and chosen["normalise"] != "theoretical"
+        if relative and cursor is not None and (deep := len(cursor.keys) + int(chosen["limit"])) > candidates:
+            notes = (
+                *notes,
+                f"this page is beyond the {candidates} candidates: its scores are shares of longer lists than those of "
+                f"the pages before; candidates={deep}, or more, on every page makes them comparable",
+            )
         return SearchRequest(
             text=text,
             mode=chosen["mode"],
