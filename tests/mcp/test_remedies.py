@@ -312,7 +312,7 @@ def test_a_query_that_is_cancelled_at_any_moment_is_over(reading: Connect, long:
     before = set(family(os.getpid()))
 
     async def scenario(agent: Agent) -> None:
-        for _ in range(300 if long else 15):
+        for _ in range(1000 if long else 15):
             with anyio.move_on_after(moments.uniform(0, 0.12)):
                 await agent.call("sparql", query=ENDLESS, timeout=60)
         assert "true" in await agent.text("sparql", query="ASK {}")

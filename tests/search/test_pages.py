@@ -44,7 +44,7 @@ def test_pages_put_together_are_one_search(known: Known, options: dict[str, Any]
 
 @pytest.mark.parametrize("mode", ["text", "vector", "hybrid"])
 def test_scores_of_pages_are_those_of_a_long_search_within_the_candidates(known: Known, mode: str) -> None:
-    options = {"mode": mode, "candidates": 40}
+    options: dict[str, Any] = {"mode": mode, "candidates": 40}
     whole = known.world.search("kite river", limit=40, **options)
     found = [page for page, _ in zip(pages(known.world, "kite river", 10, **options), range(5), strict=False)]
     hits = [hit for page in found for hit in page]
