@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.attack.cases import KINDS, PAST
+from tests.attack.ends import end_command
 from tests.attack.kills import kill_writers
 from tests.sparql.test_fuzz import fresh
 from tests.support.serving import served
@@ -215,7 +216,11 @@ def run_apart(kind: str, seed: int, first: int, seconds: float, tally: Tally, *,
     return number
 
 
-_RUNS: dict[str, Callable[[int, int], tuple[int, str | None]]] = {"machine": state_machine, "kills": kill_writers}
+_RUNS: dict[str, Callable[[int, int], tuple[int, str | None]]] = {
+    "machine": state_machine,
+    "kills": kill_writers,
+    "ends": end_command,
+}
 
 
 def tell(when: str, tally: Tally) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.attack.__main__ import Tally, attack
 from tests.attack.cases import KINDS, PAST, case
+from tests.attack.ends import end_command
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,6 +34,12 @@ def test_some_cases_of_each_kind(kind: str) -> None:
     attack(kind, 1, 0, 3, tally)
     assert tally.findings == []
     assert tally.cases[kind]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are listed by /proc")
+@pytest.mark.parametrize("number", [2, 5])
+def test_a_command_that_is_ended_leaves_nothing(number: int) -> None:
+    assert end_command(8, number) == (1, None)
 
 
 def test_an_error_of_another_kind_a_signal_and_a_hang_are_findings(monkeypatch: pytest.MonkeyPatch) -> None:

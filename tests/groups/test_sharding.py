@@ -169,6 +169,7 @@ def test_shards_are_as_private_as_the_most_private_source(tmp_path: Path) -> Non
         (tmp_path / name).write_text(f"<urn:{name}> <urn:p> <urn:o> .\n")
         (tmp_path / name).chmod(permissions)
     made = shard([str(tmp_path / "open.nt"), str(tmp_path / "private.nt")], tmp_path / "shards", shards=2, workers=1)
+    made.append(tmp_path / "shards" / "shards.json")
     assert {stat.S_IMODE(path.stat().st_mode) for path in made} == {0o600}
     made = shard(str(tmp_path / "open.nt"), tmp_path / "others", shards=1, workers=1)
     assert {stat.S_IMODE(path.stat().st_mode) for path in made} == {0o644}

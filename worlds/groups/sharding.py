@@ -106,7 +106,9 @@ def _keep(plan: _Plan, path: Path) -> None:
     told = json.dumps(asdict(plan), indent=1)
     if not path.exists():
         draft = path.with_suffix(".new")
-        draft.write_text(told, "utf-8")
+        draft.unlink(missing_ok=True)
+        with os.fdopen(create_like(draft, None, most=0o600), "w", encoding="utf-8") as file:  # it names the sources
+            file.write(told)
         draft.replace(path)
     elif path.read_text("utf-8") != told:
         raise ConflictError(f"{path.parent} holds shards of something else, or cut in another way: see {path}")
