@@ -4,6 +4,8 @@ import contextlib
 import json
 import re
 import socket
+import statistics
+import sys
 import threading
 import time
 from collections import Counter
@@ -511,6 +513,37 @@ def test_whoever_has_no_key_keeps_nobody_waiting(tmp_path: Path, keyed: bool) ->
         thread.join()
     assert sorted(took)[-3] < (1 if keyed else 2), took  # the first may wait for a process
     assert set(answers) <= {200, 400, 503}, answers
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere this machine has one address on loopback")
+def test_a_flood_by_one_client_does_not_starve_another_with_the_same_key(tmp_path: Path) -> None:
+    path, over = make_world(tmp_path / "kb.db"), threading.Event()
+    key = keys_of(path).add("team", {"*": "read"})[1]
+    flooded: Counter[int] = Counter()
+    slow = {"query": "SELECT (COUNT(*) AS ?n) { { SELECT * { ?a ?b ?c . ?d ?e ?f } LIMIT 300000 } }"}
+
+    def flood(server: Served) -> None:
+        with server.client(key) as client, until(over):
+            while not over.is_set():
+                flooded[client.get("/sparql", params=slow).status_code] += 1
+
+    with served(path, "--readers", "2", "--most-workers", "2", "--grace", "0", "--max-queries", "16") as server:
+        place = httpx.HTTPTransport(local_address="127.0.0.2")
+        with server.client(key, transport=place) as other:
+            threads = [threading.Thread(target=flood, args=(server,)) for _ in range(24)]
+            for thread in threads:
+                thread.start()
+            time.sleep(1)
+            took = []
+            for _ in range(12):
+                began = time.monotonic()
+                assert other.get("/search", params={"q": "text"}).status_code == 200
+                took.append(time.monotonic() - began)
+            over.set()
+            for thread in threads:
+                thread.join()
+    assert set(flooded) == {200, 503}
+    assert statistics.median(took) < 1, took
 
 
 def test_slow_bodies_do_not_hold_the_others_up(server: Served, key: str) -> None:

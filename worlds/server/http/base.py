@@ -197,8 +197,9 @@ class Server:
         """
         ref = self.world(request)
         guest = self._guest(request, ref.name) or guest or ""
-        async with self.limits.slot(bool(guest)), _there(ref.name, ref.path):
-            call = self.pool.call(job, ref.path, guest=guest, timeout=self.settings.timeout, arguments=arguments)
+        client, timeout = self._client(request), self.settings.timeout
+        async with self.limits.slot(bool(guest), client), _there(ref.name, ref.path):
+            call = self.pool.call(job, ref.path, guest=guest, client=client, timeout=timeout, arguments=arguments)
             return await self._while_connected(request, call)
 
     async def write(self, request: Request, job: str, *, scope: Scope = "write", **arguments: Any) -> Any:
@@ -212,7 +213,7 @@ class Server:
         principal = self.require(request, scope, ref.name)
         proposes = scope == "propose"
         async with (
-            self.limits.slot(principal.key is None),
+            self.limits.slot(principal.key is None, self._client(request)),
             _there(ref.name, ref.path),
             self._turn(ref.path if proposes else None),
         ):
@@ -270,11 +271,11 @@ class Server:
         """
         ref = self.world(request)
         guest = self._guest(request, ref.name)
-        timeout = self.settings.timeout
+        client, timeout = self._client(request), self.settings.timeout
         async with (
-            self.limits.slot(bool(guest)),
+            self.limits.slot(bool(guest), client),
             _there(ref.name, ref.path),
-            self.pool.stream(job, ref.path, guest=guest, timeout=timeout, arguments=arguments) as found,
+            self.pool.stream(job, ref.path, guest=guest, client=client, timeout=timeout, arguments=arguments) as found,
         ):
             yield found
 
@@ -284,6 +285,11 @@ class Server:
             return ""
         host, port = request.client or ("somebody", 0)
         return f"{network(host)} {port}"
+
+    def _client(self, request: Request) -> str:
+        """Whose turn it is, and whose place: a key's, at one address; or of those without a key, an address's."""
+        host = request.client.host if request.client is not None else "somebody"
+        return f"{self.access.principal(request).key or ''} {network(host)}"
 
     async def _while_connected(self, request: Request, call: Awaitable[T]) -> T:
         work = asyncio.ensure_future(call)

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import time
 import zlib
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable
 
 from starlette.requests import Request
@@ -34,27 +34,33 @@ class Limits:
         self._rate = settings.rate / 60  # a second
         self._burst = max(1.0, settings.rate)
         self._running = 0
+        self._of: Counter[str] = Counter()  # by clients
         self._metrics = metrics
         self.parsing = asyncio.Lock()  # for large documents, which are parsed while nothing else runs
         self._clients: OrderedDict[str, tuple[float, float]] = OrderedDict()  # tokens, as of when
 
     @contextlib.asynccontextmanager
-    async def slot(self, guest: bool) -> AsyncIterator[None]:
+    async def slot(self, guest: bool, client: str) -> AsyncIterator[None]:
         """One of the places for jobs that wait or run; Busy when all are taken.
 
-        Guests, which have no key, leave one of eight to the others, and these one of eight to guests.
+        Guests, which have no key, leave one of eight to the others, and these one of eight to guests; each `client`
+        leaves as many to the others of its kind.
         """
-        own = self._guests if guest else self._running - self._guests
-        if self._running >= self._most or own >= self._most - self._most // 8:
+        own, left = self._guests if guest else self._running - self._guests, self._most // 8
+        if self._running >= self._most or own >= self._most - left or self._of[client] >= self._most - 2 * left:
             self._metrics.turned_away.inc()
             raise Busy(f"{self._running} requests wait or run already, and the server takes no more")
         self._running += 1
         self._guests += guest
+        self._of[client] += 1
         try:
             yield
         finally:
             self._running -= 1
             self._guests -= guest
+            self._of[client] -= 1
+            if not self._of[client]:
+                del self._of[client]
 
     def count(self, client: str) -> None:
         """Count a request of a client; TooMany where it has had its share."""

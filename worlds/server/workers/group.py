@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from dataclasses import replace
 from typing import Any
 
@@ -58,7 +57,8 @@ class Group:
         self._busy: set[WorkerProcess] = set()
         self._starting: set[asyncio.Task[None]] = set()
         self._ending: set[asyncio.Task[None]] = set()
-        self._waiting: deque[asyncio.Future[WorkerProcess]] = deque()
+        self._waiting: dict[asyncio.Future[WorkerProcess], str] = {}  # the client that each is of
+        self._turns: dict[str, float] = {}  # when a job of a client was last begun, the latest last
         self._guests: dict[
             asyncio.Future[WorkerProcess], tuple[int, tuple[str, ...]]
         ] = {}  # how often set back, its names
@@ -108,11 +108,13 @@ class Group:
         if not self.pids and not self._stopped:
             raise JobError("a worker process could not be started")
 
-    async def begin(self, request: Request, deadline: float, *, guest: str = "", set_back: int = 0) -> WorkerProcess:
+    async def begin(
+        self, request: Request, deadline: float, *, guest: str = "", client: str = "", set_back: int = 0
+    ) -> WorkerProcess:
         """A worker that has begun with the request; Busy if there is none until the deadline.
 
-        `guest` names the client, if it has no key: its address, a space, its connection. `set_back` says how often the
-        job was set back.
+        `guest` names the client, if it has no key: its address, a space, its connection; `client` names one that has.
+        `set_back` says how often the job was set back.
 
         Problem, before any worker is touched, for arguments that are nested too deeply to be handed over.
         """
@@ -121,7 +123,7 @@ class Group:
         except RecursionError as error:
             raise Problem("the request is nested too deeply") from error
         while True:
-            worker = await self._acquire(request, deadline, guest, set_back)
+            worker = await self._acquire(request, deadline, guest, client, set_back)
             try:
                 async with asyncio.timeout_at(deadline):
                     await worker.ask(request, message)
@@ -139,7 +141,9 @@ class Group:
             else:
                 return worker
 
-    async def _acquire(self, request: Request, deadline: float, guest: str, set_back: int) -> WorkerProcess:
+    async def _acquire(
+        self, request: Request, deadline: float, guest: str, client: str, set_back: int
+    ) -> WorkerProcess:
         if self._stopped:
             raise Busy("the server is stopping")
         loop = asyncio.get_running_loop()
@@ -151,6 +155,7 @@ class Group:
         if free and (not guest or set_back or len(free) > self._left(self._cost(names, loop.time())[1] >= SLICE)):
             worker = next((one for one in reversed(free) if request.world in one.worlds), free[-1])
             self._idle.remove(worker)
+            self._has_turn(client)
         else:
             if not set_back and len(self._busy) + len(self._starting) < self._size:
                 self._start()
@@ -158,7 +163,7 @@ class Group:
             if guest:
                 self._guests[future] = set_back, names
             else:
-                self._waiting.append(future)
+                self._waiting[future] = client
             try:
                 async with asyncio.timeout_at(deadline):
                     worker = await future
@@ -167,6 +172,7 @@ class Group:
                     self._hand_on(future.result())  # it was given one just then
                 future.cancel()
                 self._guests.pop(future, None)
+                self._waiting.pop(future, None)
                 if isinstance(error, TimeoutError):
                     raise Busy("there is more to do than this server has processes for") from None
                 raise
@@ -245,11 +251,19 @@ class Group:
 
     def _next_waiting(self, worker: WorkerProcess) -> asyncio.Future[WorkerProcess] | None:
         if worker.long or not self._guests_turn():
-            while self._waiting and not worker.long:
-                if not (future := self._waiting.popleft()).done():
-                    return future
+            waiting = [] if worker.long else [future for future in self._waiting if not future.done()]
+            if waiting:  # of equals the first
+                future = min(waiting, key=lambda future: self._turns.get(self._waiting[future], float("-inf")))
+                self._has_turn(self._waiting.pop(future))
+                return future
             return self._next_guest(worker)
         return self._next_guest(worker) or self._next_waiting(worker)
+
+    def _has_turn(self, client: str) -> None:
+        self._turns.pop(client, None)
+        self._turns[client] = asyncio.get_running_loop().time()
+        if len(self._turns) > _REMEMBERED:
+            del self._turns[next(iter(self._turns))]
 
     def _guests_turn(self) -> bool:
         """Whether it is a guest's turn although others wait."""

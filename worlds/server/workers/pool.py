@@ -134,19 +134,20 @@ class Pool:
         *,
         write: bool = False,
         guest: str = "",
+        client: str = "",
         timeout: float,
         arguments: Mapping[str, Any],
     ) -> Any:
         """What a job gives. A write that has returned is kept, and every job that begins later sees it.
 
         A `guest` is a client without a key, by any name: what it asks for keeps nobody waiting, begins anew where it
-        would, and may be stopped (Busy).
+        would, and may be stopped (Busy). Other clients, by any name, take turns.
 
         Whatever `WorldsError` or `ValueError` the job raised; QueryTimeout when `timeout` seconds have passed; Busy if
         no process was free all that time, or the process was killed; a write may have been kept all the same. JobError.
         If the call is cancelled, a reading job is stopped a second later, and a write goes on.
         """
-        async with self._run(job, world, write, guest, timeout, arguments) as run:
+        async with self._run(job, world, write, guest, client, timeout, arguments) as run:
             kind, body = await run.next()
             assert kind == RESULT, f"{job} streams"
             return unpacked(body)
@@ -159,6 +160,7 @@ class Pool:
         *,
         write: bool = False,
         guest: str = "",
+        client: str = "",
         timeout: float,
         arguments: Mapping[str, Any],
     ) -> AsyncIterator[Stream]:
@@ -168,7 +170,7 @@ class Pool:
         nothing for as long, or needs ten times as long in all, is not waited for. Errors as `call`, also while it is
         read.
         """
-        async with self._run(job, world, write, guest, timeout, arguments) as run:
+        async with self._run(job, world, write, guest, client, timeout, arguments) as run:
             kind, body = await run.next()
             assert kind == HEAD, f"{job} does not stream"
             head = unpacked(body)
@@ -234,7 +236,14 @@ class Pool:
 
     @contextlib.asynccontextmanager
     async def _run(
-        self, job: str, world: Path, write: bool, guest: str, timeout: float, arguments: Mapping[str, Any]
+        self,
+        job: str,
+        world: Path,
+        write: bool,
+        guest: str,
+        client: str,
+        timeout: float,
+        arguments: Mapping[str, Any],
     ) -> AsyncIterator[_Run]:
         group = self._writers if write else self._readers
         key = _key(world)
@@ -247,7 +256,7 @@ class Pool:
             began = asyncio.get_running_loop().time()
             if write:
                 await stack.enter_async_context(self._locked(world, timeout))
-            begin = partial(group.begin, request, began + timeout, guest=guest)
+            begin = partial(group.begin, request, began + timeout, guest=guest, client=client)
             run = _Run(job, begin, group.release, await begin(), timeout, began)
             stack.push_async_callback(run.release)
             try:
