@@ -48,6 +48,18 @@ def test_a_signal_leaves_nothing(large: Path, tmp_path: Path, verb: str, target:
     assert [file.name for file in tmp_path.iterdir()] in ([], [target])
 
 
+def test_a_signal_in_the_background_leaves_nothing(large: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "worlds", "export", str(large), str(tmp_path / "out.nq")]
+    script = f"import os, signal; signal.signal(signal.SIGINT, signal.SIG_IGN); os.execv({command[0]!r}, {command!r})"
+    process = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)  # as a shell's `… &` does
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob(".out.nq.*")) and time.monotonic() < deadline:
+        time.sleep(0.002)
+    process.terminate()
+    assert process.wait(30) in (143, 0)
+    assert [file.name for file in tmp_path.iterdir()] in ([], ["out.nq"])
+
+
 @pytest.mark.parametrize(("verb", "target"), [("export", "out.nq"), ("backup", "copy.db")])
 def test_what_a_killed_process_left_the_next_one_removes(large: Path, tmp_path: Path, verb: str, target: str) -> None:
     process = started([verb, str(large), str(tmp_path / target)], f".{target}.*", tmp_path)

@@ -22,16 +22,14 @@ _INTERRUPTED = 130  # errors.INTERRUPTED, which is not loaded yet
 
 def main() -> None:
     """Run the command line of this process."""
-    interruptible = (
-        threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    )
+    alone = threading.current_thread() is threading.main_thread()
+    interruptible = alone and signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not in the background
     if interruptible:  # an exception in the middle of an import would be shown with its traceback
         signal.signal(signal.SIGINT, _leave)
-        for name in ("SIGTERM", "SIGHUP"):
-            number = getattr(signal, name, None)
-            if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # else the command is to ignore it
-                signal.signal(number, _terminate)
+    for name in ("SIGTERM", "SIGHUP") if alone else ():
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # else the command is to ignore it
+            signal.signal(number, _terminate)
     from worlds.cli.commands import app
 
     try:
