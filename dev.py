@@ -11,6 +11,7 @@ python3 dev.py run ARG...    set up, then python with these arguments, such as -
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -31,11 +32,21 @@ def call(*command: str) -> None:
         sys.exit(code)
 
 
+def needed(pyproject: str) -> str:
+    """A digest of what the environment is made from: another one asks for another environment."""
+    import tomllib  # which a Python that is too old does not have
+
+    about = tomllib.loads(pyproject)
+    project = about["project"]
+    installed = [project.get(name) for name in ("dependencies", "optional-dependencies", "scripts", "entry-points")]
+    parts = [sys.version_info[:2], TORCH, about["build-system"], about["tool"]["setuptools"], *installed]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
 def set_up() -> None:
-    """Make the environment, or bring it up to date when pyproject.toml or this file changed."""
-    inputs = (ROOT / "pyproject.toml").read_bytes() + Path(__file__).read_bytes()
+    """Make the environment, or make it anew when what it is made from changed."""
     stamp = ENVIRONMENT / "set-up-for"
-    wanted = hashlib.sha256(inputs).hexdigest()
+    wanted = needed((ROOT / "pyproject.toml").read_text("utf-8"))
     if stamp.is_file() and stamp.read_text() == wanted:
         return
     print("Setting up .venv, once: a few minutes, most of them for torch.", flush=True)

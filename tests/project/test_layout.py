@@ -271,3 +271,19 @@ def test_a_door_uses_no_private_name(door: str) -> None:
                 assert not [name for name in names if name.startswith("_")], f"{module}: {ast.unparse(node)}"
             if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.endswith("__"):
                 assert ast.unparse(node.value) in ("self", "cls", "os"), f"{module}: {ast.unparse(node)}"
+
+
+POSIX = {"fcntl", "grp", "pwd", "resource", "termios"}
+REPLICAS = {"worlds.remote.replica", "worlds.remote.syncing"}  # which a system without flock has not
+
+
+def test_only_replicas_need_what_windows_does_not_have() -> None:
+    needed = {}
+    for module, path in sources().items():
+        for node in ast.parse(path.read_text("utf-8")).body:  # what is imported whatever the system
+            names = {name.name for name in node.names} if isinstance(node, ast.Import) else set()
+            if found := POSIX & (names | ({node.module or ""} if isinstance(node, ast.ImportFrom) else set())):
+                needed[module] = found
+    assert set(needed) == REPLICAS
+    program = "import sys, worlds.cli.commands, worlds.server.app, worlds.server.workers.worker; print(*sys.modules)"
+    assert not REPLICAS & set(run(sys.executable, "-c", program).split())

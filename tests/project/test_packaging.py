@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import sys
 import tomllib
 from importlib import metadata
@@ -113,3 +114,14 @@ def test_what_is_installed_here_satisfies_what_is_asked_for() -> None:
         except metadata.PackageNotFoundError:
             continue
         assert asked.specifier.contains(version, prereleases=True), f"{asked}, and {version} is installed"
+
+
+def test_the_environment_is_made_anew_when_its_packages_change_and_for_nothing_else() -> None:
+    needed = runpy.run_path(str(ROOT / "dev.py"))["needed"]
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    for same in ("# a comment\n" + text, text.replace('license = "MIT"', 'license = "ISC"')):
+        assert same != text
+        assert needed(same) == needed(text)
+    for other in (text.replace("numpy>=2.0", "numpy>=2.1"), text.replace('    "worlds.cli",\n', "")):
+        assert other != text
+        assert needed(other) != needed(text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import functools
 import json
 import os
@@ -17,6 +16,11 @@ from typing import Literal, TypeAlias
 
 from worlds.file.opening import REPLICAS
 from worlds.permissions import believe, private_folder
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such lock, and no replicas: the server and the commands look here all the same
+    fcntl = None  # type: ignore[assignment]
 
 Event: TypeAlias = Literal["conflicts", "retries"]
 
