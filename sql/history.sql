@@ -4,7 +4,7 @@
 
 -- name: entries
 SELECT revision, time, author, message, added, removed, created, dropped, undoes FROM revisions
-WHERE revision >= :first ORDER BY revision DESC LIMIT :limit;
+WHERE revision >= :first AND revision < :before ORDER BY revision DESC LIMIT :limit;
 
 -- name: numbered
 SELECT revision, time, author, message, added, removed, created, dropped, undoes

@@ -219,9 +219,13 @@ class RemoteWorld(World):
 
 
 for _verb in (
-    "add", "remove", "load", "add_document", "update", "undo", "apply_patch", "prune", "bind", "embed",
+    "add", "remove", "load", "add_document", "update", "undo", "apply_patch", "prune", "bind", "embed", "merge",
+    "split", "distinct", "propose", "amend", "accept", "reject", "reject_all",
 ):  # fmt: skip
     setattr(RemoteWorld, _verb, retried(getattr(World, _verb)))
+for _setting in ("policy", "default_graph", "retention", "guard", "shapes"):
+    _made = getattr(World, _setting)
+    setattr(RemoteWorld, _setting, _made.setter(retried(_made.fset)))
 
 
 def connection_of(world: World) -> Connection:

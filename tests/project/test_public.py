@@ -128,6 +128,7 @@ VERBS = {
         "*message",
         "*since",
         "*until",
+        "*before",
     ],
     "provenance": ["subject", "predicate", "object", "graph"],
     "interrupt": [],

@@ -8,6 +8,7 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ import worlds
 from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import problems
 from tests.support.primaries import EX, RED, Served, kill, kite, until
-from worlds import ConflictError, OpenError, ReadOnlyError, UncertainError
+from worlds import ConflictError, OpenError, ReadOnlyError, Retention, UncertainError
 from worlds.remote.pushing import pull
 from worlds.sql.hrana import Hrana
 
@@ -77,6 +78,43 @@ def test_a_write_that_another_was_faster_than(served: Served) -> None:
     other.refresh()
     assert len(other) == 0
     assert not other.check().problems
+
+
+def test_every_single_verb_is_done_anew(served: Served) -> None:
+    one, other = served.open("one"), served.open("other")
+    one.add([kite(number) for number in range(4)])
+    entities = [f"{EX}s{number}" for number in range(4)]
+    shape = "@prefix sh: <http://www.w3.org/ns/shacl#> . <urn:shape> a sh:NodeShape ; sh:targetClass <urn:C> ."
+    merged: list[Any] = []
+    verbs: dict[str, Callable[[], object]] = {
+        "merge": lambda: merged.append(one.merge(*entities[:2]).revision),
+        "split": lambda: one.split(merged[0]),
+        "distinct": lambda: one.distinct(*entities[2:]),
+        "propose": lambda: one.propose(add=[kite(7)], why="seen"),
+        "propose a second": lambda: one.propose(add=[kite(8)], why="seen"),
+        "amend": lambda: one.amend(1, why="surely"),
+        "accept": lambda: one.accept(1),
+        "reject": lambda: one.reject(2, "no"),
+        "policy": lambda: setattr(one, "policy", one.policy.changed({"exclude": [EX + "q"]}, {})),
+        "retention": lambda: setattr(one, "retention", Retention(revisions=100)),
+        "default_graph": lambda: setattr(one, "default_graph", "union"),
+        "shapes": lambda: setattr(one, "shapes", shape.encode()),
+        "guard": lambda: setattr(one, "guard", "off"),
+    }
+    conflicts = 0
+    for number, (name, verb) in enumerate(verbs.items()):
+        other.refresh()
+        other.add([kite(100 + number)])
+        assert one.replica is not None
+        before = one.replica.conflicts
+        try:
+            verb()
+        except ConflictError as error:
+            pytest.fail(f"{name}: {error}")
+        conflicts += one.replica.conflicts - before
+    assert conflicts
+    assert one.proposal(1).status == "accepted"
+    assert not one.check().problems
 
 
 def test_two_worlds_on_one_replica(served: Served) -> None:

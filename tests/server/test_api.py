@@ -6,6 +6,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -490,6 +491,36 @@ def test_findings_are_proposed(writer: httpx.Client, client: httpx.Client) -> No
     assert writer.post("/contradictions", json={"suggested": False}).json() == {"proposals": []}
     writer.post(f"/proposals/{proposal['id']}/reject", json={"why": "a test"})
     assert writer.post(f"/history/{done['revision']}/undo").status_code == 200
+
+
+def test_the_history_is_that_of_the_engine_however_long_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "kb.db"
+    with worlds.open(path, embedder=None) as world:
+        world.bind("ex", EX)
+        world.add([(f"<{EX}owl>", f"<{EX}is>", '"old"')], author="ann", message="the first owl")
+        world.add([(f"<{EX}owl>", f"<{EX}size>", '"3"')], author="bob")
+        for number in range(210):
+            world.add([(f"<{EX}other{number}>", f"<{EX}is>", '"1"', f"<{EX}g>")], author="bob")
+        expected = [entry.revision for entry in world.history(entity="ex:owl")]
+        assert expected == [2, 1]
+        assert [entry.revision for entry in world.history(2, before=5)] == [4, 3]
+        assert [entry.revision for entry in world.history(entity="ex:owl", before=2)] == [1]
+        with pytest.raises(ValueError, match="before is the number"):
+            world.history(before=-1)
+        day = world.history(1)[0].time.date()
+    with served(path) as server, server.client() as client:
+
+        def asked(**filters: Any) -> list[int]:
+            return [one["revision"] for one in client.get("/history", params=filters).json()["revisions"]]
+
+        assert asked(iri="ex:owl") == asked(iri=f"{EX}owl") == expected
+        assert asked(iri="ex:owl", author="bob") == [2]
+        assert asked(predicate="ex:is", author="ann") == asked(message="FIRST") == [1]
+        assert asked(graph="ex:g", limit=2) == [212, 211]
+        assert asked(graph="ex:g", limit=2, before=211) == [210, 209]
+        assert asked(until="2001-01-01") == asked(since=f"{day + timedelta(days=2)}T00:00:00Z") == []
+        assert len(asked(since="2001-01-01", limit=1000)) == 212
+        assert "since is a time" in problem(client.get("/history", params={"since": "yesterday"}), 400)
 
 
 def test_removing_and_adding_is_one_revision(writer: httpx.Client) -> None:

@@ -96,16 +96,21 @@ class History:
         message: str | None = None,
         since: datetime.datetime | None = None,
         until: datetime.datetime | None = None,
+        before: int | None = None,
         among: set[int] | None = None,
     ) -> Entries:
         """The revisions, newest first; see `World.history`. `among` are numbers."""
         if limit is not None and not is_whole(limit):
             raise ValueError(f"limit is a whole number from 0 on, or None, not {limit!r}")
+        if before is not None and not is_whole(before):
+            raise ValueError(f"before is the number of a revision, or None, not {before!r}")
         begin, end = (None if time is None else instant(time) for time in (since, until))
         filtered = any(given is not None for given in (author, message, begin, end, among))
         most = -1 if limit is None or filtered else min(int(limit), NEVER)
         with self._connection.snapshot():
-            rows = self._connection.rows(_SQL["entries"], _SQL["entries"].bind(first=self.first, limit=most))
+            end_ = NEVER if before is None else min(int(before), NEVER)
+            statement = _SQL["entries"]
+            rows = self._connection.rows(statement, statement.bind(first=self.first, before=end_, limit=most))
             if filtered:
                 rows = [
                     row

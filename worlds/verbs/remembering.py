@@ -33,17 +33,21 @@ class Remembering(Parts):
         message: str | None = None,
         since: datetime.datetime | None = None,
         until: datetime.datetime | None = None,
+        before: int | None = None,
     ) -> Entries:
         """The revisions, newest first, at most `limit`: each with its number, time, author, message, and counts.
 
         With `entity`, `predicate` and `graph`, those that added or removed a quad that has them all, the entity as its
-        subject or object; with `author`, `message` (a part of it), `since` and `until`, those that this holds for.
+        subject or object; with `author`, `message` (a part of it), `since` and `until`, those that this holds for;
+        with `before`, those of a smaller number, so that the next page begins at the last one's last.
         The list is also a table: `to_dataframe()`, and in a notebook.
         """
         about, of = self._namespaces.pattern(entity, predicate)
         name = None if graph is None else self._namespaces.graph(graph)
         among = None if about is of is name is None else self._provenances.touching(about, of, name)
-        return self._history.entries(limit, author=author, message=message, since=since, until=until, among=among)
+        return self._history.entries(
+            limit, author=author, message=message, since=since, until=until, before=before, among=among
+        )
 
     def provenance(
         self, subject: object = None, predicate: object = None, object: Any = None, graph: Any = None

@@ -6,8 +6,9 @@ Answers that can be large are JSON already: the server, which is one process, on
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,8 @@ from worlds.server.errors import Problem
 from worlds.server.workers.jobs import job
 from worlds.world import World
 
-_LOOKED_AT = 200  # revisions, for the history of an entity
 _PROPOSED = 10_000  # quads that an update may change which is proposed
 _COMPARED = 2000  # quads of a revision of which it is told whether it is undone
-_LARGE = 20_000  # quads of a revision; of larger ones it is not looked at which entities they changed
 
 
 def encoded(document: object) -> bytes:
@@ -197,22 +196,29 @@ def change_policy(world: World, *, author: str | None, changes: dict[str, Any]) 
 
 
 @job("history")
-def history(world: World, *, limit: int = 50, before: int | None = None, iri: str | None = None) -> bytes:
-    """`World.history`, from a revision on backwards; with `iri`, those that changed a triple of it."""
-    wanted = limit if iri is None else _LOOKED_AT
-    newer = 0 if before is None else max(0, _last(world) - before + 1)
-    entries: Iterator[Entry] = islice(world.history(newer + wanted), newer, None)
-    if iri is not None:
-        entries = _touching(world, entries, to_oxigraph(iri, prefixes=world.prefixes))
-    return encoded({"revisions": [_entry(entry) for entry in islice(entries, limit)]})
+def history(
+    world: World,
+    *,
+    limit: int = 50,
+    iri: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    **of: Any,
+) -> bytes:
+    """`World.history`, with `iri` as its `entity`, and times as texts."""
+    times: dict[str, Any] = {
+        name: _time(name, text) for name, text in (("since", since), ("until", until)) if text is not None
+    }
+    return encoded({"revisions": [_entry(entry) for entry in world.history(limit, entity=iri, **times, **of)]})
 
 
-def _touching(world: World, entries: Iterator[Entry], subject: Any) -> Iterator[Entry]:
-    for entry in entries:
-        if entry.added + entry.removed <= _LARGE:
-            diff = world.diff(entry.revision - 1, entry.revision)
-            if any(quad.subject == subject for side in (diff.added, diff.removed) for quad in side.terms()):
-                yield entry
+def _time(name: str, text: str) -> datetime:
+    """A time by ISO 8601; one without a zone is UTC's."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise Problem(f"{name} is a time such as 2026-05-01 or 2026-05-01T12:00:00Z, not {text[:40]!r}") from None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 @job("revision")

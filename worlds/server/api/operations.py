@@ -154,11 +154,13 @@ def operations() -> tuple[Operation, ...]:
             parameters=(
                 Parameter("limit", "integer", "The most revisions.", default=50, least=1, most=10_000),
                 Parameter("before", "integer", "Only revisions before this one.", least=1, most=2**31 - 1),
-                Parameter(
-                    "iri",
-                    "text",
-                    "Only those that changed a triple of this entity; the newest two hundred revisions are looked at.",
-                ),
+                Parameter("iri", "text", "Only revisions that added or removed a quad of this entity."),
+                Parameter("predicate", "text", "Only revisions that added or removed a quad with this predicate."),
+                Parameter("graph", "text", "Only revisions that added or removed a quad in this graph."),
+                Parameter("author", "text", "Only revisions of this author."),
+                Parameter("message", "text", "Only revisions whose message has this text in it."),
+                Parameter("since", "text", "Only revisions from this time on, such as 2026-05-01T12:00:00Z."),
+                Parameter("until", "text", "Only revisions up to this time."),
             ),
         ),
         Operation(
