@@ -543,7 +543,7 @@ def test_a_flood_by_one_client_does_not_starve_another_with_the_same_key(tmp_pat
             for thread in threads:
                 thread.join()
     assert set(flooded) == {200, 503}
-    assert statistics.median(took) < 1, took
+    assert statistics.median(took) < 3, took
 
 
 def test_slow_bodies_do_not_hold_the_others_up(server: Served, key: str) -> None:
