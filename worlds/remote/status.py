@@ -26,7 +26,6 @@ Event: TypeAlias = Literal["conflicts", "retries"]
 
 LONGEST_NUDGE = 1024  # bytes
 _AGREED = struct.Struct("<36sdd")  # the boot, the seconds by `uptime`, and those by the clock of the wall
-_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 _SILENT = 1.0  # seconds after which a follower may be one that cannot write
 _LITTLE = 65_536  # bytes with which it cannot
 _LONGEST_WAIT = 0.5  # seconds for a follower's answer; it may have died, or be at work
@@ -184,7 +183,8 @@ class Folder:
 
 def uptime() -> float:
     """Seconds by a clock that all processes of the machine share, and that nobody sets."""
-    return time.clock_gettime(_CLOCK)
+    boot = getattr(time, "CLOCK_BOOTTIME", None)  # Linux: it goes on while the machine sleeps
+    return time.monotonic() if boot is None else time.clock_gettime(boot)
 
 
 @functools.cache

@@ -108,9 +108,9 @@ class History:
         filtered = any(given is not None for given in (author, message, begin, end, among))
         most = -1 if limit is None or filtered else min(int(limit), NEVER)
         with self._connection.snapshot():
-            end_ = NEVER if before is None else min(int(before), NEVER)
+            below = NEVER if before is None else min(int(before), NEVER)
             statement = _SQL["entries"]
-            rows = self._connection.rows(statement, statement.bind(first=self.first, before=end_, limit=most))
+            rows = self._connection.rows(statement, statement.bind(first=self.first, before=below, limit=most))
             if filtered:
                 rows = [
                     row

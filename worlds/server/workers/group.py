@@ -20,7 +20,7 @@ SPARE = 30.0  # seconds after which a process that is not needed ends
 KEPT_FREE = 30.0  # seconds after a job for a key, or a long one, in which guests leave one process to others
 HALVED = 10.0  # seconds in which half of what a guest's jobs took is forgotten
 UNREAD = 2.0  # seconds that the client of a stream may take for a piece while others wait for a process
-_REMEMBERED = 10_000  # guests
+_REMEMBERED = 10_000  # clients
 _ATTEMPTS = 3  # to start a process
 _CLOSING = 2.0  # seconds that a spare process has to close its worlds
 
