@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -47,10 +49,18 @@ def test_a_server_that_follows_another_one_and_forwards_writes(cached: Served) -
         assert "worlds_replica_failing 0.0" in told
         assert "worlds_replica_revision 5.0" in told
         assert float(told.partition("\nworlds_replica_age_seconds ")[2].partition("\n")[0]) < 5
-        # Another file takes the replica's place, and the server goes on with that.
-        cached.push(f'<{EX}b> <{EX}p> "green hill" .'.encode(), replace=True)
-        until(lambda: client.get("/search", params={"q": "hill"}).json()["hits"])
+        # Another file takes the replica's place, and the server goes on with that: no reader is told that it is gone.
+        for number in range(8):
+            cached.push(f'<{EX}b> <{EX}p> "green hill{number}" .'.encode(), replace=True)
+            until(partial(_hits, client, f"hill{number}"))
         assert _updated(client, f"INSERT DATA {{ <{EX}c> <{EX}p> 1 }}")
+
+
+def _hits(client: httpx.Client, query: str) -> list[dict[str, Any]]:
+    answer = client.get("/search", params={"q": query})
+    assert answer.is_success, answer.text
+    hits: list[dict[str, Any]] = answer.json()["hits"]
+    return hits
 
 
 def _updated(client: httpx.Client, update: str) -> bool:

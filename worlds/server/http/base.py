@@ -198,9 +198,17 @@ class Server:
         ref = self.world(request)
         guest = self._guest(request, ref.name) or guest or ""
         client, timeout = self._client(request), self.settings.timeout
-        async with self.limits.slot(bool(guest), client), _there(ref.name, ref.path):
-            call = self.pool.call(job, ref.path, guest=guest, client=client, timeout=timeout, arguments=arguments)
-            return await self._while_connected(request, call)
+
+        async def once() -> Any:
+            async with _there(ref.name, ref.path):
+                call = self.pool.call(job, ref.path, guest=guest, client=client, timeout=timeout, arguments=arguments)
+                return await self._while_connected(request, call)
+
+        async with self.limits.slot(bool(guest), client):
+            try:
+                return await once()
+            except _Replaced:
+                return await once()  # of the file that is there now
 
     async def write(self, request: Request, job: str, *, scope: Scope = "write", **arguments: Any) -> Any:
         """What a job gives that writes to the request's world; the key's name is the author of the revision.
@@ -306,9 +314,13 @@ class Server:
             await asyncio.gather(work, gone, return_exceptions=True)
 
 
+class _Replaced(Busy):
+    """Another file took the place of the world's: a replica's, or one that was restored."""
+
+
 @contextlib.asynccontextmanager
 async def _there(world: str, path: Path) -> AsyncIterator[None]:
-    """NotFound for the errors of a world that was deleted meanwhile, whether or not there is another one."""
+    """For errors of a world whose file was taken away meanwhile: NotFound, or _Replaced if there is another file."""
     try:
         held = os.open(path, os.O_PATH) if hasattr(os, "O_PATH") else -1  # else its inode may be given again
     except OSError:
@@ -317,11 +329,14 @@ async def _there(world: str, path: Path) -> AsyncIterator[None]:
     try:
         yield
     except (IntegrityError, OpenError) as error:
-        same = before == identity(str(path)) != (0, 0)
-        if same and error.kind != "gone":
+        now = identity(str(path))
+        if now == (0, 0):
+            raise NotFound(f"there is no world {world!r} here any more") from error
+        if now != before:
+            raise _Replaced(f"the file of {world!r} was replaced meanwhile") from error
+        if error.kind != "gone":
             raise
-        told = "one of the worlds that were named is not here any more"
-        raise NotFound(told if same else f"there is no world {world!r} here any more") from error
+        raise NotFound("one of the worlds that were named is not here any more") from error
     finally:
         if held >= 0:
             os.close(held)
