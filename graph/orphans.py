@@ -42,11 +42,12 @@ class Tie:
 
     def release(self) -> None:
         """In the parent: let go of the child."""
-        for descriptor in (self._theirs, self._ours):
+        held = self._theirs, self._ours
+        self._theirs = self._ours = -1  # before they are closed, for what another thread forks meanwhile
+        _ties.discard(self)
+        for descriptor in held:
             with contextlib.suppress(OSError):
                 os.close(descriptor)
-        self._theirs = self._ours = -1
-        _ties.discard(self)
 
     def forked(self) -> None:
         """In any process that was forked meanwhile: hold nobody else's tie."""

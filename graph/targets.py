@@ -13,7 +13,7 @@ from typing import IO, Any, BinaryIO, cast
 
 from worlds.errors import OpenError
 from worlds.graph.formats import EXTENSIONS, FORMATS
-from worlds.permissions import create_like, lock, remove_dead
+from worlds.permissions import believe, create_like, lock, remove_dead
 
 _DRAFT = ".part"
 _COMPRESSIONS = (".gz", ".bz2", ".zst")
@@ -46,13 +46,16 @@ def format_of(name: str) -> str:
 def replacing(name: str, *, like: str | os.PathLike[str] | None = None, most: int = 0o666) -> Iterator[IO[bytes]]:
     """A file that takes the place of `name` when the block ends, and is gone if the block raises.
 
-    It has the permissions and the owner of the file that was there, else of the file `like`; `most`
-    are the permissions that it has at most. What is no regular file (a pipe), and what is below /dev, such as
-    /dev/stdout, is written to as it is.
+    It has the permissions and the owner of the file that was there, else of the file `like`; `most` are the permissions
+    that it has at most. A pipe, and a file below /dev such as /dev/stdout, is written to as it is. OpenError for a file
+    that a stranger has put into a shared folder.
     """
     given, final = Path(name), Path(os.path.realpath(name))  # of /dev/stdout, a pipe's real path is none
     try:
-        if given.exists() and (not given.is_file() or given.is_relative_to("/dev")):
+        if not (device := given.is_relative_to("/dev") and given.exists()):
+            believe(given, given.parent, links=True)  # whose link it is would choose what is overwritten
+            believe(final, final.parent)  # whose file or pipe it is would be given all that is written
+        if device or (given.exists() and not given.is_file()):
             with given.open("ab") as out:  # a folder raises, as it should
                 yield out
             return

@@ -24,10 +24,11 @@ OWNERS = os.name == "posix"
 _LOG_ENDS = ("-wal", "-shm", "-journal")
 
 
-def believe(path: str | os.PathLike[str], beside: str | os.PathLike[str]) -> None:
+def believe(path: str | os.PathLike[str], beside: str | os.PathLike[str], *, links: bool = False) -> None:
     """OpenError unless all who can write what is at `path` could write `beside`, a world or a folder, as well.
 
-    The user and root always may. A link is never believed; where nothing is at `path`, nothing is to be checked.
+    The user and root always may. A link is believed only with `links`, if its owner is; where nothing is at `path`,
+    nothing is to be checked.
     """
     if not OWNERS:
         return
@@ -35,7 +36,7 @@ def believe(path: str | os.PathLike[str], beside: str | os.PathLike[str]) -> Non
         found = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         return
-    fault = _fault(found, _owned(beside))
+    fault = _fault(found, _owned(beside), links)
     if fault is not None:
         kind = "folder" if stat.S_ISDIR(found.st_mode) else "file"
         raise OpenError(
@@ -58,9 +59,10 @@ def _owned(path: str | os.PathLike[str]) -> os.stat_result:
         return Path(path).absolute().parent.stat()
 
 
-def _fault(found: os.stat_result, beside: os.stat_result) -> str | None:
+def _fault(found: os.stat_result, beside: os.stat_result, links: bool) -> str | None:
     """Why something is not believed beside another; None if it is."""
-    if stat.S_ISLNK(found.st_mode):
+    link = stat.S_ISLNK(found.st_mode)
+    if link and not links:
         return "is a link"
     sticky = stat.S_ISDIR(beside.st_mode) and beside.st_mode & stat.S_ISVTX
     if beside.st_mode & stat.S_IWOTH and not sticky:
@@ -68,6 +70,8 @@ def _fault(found: os.stat_result, beside: os.stat_result) -> str | None:
     group = beside.st_gid if beside.st_mode & stat.S_IWGRP and not sticky else None
     if found.st_uid not in (0, os.geteuid(), beside.st_uid) and not (group is not None and _in(found.st_uid, group)):
         return f"belongs to another user (number {found.st_uid})"
+    if link:
+        return None  # its permissions say nothing
     if found.st_mode & stat.S_IWOTH:
         return "can be written by every user"
     if found.st_mode & stat.S_IWGRP and found.st_gid != group and found.st_gid != 0:

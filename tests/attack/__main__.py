@@ -30,6 +30,8 @@ from pathlib import Path
 from tests.attack.cases import KINDS, PAST
 from tests.attack.ends import end_command
 from tests.attack.kills import kill_writers
+from tests.attack.proposers import propose_with_keys
+from tests.attack.strangers import cancel_calls, plant_neighbours
 from tests.sparql.test_fuzz import fresh
 from tests.support.serving import served
 
@@ -220,6 +222,9 @@ _RUNS: dict[str, Callable[[int, int], tuple[int, str | None]]] = {
     "machine": state_machine,
     "kills": kill_writers,
     "ends": end_command,
+    "neighbours": plant_neighbours,
+    "keys": propose_with_keys,
+    "cancelled": cancel_calls,
 }
 
 

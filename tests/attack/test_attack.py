@@ -11,6 +11,7 @@ import pytest
 from tests.attack.__main__ import Tally, attack
 from tests.attack.cases import KINDS, PAST, case
 from tests.attack.ends import end_command
+from tests.attack.strangers import cancel_calls, plant_neighbours
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -40,6 +41,14 @@ def test_some_cases_of_each_kind(kind: str) -> None:
 @pytest.mark.parametrize("number", [2, 5])
 def test_a_command_that_is_ended_leaves_nothing(number: int) -> None:
     assert end_command(8, number) == (1, None)
+
+
+def test_what_a_stranger_plants_is_not_believed() -> None:
+    assert [plant_neighbours(6, number) for number in range(4)] == [(1, None)] * 4
+
+
+def test_the_next_call_after_any_that_were_cancelled_is_answered() -> None:
+    assert cancel_calls(6, 0) == (50, None)
 
 
 def test_an_error_of_another_kind_a_signal_and_a_hang_are_findings(monkeypatch: pytest.MonkeyPatch) -> None:

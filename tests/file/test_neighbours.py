@@ -164,6 +164,23 @@ def test_a_planted_draft_keeps_nobody_waiting(shared: Path) -> None:
 
 
 @as_root
+@pytest.mark.parametrize("kind", ["link", "dangling link", "pipe", "file"])
+def test_an_export_is_not_written_where_a_stranger_has_it(shared: Path, tmp_path: Path, kind: str) -> None:
+    victim, target = tmp_path / "letters", shared.with_name("out.nq")
+    if kind != "dangling link":
+        victim.write_text("dear")
+    made: dict[str, Callable[[Path], object]] = {"pipe": os.mkfifo, "file": Path.touch}
+    plant(target, made.get(kind, lambda path: path.symlink_to(victim)))
+    with worlds.open(shared, embedder=None) as world:
+        with pytest.raises(OpenError, match="belongs to another user"):
+            world.export(target)
+        target.unlink()
+        target.symlink_to(tmp_path / "mine.nq")
+        assert world.export(target) == 2, "one's own link is followed"
+    assert not victim.exists() if kind == "dangling link" else victim.read_text() == "dear"
+
+
+@as_root
 def test_planted_settings_and_replicas_are_not_read(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(shared.parent)
     plant(Path("worlds.toml").absolute(), lambda path: path.write_text("[server]\nallow_writes = true\n"))
