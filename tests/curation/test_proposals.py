@@ -166,7 +166,11 @@ def test_lists_are_narrowed(world: worlds.World) -> None:
 def test_several_are_accepted_in_their_order(world: worlds.World) -> None:
     for value in (1, 2, 3):
         world.propose(add=[("ex:b", "ex:seen", value)], author=f"bot {value}")
-    changes = world.accept_all([1, 2, 3], reviewer="ann")
+    world.amend(2, add=[("ex:b", "ex:seen", 22)], author="bot 2")
+    with pytest.raises(worlds.ConflictError, match="2"):
+        world.accept_all({2: 1, 3: 1})
+    assert [one.id for one in world.proposals()] == [1, 2, 3]
+    changes = world.accept_all({1: 1, 2: 2, 3: None}, reviewer="ann")
     assert [change.revision for change in changes] == [2, 3, 4]
     assert [entry.author for entry in world.history(3)] == ["bot 3", "bot 2", "bot 1"]
 

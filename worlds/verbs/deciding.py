@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from worlds.curation.changing.merging import Merge, Redirect, Split
@@ -178,13 +178,22 @@ class Deciding(Parts):
         return self._proposals.accept(id, reviewer=reviewer, why=why, version=version, force=force, dry_run=dry_run)
 
     def accept_all(
-        self, ids: Iterable[int], *, reviewer: str | None = None, why: str | None = None, force: bool = False
+        self,
+        ids: Iterable[int] | Mapping[int, int | None],
+        *,
+        reviewer: str | None = None,
+        why: str | None = None,
+        force: bool = False,
     ) -> list[Change]:
-        """Accept several proposals in their order, a revision each.
+        """Accept several proposals in their order, a revision each. A mapping gives each the version that was reviewed.
 
         An error ends it at the proposal that it names; those before it are accepted.
         """
-        return [self.accept(id, reviewer=reviewer, why=why, force=force) for id in ids]
+        versions = ids if isinstance(ids, Mapping) else dict.fromkeys(ids)
+        return [
+            self.accept(id, reviewer=reviewer, why=why, version=version, force=force)
+            for id, version in versions.items()
+        ]
 
     def reject(self, id: int, why: str | None = None, *, reviewer: str | None = None) -> Proposal:
         """Decide that the change of a proposal is not made. ConflictError if it is decided already."""
