@@ -1,0 +1,106 @@
+"""What every door takes, without its words, a line for each option: so that a change of it is seen, and is wanted.
+
+`python -m tests.support.surface` writes `surface.txt` anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+from typer import Context
+from typer.models import OptionInfo
+
+import worlds
+from worlds.mcp.server import WorldServer
+from worlds.mcp.toolbox import Service
+
+KEPT = Path(__file__).with_name("surface.txt")
+_WORDS = ("description", "title", "example", "examples")
+
+
+def surface() -> str:
+    """Of each door, each operation with its options: kinds, bounds and defaults."""
+    doors = {"command": _commands(), "http": _operations(), "agents": asyncio.run(_tools())}
+    return "".join(
+        f"{door}: {verb}: {option}{' ' if told else ''}{json.dumps(told, sort_keys=True) if told else ''}\n"
+        for door, verbs in doors.items()
+        for verb, options in sorted(verbs.items())
+        for option, told in (options or {"": None}).items()
+    )
+
+
+def _commands() -> dict[str, Any]:
+    from worlds.cli.commands import app
+
+    found: dict[str, Any] = {}
+
+    def walk(group: Any, before: str) -> None:
+        for command in group.registered_commands:
+            name = command.name or command.callback.__name__.replace("_", "-")
+            parameters = inspect.signature(command.callback, eval_str=True).parameters.values()
+            found[f"{before}{name}"] = {one.name: _option(one) for one in parameters if one.annotation is not Context}
+        for inner in group.registered_groups:
+            walk(inner.typer_instance, f"{before}{inner.name} ")
+
+    walk(app, "")
+    return found
+
+
+def _option(one: inspect.Parameter) -> dict[str, Any]:
+    kind, told = get_args(one.annotation)
+    default = ["required"] if one.default is one.empty else [one.default]
+    flags = [f"--{one.name.replace('_', '-')}"]
+    if isinstance(told, OptionInfo):
+        named = [told.default, *(told.param_decls or ())]  # in Annotated, Typer takes the first flag for a default
+        flags = sorted(flag for flag in named if isinstance(flag, str)) or flags
+    else:
+        flags = []
+    bounds = {name: getattr(told, name) for name in ("min", "max") if getattr(told, name) is not None}
+    return {"kind": inspect.formatannotation(kind), "flags": flags, "default": default[0], **bounds}
+
+
+def _operations() -> dict[str, Any]:
+    from worlds.server.api.operations import operations
+
+    return {
+        f"{one.method} {one.path or '/'} ({one.name}, {one.scope})": {
+            field.name: _field(field) for field in (*one.parameters, *(one.fields or ()))
+        }
+        for one in operations()
+    }
+
+
+def _field(one: Any) -> dict[str, Any]:
+    names = ("kind", "where", "required", "default", "choices", "least", "most")
+    return {name: getattr(one, name) for name in names if getattr(one, name) not in (None, False, ())}
+
+
+async def _tools() -> dict[str, Any]:
+    with worlds.open(embedder=None) as world:
+        listed = await WorldServer(Service(world, allow_writes=True)).list_tools()
+    return {
+        f"{tool.name} ({'reads' if tool.annotations and tool.annotations.read_only_hint else 'writes'})": {
+            name: _plain(schema) | ({"required": True} if name in tool.input_schema.get("required", ()) else {})
+            for name, schema in sorted(tool.input_schema["properties"].items())
+        }
+        for tool in listed
+    }
+
+
+def _plain(value: Any, of: str = "") -> Any:
+    """A schema without its words; options may be called as words are."""
+    if isinstance(value, Mapping):
+        return {key: _plain(one, key) for key, one in sorted(value.items()) if of == "properties" or key not in _WORDS}
+    if isinstance(value, list):
+        items = [_plain(one) for one in value]
+        return sorted(items, key=json.dumps) if all(isinstance(one, str) for one in items) else items
+    return value
+
+
+if __name__ == "__main__":
+    KEPT.write_text(surface())
