@@ -35,6 +35,7 @@ from worlds.verbs.reading import Reading
 from worlds.verbs.remembering import Remembering
 from worlds.verbs.searching import Searching
 from worlds.verbs.settings import Settings
+from worlds.verbs.table import VERBS
 from worlds.verbs.writing import QuadLike as QuadLike
 from worlds.verbs.writing import Writing
 
@@ -218,11 +219,9 @@ class RemoteWorld(World):
         self._sparql.drop()
 
 
-for _verb in (
-    "add", "remove", "load", "add_document", "update", "undo", "apply_patch", "prune", "bind", "embed", "merge",
-    "split", "distinct", "propose", "amend", "accept", "reject", "reject_all",
-):  # fmt: skip
-    setattr(RemoteWorld, _verb, retried(getattr(World, _verb)))
+for _verb in VERBS.values():
+    if _verb.retried:
+        setattr(RemoteWorld, _verb.name, retried(getattr(World, _verb.name)))
 for _setting in ("policy", "default_graph", "retention", "guard", "shapes"):
     _made = getattr(World, _setting)
     setattr(RemoteWorld, _setting, _made.setter(retried(_made.fset)))

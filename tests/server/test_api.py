@@ -19,7 +19,7 @@ from tests.support.embedder import HashingEmbedder
 from tests.support.serving import EMBEDDER, Served, served
 from worlds.server.api.openapi import document
 from worlds.server.api.operations import operations
-from worlds.server.api.parameters import search_options
+from worlds.server.api.parameters import options_of
 from worlds.server.api.schemas import SCHEMAS
 from worlds.server.app import routes
 from worlds.server.keys import keys_of
@@ -389,7 +389,7 @@ def test_a_write_is_the_keys_and_can_be_undone(writer: httpx.Client) -> None:
     assert (told["author"], told["message"], told["added"]) == ("ann", "an owl", 1)
     assert told["quads_added"] == [[f"<{EX}owl>", f"<{EX}says>", '"hoo"', None]]
     assert writer.get("/history", params={"limit": 1}).json()["revisions"][0]["revision"] == number
-    assert writer.get("/history", params={"iri": "ex:owl"}).json()["revisions"][0]["revision"] == number
+    assert writer.get("/history", params={"entity": "ex:owl"}).json()["revisions"][0]["revision"] == number
     assert [hit["text"] for hit in writer.get("/search", params={"q": "hoo", "mode": "text"}).json()["hits"]] == ["hoo"]
 
     undone = writer.post(f"/history/{number}/undo").json()
@@ -513,8 +513,8 @@ def test_the_history_is_that_of_the_engine_however_long_it_is(tmp_path: Path) ->
         def asked(**filters: Any) -> list[int]:
             return [one["revision"] for one in client.get("/history", params=filters).json()["revisions"]]
 
-        assert asked(iri="ex:owl") == asked(iri=f"{EX}owl") == expected
-        assert asked(iri="ex:owl", author="bob") == [2]
+        assert asked(entity="ex:owl") == asked(entity=f"{EX}owl") == expected
+        assert asked(entity="ex:owl", author="bob") == [2]
         assert asked(predicate="ex:is", author="ann") == asked(message="FIRST") == [1]
         assert asked(graph="ex:g", limit=2) == [212, 211]
         assert asked(graph="ex:g", limit=2, before=211) == [210, 209]
@@ -648,7 +648,7 @@ def test_the_parameters_of_a_search_are_those_of_the_library() -> None:
         for item in inspect.signature(worlds.World.search).parameters.values()
         if item.kind is item.KEYWORD_ONLY
     ]
-    assert [option.name for option in search_options()] == expected
+    assert [option.name for option in options_of("search", "text")] == expected
     told = document("kb")["paths"]["/search"]
     assert [parameter["name"] for parameter in told["get"]["parameters"]] == ["q", *expected, "facets", "world"]
     properties = told["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"]

@@ -6,8 +6,8 @@ import datetime
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -35,7 +35,7 @@ def log(
     with opened(path) as world:
         entries = world.history(limit)
     if json:
-        write_json({"revisions": [asdict(entry) | {"time": entry.time.isoformat()} for entry in entries]})
+        write_json({"revisions": [entry.to_dict() for entry in entries]})
         return
     head = ("revision", "time", "added", "removed", "author", "message")
     show.print_table(output(), head, [_shown(entry) for entry in entries])
@@ -71,7 +71,7 @@ def blame(
         found = [one for one in world.provenance(entity, predicate) if removed or one.removed is None]
         prefixes = world.prefixes
     if json:
-        write_json({"quads": list(map(_provenance_document, found))})
+        write_json({"quads": [one.to_dict() for one in found]})
         return
     head = (
         "revision",
@@ -84,16 +84,6 @@ def blame(
         *(["removed by"] if removed else []),
     )
     show.print_table(output(), head, [_blamed(one, prefixes, removed=removed) for one in found])
-
-
-def _provenance_document(one: Provenance) -> dict[str, Any]:
-    from worlds.graph.terms import format_term, to_oxigraph
-
-    def entry(found: Entry | None) -> dict[str, Any] | None:
-        return None if found is None else asdict(found) | {"time": found.time.isoformat()}
-
-    quad = [None if term is None else format_term(to_oxigraph(term)) for term in one.quad]
-    return {"quad": quad, "added": entry(one.added), "removed": entry(one.removed)}
 
 
 def _blamed(one: Provenance, prefixes: Mapping[str, str], *, removed: bool) -> tuple[str, ...]:

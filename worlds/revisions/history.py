@@ -52,6 +52,10 @@ class Entry:
     undoes: int | None = None
     undone_by: int | None = None
 
+    def to_dict(self) -> dict[str, Any]:
+        """The revision as JSON-ready values; its time by ISO 8601."""
+        return {**asdict(self), "time": self.time.isoformat()}
+
 
 class Entries(list[Entry], Tabular):
     """Revisions, newest first: a list, and a table."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.graph.terms import GraphName, Term, to_rdflib
+from worlds.graph.terms import GraphName, Term, format_term, to_oxigraph, to_rdflib
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary
 from worlds.quads.patterns import Patterns
 from worlds.quads.rows import find_quads
@@ -32,6 +32,14 @@ class Provenance:
     quad: tuple[Any, Any, Any, Any]
     added: Entry | None
     removed: Entry | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The quad in N-Quads' syntax, None for the default graph, and the revisions, as JSON-ready values."""
+        return {
+            "quad": [None if term is None else format_term(to_oxigraph(term)) for term in self.quad],
+            "added": None if self.added is None else self.added.to_dict(),
+            "removed": None if self.removed is None else self.removed.to_dict(),
+        }
 
 
 class Provenances:

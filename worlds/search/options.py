@@ -1,15 +1,15 @@
-"""The options of a search: one table, from which the engine's checks and every door take names, types and defaults.
+"""The options of a search, and the form of an option: the engine's checks and every door take them from here.
 
-A door reads `OPTIONS`, in the order of `World.search`: `OPTIONS["k"].default`, `.choices`, `.least` and `.most`
-(inclusive), `.kind` and the one line `.help`. A value of None means that the option is not given, wherever the default
-is None. `check` says what is wrong with values; a door that has its own errors need not repeat it. A test pins the
-signature of `World.search` to the table, which keeps it explicit for editors and type checkers.
+`worlds.verbs.table` has the options of the other verbs. `OPTIONS`, in the order of `World.search`, gives each a
+`.default`, `.choices`, `.least` and `.most` (inclusive), a `.kind` and one line of `.help`. None means that an option
+is not given, wherever the default is None. `check` says what is wrong with values; a door that has its own errors need
+not repeat it. A test pins the signature of `World.search` to the table, which keeps it explicit for editors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, Literal, TypeAlias
 
@@ -17,137 +17,213 @@ MOST_CANDIDATES = 10_000
 DEFAULT_CANDIDATES = 100
 
 Kind: TypeAlias = Literal["integer", "number", "boolean", "text", "texts", "numbers", "json"]
-Group: TypeAlias = Literal["page", "filter", "fusion", "stage", "answer"]
+Group: TypeAlias = Literal["", "page", "filter", "fusion", "stage", "answer"]
+REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "required"})()
+"""The default of an option that has to be given."""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option. `kind` is what a value is where it is written as text or JSON: "texts" is one text or a list of such,
-    "json" a mapping, or a list of such. `group` is what it belongs to."""
+    """One option. `kind` is the form of its value in text or JSON: "texts" is one text or a list of texts, "json" a
+    mapping, or a list of mappings. Options of one `group` stand together in a help. `absent` maps the doors that do not
+    have the option to the reason, and `names` those that call it by another name than Python to that name."""
 
     name: str
     kind: Kind
-    group: Group
     help: str
     default: Any = None
     choices: tuple[str, ...] = ()
     least: float | None = None
     most: float | None = None
     unit: str = ""
+    group: Group = ""
+    example: Any = None
+    absent: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def at(self, door: str) -> str:
+        """The name of the option at a door."""
+        return self.names.get(door, self.name)
 
 
+_MANY = "a list of some hundred numbers"
 OPTIONS: Mapping[str, Option] = {
     option.name: option
     for option in (
-        Option("limit", "integer", "page", "The most hits.", 10, least=1, most=MOST_CANDIDATES),
+        Option("limit", "integer", "The number of hits at most.", 10, least=1, most=MOST_CANDIDATES, group="page"),
         Option(
             "mode",
             "text",
-            "fusion",
-            "By meaning (vectors), by words, or by both.",
+            "Search by meaning (vector), by words (text), or by both (hybrid).",
             "hybrid",
             choices=("hybrid", "vector", "text"),
+            group="fusion",
         ),
-        Option("subjects", "texts", "filter", "Only texts of these subjects."),
-        Option("predicates", "texts", "filter", "Only texts under these predicates."),
-        Option("types", "texts", "filter", "Only texts of subjects of these types."),
-        Option("subclasses", "boolean", "filter", "Whether types includes the classes below them.", False),
-        Option("graphs", "texts", "filter", 'Only texts in these graphs; "default" is the default graph.'),
+        Option("subjects", "texts", "Search only texts of these subjects.", group="filter"),
         Option(
-            "languages", "texts", "filter", 'Only texts in these languages; "en" includes en-GB, "" is no language.'
+            "predicates", "texts", "Search only texts under these predicates.", group="filter", example="rdfs:label"
         ),
-        Option("where", "text", "filter", "Only texts of subjects that match: a SPARQL group pattern over ?subject."),
-        Option("exclude", "json", "filter", "What must not hold: the filters above, by their names."),
+        Option("types", "texts", "Search only texts of subjects of these types.", group="filter", example="ex:Report"),
+        Option(
+            "subclasses", "boolean", "The filter `types` includes the subclasses of each type.", False, group="filter"
+        ),
+        Option("graphs", "texts", 'Search only texts in these graphs; "default" is the default graph.', group="filter"),
+        Option(
+            "languages",
+            "texts",
+            'Search only texts in these languages; "en" includes en-GB, "" means without a language tag.',
+            group="filter",
+        ),
+        Option(
+            "where",
+            "text",
+            "Search only texts of subjects that match this SPARQL group pattern over ?subject.",
+            group="filter",
+            example="?subject ex:year ?y . FILTER(?y > 2020)",
+        ),
+        Option(
+            "exclude",
+            "json",
+            "Leave out the texts that these filters match: an object of the filters, by their names.",
+            group="filter",
+        ),
         Option(
             "fusion",
             "text",
-            "fusion",
-            "How the two lists are joined: by their values, by their ranks, or by the plain sum of their values.",
+            "How the two result lists are fused: by scaled scores (relative), by ranks (rrf), or by plain scores "
+            "(weighted).",
             "relative",
             choices=("relative", "rrf", "weighted"),
+            group="fusion",
         ),
         Option(
             "normalise",
             "text",
-            "fusion",
-            "Of values, which counts 0: the least found, or the least in theory.",
+            "The score that relative fusion scales to 0: the lowest in the list (minmax), or the lowest possible "
+            "(theoretical).",
             "minmax",
             choices=("minmax", "theoretical"),
+            group="fusion",
         ),
         Option(
             "label_bonus",
             "boolean",
-            "fusion",
-            "With fusion relative, a label that is what was asked comes first.",
+            "Relative fusion ranks a label first if it equals the query.",
             True,
+            group="fusion",
         ),
-        Option("k", "number", "fusion", "Of ranks, the constant: the less, the more the first outweigh.", 60, least=0),
-        Option("weights", "json", "fusion", 'What each list counts, by "vector" and "text"; 1 by default.'),
+        Option(
+            "k",
+            "number",
+            "The rank constant of rrf: a smaller constant gives the first ranks more weight.",
+            60,
+            least=0,
+            group="fusion",
+        ),
+        Option(
+            "weights", "json", 'The weight of each result list, by "vector" and "text"; 1 by default.', group="fusion"
+        ),
         Option(
             "candidates",
             "integer",
-            "fusion",
-            f"How long each list is: {DEFAULT_CANDIDATES} by default, or the limit.",
+            f"The length of each result list before fusion: {DEFAULT_CANDIDATES} by default, or the limit.",
             least=1,
             most=MOST_CANDIDATES,
+            group="fusion",
         ),
         Option(
             "syntax",
             "text",
-            "fusion",
-            "Words with phrases, -without and prefix*; or an FTS5 expression.",
+            "How the query is read: as words with phrases, -without and prefix*, or as an FTS5 expression.",
             "words",
             choices=("words", "fts5"),
+            group="fusion",
         ),
-        Option("vector", "numbers", "fusion", "The vector to search with, in the place of the text's own."),
+        Option(
+            "vector",
+            "numbers",
+            "The query vector, instead of the vector of the query's text.",
+            group="fusion",
+            absent={"command": _MANY, "agents": _MANY},
+        ),
         Option(
             "plan",
             "text",
-            "fusion",
-            "How the nearest vectors are found.",
+            "How the nearest vectors are found: by comparing all (exact), by short codes first (codes), by the native "
+            "index (index), or by the cheapest of these (auto).",
             "auto",
             choices=("auto", "exact", "codes", "index"),
+            group="fusion",
         ),
-        Option("min_similarity", "number", "fusion", "The least cosine of a match by vector.", least=-1, most=1),
-        Option("rerank", "text", "stage", "A cross-encoder that reads the first again: True, or a name or path."),
-        Option("rerank_top", "integer", "stage", "How many it reads.", 50, least=1, most=MOST_CANDIDATES),
         Option(
-            "rerank_timeout", "number", "stage", "After so many seconds the ranking stands.", least=0, unit="seconds"
+            "min_similarity",
+            "number",
+            "The lowest cosine similarity of a match by vector.",
+            least=-1,
+            most=1,
+            group="fusion",
+            example=0.4,
+        ),
+        Option(
+            "rerank",
+            "text",
+            "Rerank the first hits by a cross-encoder: true for the default model, or its name or path.",
+            group="stage",
+        ),
+        Option(
+            "rerank_top",
+            "integer",
+            "The number of hits that the cross-encoder reads.",
+            50,
+            least=1,
+            most=MOST_CANDIDATES,
+            group="stage",
+        ),
+        Option(
+            "rerank_timeout",
+            "number",
+            "The time that the cross-encoder may take; after it the ranking stays as it was.",
+            least=0,
+            unit="seconds",
+            group="stage",
         ),
         Option(
             "boost",
             "json",
-            "stage",
-            'What multiplies scores: {"where", "factor"}, {"predicate", "weight"}, a text such as "2 ?subject a '
-            'ex:Report", or a list of these.',
+            'Multiply scores: {"where", "factor"}, {"predicate", "weight"}, a text such as "2 ?subject a ex:Report", '
+            "a list of these.",
+            group="stage",
         ),
         Option(
             "decay",
             "json",
-            "stage",
-            'What halves scores with age: {"predicate", "half_life" (days)}, and maybe "now", "evergreen_types", '
+            'Halve scores with age: {"predicate", "half_life" (days)}, and optionally "now", "evergreen_types", '
             '"evergreen_predicates", "evergreen_flags".',
+            group="stage",
         ),
         Option(
             "diversity",
             "number",
-            "stage",
-            "The lambda of maximal marginal relevance; 1 is relevance alone.",
+            "The lambda of maximal marginal relevance: 1 ranks by relevance alone, 0 by diversity alone.",
             least=0,
             most=1,
+            group="stage",
+            example=0.7,
         ),
-        Option("group_by", "text", "stage", "Give hits by subject.", choices=("subject",)),
+        Option("group_by", "text", "Group the hits by subject.", choices=("subject",), group="stage"),
         Option(
             "per_subject",
             "integer",
-            "stage",
-            "The most hits of one subject, with group_by.",
+            "The number of hits of one subject at most, with group_by.",
             1,
             least=1,
             most=MOST_CANDIDATES,
+            group="stage",
         ),
-        Option("cursor", "text", "page", "The cursor of an earlier answer, for the hits that follow."),
-        Option("explain", "boolean", "answer", "Whether each hit says what each list and stage did.", False),
+        Option("cursor", "text", "The cursor of an earlier answer: give the hits that follow.", group="page"),
+        Option(
+            "explain", "boolean", "Each hit tells its score and rank in each list and stage.", False, group="answer"
+        ),
     )
 }
 DEFAULTS: Mapping[str, Any] = {

@@ -25,7 +25,7 @@ from worlds.server.protocols.sparql import LARGE
 Given: TypeAlias = Mapping[str, Any]
 Handler: TypeAlias = Callable[[Request, Given], Awaitable[Response]]
 
-_NAMED_BY = {"proposal": "number", "revision": "revision"}  # kinds of errors, and what of the path they are about
+_NAMED_BY = {"proposal": "id", "revision": "revision"}  # kinds of errors, and what of the path they are about
 _VERSION = re.compile(r'(?:W/)?"([1-9][0-9]{0,8})"')
 _READY = 5.0  # seconds in which a worker of a server that is ready answers
 
@@ -44,7 +44,7 @@ async def run(operation: Operation, handler: Handler, request: Request) -> Respo
     most = MOST_JSON
     if operation.scope is not None and server.require(request, operation.scope, name).key is None:
         most = MOST_WITHOUT_KEY
-    given = read_query(request, operation.parameters)
+    given = {**operation.defaults, **read_query(request, operation.parameters)}
     for parameter in operation.parameters:
         if parameter.where == "path":
             given[parameter.name] = parameter.parse([request.path_params[parameter.name]])
@@ -128,10 +128,6 @@ async def _verify(request: Request, given: Given) -> Response:
     return answer(await server_of(request).read(request, "verify", **given))
 
 
-async def _history(request: Request, given: Given) -> Response:
-    return answer(await server_of(request).read(request, "history", **given))
-
-
 async def _revision(request: Request, given: Given) -> Response:
     found = await server_of(request).read(request, "revision", **given)
     if found is None:
@@ -144,6 +140,10 @@ async def _undo(request: Request, given: Given) -> Response:
     if done is None:
         raise NotFound(f"there is no revision {given['revision']}, or it was forgotten")
     return _changed(request, done)
+
+
+async def _distinct(request: Request, given: Given) -> Response:
+    return _changed(request, await server_of(request).write(request, "distinct", **given))
 
 
 async def _quads(request: Request, given: Given) -> Response:
@@ -164,7 +164,7 @@ async def _split(request: Request, given: Given) -> Response:
 
 async def _propose(request: Request, given: Given) -> Response:
     server = server_of(request)
-    options = await _rehearsed(request, given, ("add", "remove", "merge"))
+    options = await _rehearsed(request, given, ("add", "remove", "merge", "relies_on"))
     options["max_open"] = server.settings.max_proposals
     return answer(await server.write(request, "propose", scope="propose", **options), 201)
 
@@ -358,12 +358,14 @@ HANDLERS: Mapping[str, Handler] = {
     "duplicates": _plain("duplicates"),
     "report": _plain("report"),
     "verify": _verify,
-    "history": _history,
+    "history": _plain("history"),
+    "provenance": _plain("provenance"),
     "revision": _revision,
     "undo": _undo,
     "quads": _quads,
     "merge": _merge,
     "split": _split,
+    "distinct": _distinct,
     "propose": _propose,
     "proposals": _plain("proposals"),
     "proposal": _proposal,

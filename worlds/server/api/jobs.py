@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -199,17 +198,16 @@ def change_policy(world: World, *, author: str | None, changes: dict[str, Any]) 
 def history(
     world: World,
     *,
-    limit: int = 50,
-    iri: str | None = None,
+    limit: int | None = None,
     since: str | None = None,
     until: str | None = None,
     **of: Any,
 ) -> bytes:
-    """`World.history`, with `iri` as its `entity`, and times as texts."""
+    """`World.history`, with times as texts."""
     times: dict[str, Any] = {
         name: _time(name, text) for name, text in (("since", since), ("until", until)) if text is not None
     }
-    return encoded({"revisions": [_entry(entry) for entry in world.history(limit, entity=iri, **times, **of)]})
+    return encoded({"revisions": [entry.to_dict() for entry in world.history(limit, **times, **of)]})
 
 
 def _time(name: str, text: str) -> datetime:
@@ -221,6 +219,12 @@ def _time(name: str, text: str) -> datetime:
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
+@job("provenance")
+def provenance(world: World, **of: Any) -> bytes:
+    """`World.provenance`."""
+    return encoded({"quads": [one.to_dict() for one in world.provenance(**of)]})
+
+
 @job("revision")
 def revision(world: World, *, revision: int, limit: int = 1000) -> bytes | None:
     """A revision and its diff, of each list the first `limit`; None for an unknown one."""
@@ -229,7 +233,7 @@ def revision(world: World, *, revision: int, limit: int = 1000) -> bytes | None:
         return None
     diff: Diff = world.diff(revision - 1, revision)
     document = {
-        **_entry(entry),
+        **entry.to_dict(),
         "quads_added": [_quad(quad) for quad in islice(diff.added.terms(), limit)],
         "quads_removed": [_quad(quad) for quad in islice(diff.removed.terms(), limit)],
         "graphs_created": [str(to_oxigraph(graph)) for graph in diff.created],
@@ -264,10 +268,6 @@ def _find(world: World, revision: int) -> Entry | None:
     newer = _last(world) - revision
     found = world.history(newer + 1)[newer:] if newer >= 0 else []
     return next((entry for entry in found if entry.revision == revision), None)
-
-
-def _entry(entry: Entry) -> dict[str, Any]:
-    return {**asdict(entry), "time": entry.time.isoformat()}
 
 
 def _quad(quad: ox.Quad) -> list[str | None]:
@@ -319,13 +319,17 @@ def split(world: World, *, author: str | None, revision: int, message: str | Non
     return {"revision": done.revision, "added": done.added, "removed": done.removed, "unassigned": left}
 
 
+@job("distinct", write=True)
+def distinct(world: World, *, author: str | None, **options: Any) -> dict[str, Any]:
+    """`World.distinct`."""
+    return _change(world.distinct(author=author, **options))
+
+
 @job("propose", write=True)
-def propose(
-    world: World, *, author: str | None, add: Sequence[str] = (), remove: Sequence[str] = (), **options: Any
-) -> dict[str, Any]:
+def propose(world: World, *, author: str | None, **options: Any) -> dict[str, Any]:
     """`World.propose` of N-Quads, or of entities to merge."""
-    made = world.propose(add=_read(add), remove=_read(remove), author=author, **options)
-    return made.to_dict()
+    options |= {name: _read(options[name]) for name in ("add", "remove", "relies_on") if name in options}
+    return world.propose(author=author, **options).to_dict()
 
 
 @job("rehearse")
@@ -343,28 +347,28 @@ def proposals(world: World, *, status: Any = "open", **options: Any) -> bytes:
 
 
 @job("proposal")
-def proposal(world: World, *, number: int) -> dict[str, Any]:
+def proposal(world: World, *, id: int) -> dict[str, Any]:
     """`World.proposal`."""
-    return world.proposal(number).to_dict()
+    return world.proposal(id).to_dict()
 
 
 @job("accept", write=True)
-def accept(world: World, *, author: str | None, number: int, **options: Any) -> dict[str, Any]:
+def accept(world: World, *, author: str | None, id: int, **options: Any) -> dict[str, Any]:
     """`World.accept`; the key's name is the reviewer's."""
-    return _change(world.accept(number, reviewer=author, **options))
+    return _change(world.accept(id, reviewer=author, **options))
 
 
 @job("reject", write=True)
-def reject(world: World, *, author: str | None, number: int, why: str | None = None) -> dict[str, Any]:
+def reject(world: World, *, author: str | None, id: int, why: str | None = None) -> dict[str, Any]:
     """`World.reject`."""
-    return world.reject(number, why, reviewer=author).to_dict()
+    return world.reject(id, why, reviewer=author).to_dict()
 
 
 @job("amend", write=True)
-def amend(world: World, *, author: str | None, number: int, **options: Any) -> dict[str, Any]:
+def amend(world: World, *, author: str | None, id: int, **options: Any) -> dict[str, Any]:
     """`World.amend`, by N-Quads."""
     options |= {name: _read(options[name]) for name in ("add", "remove") if name in options}
-    return world.amend(number, author=author, **options).to_dict()
+    return world.amend(id, author=author, **options).to_dict()
 
 
 @job("found")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from worlds.server.api.parameters import Parameter
+from worlds.server.api.parameters import Parameter, options_of
 from worlds.server.http.base import Scope
+from worlds.verbs.table import VERBS
 
 Method = Literal["GET", "HEAD", "POST", "PUT", "DELETE"]
 JSON = "application/json"
@@ -27,7 +29,7 @@ class Operation:
 
     `body` maps media types to the name of a schema, None for other content; the fields of a JSON body are `fields`.
     Those of `several` worlds are there where a folder is served. `errors` are those beyond what every operation can
-    answer.
+    answer, `defaults` those of its options that are not Python's.
     """
 
     name: str
@@ -44,6 +46,40 @@ class Operation:
     body_optional: bool = False
     errors: tuple[int, ...] = ()
     tag: str = "World"
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+
+
+def of(
+    verb: str,
+    method: Method,
+    path: str,
+    answers: Mapping[int, Answer],
+    *extra: Parameter,
+    leave: tuple[str, ...] = (),
+    name: str | None = None,
+    help: str | None = None,
+    **more: Any,
+) -> Operation:
+    """The operation of a verb: its options, those that the path names apart, are in the address, or a POST's body."""
+    row = VERBS[verb]
+    own = more.get("defaults", {})
+    options = tuple(replace(one, default=own.get(one.name, one.default)) for one in (*options_of(verb, *leave), *extra))
+    named = set(re.findall(r"{(\w+)}", path))
+    placed = tuple(replace(option, where="path") for option in options if option.name in named)
+    rest = tuple(option for option in options if option.name not in named)
+    in_body = method == "POST"
+    headers = tuple(option for option in rest if option.where == "header") if in_body else ()
+    return Operation(
+        name or row.names.get("http", verb),
+        method,
+        path,
+        help or row.help,
+        row.level,
+        answers,
+        parameters=(*placed, *(headers if in_body else rest)),
+        fields=tuple(option for option in rest if option not in headers) if in_body else None,
+        **more,
+    )
 
 
 def of_several(help: str, schema: str) -> dict[str, Any]:
@@ -56,13 +92,5 @@ def answered(help: str, schema: str) -> Mapping[int, Answer]:
     return {200: Answer(help, {JSON: schema})}
 
 
-ENTITY = "IRI or prefixed name; in a path it is percent-encoded."
-BESIDE = Parameter("world", "texts", "Other worlds of this server that are taken with this one, as one.")
-SEVERAL = Parameter("world", "texts", "The worlds that are taken as one, by their names; may be repeated.", True)
-TYPES = Parameter("types", "texts", "Only entities of these types.")
-IN_GRAPHS = Parameter("graphs", "texts", 'Only what these graphs say; "default" is the default graph.')
-MESSAGE = Parameter("message", "text", "What the history says of it.", most=10_000)
-REVISION = Parameter(
-    "revision", "integer", "The number of a revision.", True, least=1, most=2**31 - 1, where="path", example=1
-)
-QUADS = {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+BESIDE = Parameter("world", "texts", "Further worlds of this server; all are searched as one.")
+SEVERAL = Parameter("world", "texts", "The names of the worlds that are searched as one; may be repeated.", True)

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from worlds.server.api.curation_operations import curation_operations, finding_operations
-from worlds.server.api.operation import (
-    BESIDE,
-    ENTITY,
-    IN_GRAPHS,
-    JSON,
-    MESSAGE,
-    QUADS,
-    REVISION,
-    SEVERAL,
-    TYPES,
-    Answer,
-    Operation,
-    answered,
-    of_several,
-)
-from worlds.server.api.parameters import Parameter, search_options
+from worlds.server.api.operation import BESIDE, JSON, SEVERAL, Answer, Operation, answered, of, of_several
+from worlds.server.api.parameters import Parameter, options_of
 from worlds.server.api.protocol_operations import protocol_operations
 
-_FACETS = Parameter("facets", "boolean", "Whether types, predicates, graphs and languages are counted.", default=False)
-_Q = Parameter("q", "text", "What is sought.", required=True, most=100_000, example="solar cells")
-_LIMIT = Parameter("limit", "integer", "The most values of each predicate.", default=20, least=1, most=10_000)
-_CANDIDATES = Parameter("limit", "integer", "The most candidates of a name.", default=5, least=1, most=100)
-_FORCE = Parameter("force", "boolean", "Leave quads that changed since as they are.", default=False)
+_FACETS = Parameter("facets", "boolean", "Count the types, predicates, graphs and languages.", default=False)
 _NAMES_SCHEMA = {
     "type": "array",
     "items": {
@@ -39,130 +23,52 @@ _NAMES_SCHEMA = {
         ]
     },
 }
-_NAMES = Parameter("names", "json", "Names, or objects with name and context.", True, most=1000, schema=_NAMES_SCHEMA)
+_NAMES = Parameter(
+    "names", "json", "The names, or objects with name and context.", True, most=1000, schema=_NAMES_SCHEMA
+)
+_JSON = "The same, with the options as a JSON object"
 
 
 def operations() -> tuple[Operation, ...]:
     """All of them."""
-    options = search_options()
-    similar = tuple(option for option in options if option.name not in ("vector", "group_by", "per_subject"))
+    hits, options = answered("The hits.", "SearchResults"), options_of("search")
     return (
-        Operation(
-            "search",
-            "GET",
-            "/search",
-            "Find the texts that best answer a question, best first.",
-            "read",
-            answered("The hits.", "SearchResults"),
-            parameters=(_Q, *options, _FACETS, BESIDE),
-        ),
-        Operation(
-            "search_post",
-            "POST",
-            "/search",
-            "The same, with the options as a JSON object.",
-            "read",
-            answered("The hits.", "SearchResults"),
-            fields=(_Q, *options, _FACETS, BESIDE),
-        ),
+        of("search", "GET", "/search", hits, _FACETS, BESIDE),
+        of("search", "POST", "/search", hits, _FACETS, BESIDE, name="search_post", help=f"{_JSON}."),
         Operation(
             "search_several",
             "GET",
             "/search",
             "Search several worlds as one.",
-            parameters=(SEVERAL, _Q, *options, _FACETS),
+            parameters=(SEVERAL, *options, _FACETS),
             **of_several("The hits.", "SearchResults"),
         ),
         Operation(
             "search_several_post",
             "POST",
             "/search",
-            "The same, with the options as a JSON object; the worlds are in the address.",
+            f"{_JSON}; the worlds are in the address.",
             parameters=(SEVERAL,),
-            fields=(_Q, *options, _FACETS),
+            fields=(*options, _FACETS),
             **of_several("The hits.", "SearchResults"),
         ),
-        Operation(
-            "context",
-            "GET",
-            "/context",
-            "Tell the facts and passages that bear on a question, for a language model.",
-            "read",
-            answered("The text, and the facts that it cites by their numbers.", "Context"),
-            parameters=(
-                Parameter("q", "text", "The question.", required=True, most=10_000, example="solar cells"),
-                Parameter("budget", "integer", "About how many tokens.", default=2000, least=50, most=100_000),
-                Parameter("hops", "integer", "How far facts may be from an entity.", default=2, least=0, most=2),
-                TYPES,
-                Parameter("language", "text", "Labels in this language come first.", most=100),
-            ),
+        of(
+            "context", "GET", "/context", answered("The text, and the facts that it cites by their numbers.", "Context")
         ),
-        Operation(
-            "entity",
-            "GET",
-            "/entities/{iri}",
-            "Tell what the world says of an entity.",
-            "read",
-            answered("The description.", "Description"),
-            parameters=(
-                Parameter("iri", "text", ENTITY, True, where="path", example="ex:a"),
-                _LIMIT,
-                Parameter("language", "text", "The reader's; labels and the description in it come first.", most=100),
-            ),
-        ),
-        Operation(
-            "similar",
-            "GET",
-            "/similar",
-            "Find the entities that are most like one.",
-            "read",
-            answered("A hit for each.", "SearchResults"),
-            parameters=(Parameter("iri", "text", "The entity: " + ENTITY, True, example="ex:a"), *similar),
-        ),
-        Operation(
-            "resolve",
-            "GET",
-            "/resolve",
-            "Find the entity that a name means.",
-            "read",
-            answered("The candidates.", "Resolution"),
-            parameters=(
-                Parameter("name", "text", "The name.", True, most=10_000, example="Paris"),
-                Parameter("context", "text", "The text around it.", most=100_000),
-                TYPES,
-                IN_GRAPHS,
-                _CANDIDATES,
-            ),
-        ),
-        Operation(
-            "resolve_post",
+        of("describe", "GET", "/entities/{iri}", answered("The description.", "Description")),
+        of("similar", "GET", "/similar", answered("A hit for each entity.", "SearchResults")),
+        of("resolve", "GET", "/resolve", answered("The candidates.", "Resolution"), leave=("exclude",)),
+        of(
+            "resolve_all",
             "POST",
             "/resolve",
-            "Find the entities that many names mean.",
-            "read",
             answered("One resolution for each name, in their order.", "Resolutions"),
-            fields=(_NAMES, TYPES, IN_GRAPHS, _CANDIDATES),
+            _NAMES,
+            leave=("names",),
         ),
         *finding_operations(),
-        Operation(
-            "history",
-            "GET",
-            "/history",
-            "List the revisions, newest first.",
-            "read",
-            answered("The revisions.", "History"),
-            parameters=(
-                Parameter("limit", "integer", "The most revisions.", default=50, least=1, most=10_000),
-                Parameter("before", "integer", "Only revisions before this one.", least=1, most=2**31 - 1),
-                Parameter("iri", "text", "Only revisions that added or removed a quad of this entity."),
-                Parameter("predicate", "text", "Only revisions that added or removed a quad with this predicate."),
-                Parameter("graph", "text", "Only revisions that added or removed a quad in this graph."),
-                Parameter("author", "text", "Only revisions of this author."),
-                Parameter("message", "text", "Only revisions whose message has this text in it."),
-                Parameter("since", "text", "Only revisions from this time on, such as 2026-05-01T12:00:00Z."),
-                Parameter("until", "text", "Only revisions up to this time."),
-            ),
-        ),
+        of("history", "GET", "/history", answered("The revisions.", "History")),
+        of("provenance", "GET", "/provenance", answered("The quads, each with its revisions.", "Provenance")),
         Operation(
             "revision",
             "GET",
@@ -171,59 +77,32 @@ def operations() -> tuple[Operation, ...]:
             "read",
             answered("The revision and its quads.", "Revision"),
             parameters=(
-                REVISION,
+                replace(options_of("undo")[0], where="path"),
                 Parameter("limit", "integer", "The most quads of each list.", default=1000, least=0, most=100_000),
             ),
         ),
-        Operation(
+        of(
             "undo",
             "POST",
             "/history/{revision}/undo",
-            "Take back what a revision did, as a new revision.",
-            "write",
-            answered("What was done.", "Change"),
-            parameters=(REVISION,),
-            fields=(_FORCE, MESSAGE),
+            answered("The change.", "Change"),
             body_optional=True,
             errors=(409,),
         ),
-        Operation(
-            "quads",
+        of(
+            "add",
             "POST",
             "/quads",
-            "Remove and add quads, as one revision.",
-            "write",
-            answered("What was done.", "Change"),
-            fields=(
-                Parameter("add", "json", "What is added: N-Quads, a text or a list of them.", schema=QUADS),
-                Parameter("remove", "json", "What is removed before, likewise.", schema=QUADS),
-                MESSAGE,
-            ),
+            answered("The change.", "Change"),
+            *options_of("propose")[:2],
+            leave=("quads",),
+            help="Remove and add quads, as one revision.",
             errors=(409,),
         ),
         *curation_operations(),
-        Operation("stats", "GET", "/stats", "Tell what the world holds.", "read", answered("The figures.", "Stats")),
-        Operation(
-            "schema",
-            "GET",
-            "/schema",
-            "Tell what the data look like: what one needs to write a query.",
-            "read",
-            answered("Classes, predicates, graphs and languages.", "Schema"),
-            parameters=(
-                Parameter("limit", "integer", "The most of each list.", default=50, least=1, most=10_000),
-                IN_GRAPHS,
-            ),
-        ),
-        Operation(
-            "validate",
-            "GET",
-            "/validate",
-            "Validate the data against the world's own SHACL shapes.",
-            "read",
-            answered("What violates them.", "Report"),
-            parameters=(Parameter("subjects", "texts", "Only these focus nodes, of those that the shapes target."),),
-        ),
+        of("stats", "GET", "/stats", answered("The figures.", "Stats")),
+        of("schema", "GET", "/schema", answered("Classes, predicates, graphs and languages.", "Schema")),
+        of("validate", "GET", "/validate", answered("The violations.", "Report")),
         Operation(
             "prefixes",
             "GET",
@@ -232,18 +111,7 @@ def operations() -> tuple[Operation, ...]:
             "read",
             answered("Prefix and IRI of each.", "Prefixes"),
         ),
-        Operation(
-            "bind",
-            "POST",
-            "/prefixes",
-            "Declare a prefix, for queries, filters and exports.",
-            "write",
-            answered("All prefixes.", "Prefixes"),
-            fields=(
-                Parameter("prefix", "text", "The prefix, without its colon.", True, most=1000),
-                Parameter("iri", "text", "What it stands for.", True, most=10_000),
-            ),
-        ),
+        of("bind", "POST", "/prefixes", answered("All prefixes.", "Prefixes")),
         Operation(
             "policy",
             "GET",

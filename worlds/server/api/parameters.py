@@ -1,6 +1,6 @@
 """What a request may say: the parameters of an operation, read from its address or its JSON body, and checked.
 
-The parameters of a search come from the table of its options, so that there are neither more nor fewer.
+The parameters of a verb come from the table of the verbs, so that there are neither more nor fewer.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
-from worlds.search.options import OPTIONS, Kind, Option
+from worlds.search.options import REQUIRED, Kind, Option
 from worlds.server.errors import ClientGone, Problem, TooLarge, UnsupportedType
 from worlds.server.http.base import server_of
+from worlds.verbs.table import VERBS
 
 # Bytes of a JSON body: it is parsed whole, while nothing else runs. Without a key one asks, and needs less.
 MOST_JSON, MOST_WITHOUT_KEY = 16 * 2**20, 2**20
@@ -263,27 +264,53 @@ def _shown(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:80]}…"
 
 
-# --- the parameters of a search -------------------------------------------------------------------------------------
+# --- the parameters of a verb ---------------------------------------------------------------------------------------
 
 _OBJECT = {"type": "object"}
-_BOOST = {"oneOf": [{"type": "string"}, _OBJECT, {"type": "array", "items": {"oneOf": [{"type": "string"}, _OBJECT]}}]}
+_QUADS = {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+_NQUADS = {"schema": _QUADS, "also": "N-Quads, as a text or a list of texts."}
 _ELSEWISE: Mapping[str, Mapping[str, Any]] = {
-    "boost": {"schema": _BOOST},  # a text, an object, or a list of these
+    "boost": {
+        "schema": {
+            "oneOf": [{"type": "string"}, _OBJECT, {"type": "array", "items": {"oneOf": [{"type": "string"}, _OBJECT]}}]
+        }
+    },
     # A model's name or path would let a client load files of the server.
-    "rerank": {"kind": "boolean", "help": "Whether a cross-encoder reads the first again."},
+    "rerank": {"kind": "boolean", "help": "Rerank the first hits by the server's cross-encoder."},
     "rerank_timeout": {"most": 3600},
     "cursor": {"most": 65_536},  # characters; a cursor is compressed, so a long one could be very large
+    "add": _NQUADS,
+    "remove": _NQUADS,
+    "relies_on": _NQUADS,
+    "claim": {
+        "schema": {
+            "oneOf": [
+                {"type": "string"},
+                {"type": "array", "items": {"type": ["string", "number", "boolean"]}, "minItems": 3, "maxItems": 3},
+            ],
+            "example": ["ex:a", "rdf:type", "ex:C"],
+        }
+    },
 }
 
 
 @cache
-def search_options() -> tuple[Parameter, ...]:
-    """The options of `World.search`, in their order."""
-    return tuple(_parameter(option) for option in OPTIONS.values())
+def options_of(verb: str, *leave: str) -> tuple[Parameter, ...]:
+    """The options of a verb that are HTTP's, in Python's order, but for those that are left out."""
+    return tuple(_parameter(option) for option in VERBS[verb].at("http") if option.name not in leave)
 
 
 def _parameter(option: Option) -> Parameter:
     told: dict[str, Any] = {
-        name: getattr(option, name) for name in ("name", "kind", "help", "default", "choices", "least", "most")
+        name: getattr(option, name) for name in ("kind", "help", "choices", "least", "most", "example")
     }
-    return Parameter(**{**told, **_ELSEWISE.get(option.name, {})})
+    told |= {
+        "name": option.at("http"),
+        "default": option.default if isinstance(option.default, bool | float | int | str) else None,
+    }
+    told |= {"required": option.default is REQUIRED}
+    elsewise = dict(_ELSEWISE.get(option.name, {}) if option.kind in ("json", "text", "number") else {})
+    told["help"] = " ".join(filter(None, (told["help"], elsewise.pop("also", None))))
+    if option.unit:
+        told["help"] += f" In {option.unit}."
+    return Parameter(**{**told, **elsewise})

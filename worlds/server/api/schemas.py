@@ -19,6 +19,10 @@ def _ref(name: str) -> dict[str, Any]:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
+def _or_null(schema: object) -> dict[str, Any]:
+    return {"oneOf": [schema, {"type": "null"}]}
+
+
 def _object(required: dict[str, Any], optional: dict[str, Any] | None = None, help: str | None = None) -> Any:
     shown: dict[str, Any] = {
         "type": "object",
@@ -213,6 +217,9 @@ SCHEMAS: dict[str, Any] = {
     "Resolutions": _list(_ref("Resolution")),
     "Entry": _object(_ENTRY),
     "History": _object({"revisions": _list(_ref("Entry"))}),
+    "Provenance": _object(
+        {"quads": _list(_object({"quad": _QUAD, "added": _or_null(_ref("Entry")), "removed": _or_null(_ref("Entry"))}))}
+    ),
     "Revision": _object(
         {
             **_ENTRY,

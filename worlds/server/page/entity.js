@@ -173,6 +173,6 @@ const similar = (iri) => later("Similar", async () => {
 });
 
 const changes = (iri) => later("Changes", async () => {
-  const found = await get("history", { iri, limit: 8 });
+  const found = await get("history", { entity: iri, limit: 8 });
   return found.revisions.length ? h("ol", { class: "revision-list short" }, found.revisions.map((entry) => h("li", null, revisionLine(entry)))) : null;
 });

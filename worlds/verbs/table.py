@@ -1,0 +1,400 @@
+"""The verbs of a world as facts: what each takes, what it does, and at which doors it is.
+
+The signatures of `World` are written out for editors and type checkers, and a test holds them to this table. From it
+come the options of the command line, of HTTP and of agents, the verbs that a world on a server does anew, and the pages
+of docs/ on every verb. A door words its answers, and its own defaults, by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+from worlds.search.options import OPTIONS, REQUIRED, Option
+
+Level: TypeAlias = Literal["read", "propose", "write", "admin"]
+"""What a key may do; each level includes those before it."""
+Effect: TypeAlias = Literal["reads", "writes", "destroys"]
+Door: TypeAlias = Literal["command", "http", "agents", "remote", "group"]
+
+_NUMBERS = 2**31 - 1  # of revisions and proposals
+_FUNCTION = "a Python function"
+_VALUE = "a Python object"
+_QUERY = "a SPARQL query gives it"
+_OF_FILE = "it is of a file, which the server keeps"
+_OWNER = "it is the owner's, at the command line"
+_LOCAL = "it reads what is on the server's own disk and network"
+_GROUP = "a group searches and answers queries; each of its worlds has the other verbs"
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """One verb of `World`. `level` is what a key needs for it, `help` one line; `options` are in Python's order.
+
+    `names` are those of the doors that call it otherwise, and `absent` maps doors without it to the reason. A verb that
+    is `composed` calls other verbs, each a revision of its own.
+    """
+
+    name: str
+    help: str
+    options: Mapping[str, Option] = field(default_factory=dict)
+    level: Level = "read"
+    effect: Effect = "reads"
+    names: Mapping[str, str] = field(default_factory=dict)
+    absent: Mapping[str, str] = field(default_factory=dict)
+    composed: bool = False
+
+    def at(self, door: Door) -> list[Option]:
+        """Its options at a door; none where it has no such verb."""
+        return [] if door in self.absent else [one for one in self.options.values() if door not in one.absent]
+
+    @property
+    def retried(self) -> bool:
+        """Whether a world on a server does it anew where another writer was faster."""
+        return self.effect != "reads" and not self.composed and "remote" not in self.absent
+
+
+def _at(doors: str, reason: str) -> Mapping[str, str]:
+    return MappingProxyType(dict.fromkeys(doors.split(), reason))
+
+
+_EVERYWHERE = "command http agents"
+_PYTHON = _at(_EVERYWHERE, _FUNCTION)
+_NOT_REMOTE = _at("http agents", _LOCAL)
+
+
+def _number(name: str, help: str, default: Any = None, least: float = 1, most: float = 10_000, **more: Any) -> Option:
+    return Option(name, "integer", help, default, least=least, most=most, **more)
+
+
+def _text(name: str, help: str, default: Any = None, most: int = 10_000, **more: Any) -> Option:
+    return Option(name, "text", help, default, most=most, **more)
+
+
+def _limit(what: str, default: Any, most: float = 10_000, **more: Any) -> Option:
+    return _number("limit", f"The number of {what} at most.", default, most=most, **more)
+
+
+def _graph(help: str, default: Any = None, **more: Any) -> Option:
+    return _text("graph", help, default, **more)
+
+
+AUTHOR = _text("author", "The author of the change, for the history.", absent=_at("http agents", "the key has a name"))
+MESSAGE = _text("message", "The reason for the change, for the history.")
+DRY_RUN = Option(
+    "dry_run",
+    "boolean",
+    "Write nothing, and show the difference that the change would make.",
+    False,
+    absent=_at("http agents", "a proposal shows it"),
+)
+EMBED = Option(
+    "embed",
+    "boolean",
+    "Compute the vectors of new texts at once; otherwise `embed` does it later.",
+    True,
+    absent=_at("http agents", "the server embeds new texts by itself"),
+)
+_PROGRESS = Option("progress", "json", "A function that is told how far the verb is.", None, absent=_PYTHON)
+_IRI = _text("iri", "The entity: an IRI, or a prefixed name.", REQUIRED, example="ex:Paris")
+_TYPES = Option("types", "texts", "Only entities of these types.", example="ex:City")
+_GRAPHS = Option("graphs", "texts", 'Read only these graphs; "default" is the default graph.')
+_LANGUAGE = _text(
+    "language", "The reader's language: labels and descriptions in it come first.", most=100, example="de"
+)
+_CONFIDENCE = Option("confidence", "number", "How sure the proposal is, from 0 to 1.", least=0, most=1)
+_WHY = _text("why", "The reason, for whoever reviews it.")
+_REVISION = _number("revision", "The number of a revision in the history.", REQUIRED, most=_NUMBERS, example=1)
+_ID = _number("id", "The number of a proposal.", REQUIRED, most=_NUMBERS, example=1)
+_REVIEWER = _text("reviewer", "Who decides.", absent=_at("http agents", "the key has a name"))
+_UPDATE = _text("update", "A SPARQL Update that makes the change.", most=1_000_000)
+_ALLOW_NETWORK = Option(
+    "allow_network", "texts", "Hosts that may be read from, or true for any.", False, absent=_NOT_REMOTE
+)
+_BINDINGS = Option("bindings", "json", "Values of variables in the query, by their names.")
+_UNION = Option("union", "boolean", "The default graph of the query is the union of all graphs.")
+_TIMEOUT = Option(
+    "timeout",
+    "number",
+    "The time that the evaluation may take.",
+    least=0,
+    unit="seconds",
+    absent=_at("http", "a setting of the server"),
+)
+_FORCE = Option(
+    "force", "boolean", "Leave as they are the quads that a later revision changed, and undo the rest.", False
+)
+
+
+def _quads(name: str, help: str, default: Any = (), **more: Any) -> Option:
+    return Option(name, "json", help, default, **more)
+
+
+_ADD = _quads("add", "The quads to add.")
+_REMOVE = _quads("remove", "The quads to remove.")
+_RELIES_ON = _quads("relies_on", "Quads that have to hold: the proposal is marked if one of them is removed.")
+_SUBJECT = _text("subject", "Only quads with this subject.")
+_PREDICATE = _text("predicate", "Only quads with this predicate.")
+_OBJECT = _text("object", "Only quads with this object.")
+_MATCHED = (_SUBJECT, _PREDICATE, _OBJECT, _graph('Only quads in this graph; "default" is the default graph.'))
+_FROM = _number("a", "A revision; 0 is the empty world.", REQUIRED, least=0, most=_NUMBERS)
+_TO = _number("b", "A later revision; now if it is not given.", least=0, most=_NUMBERS)
+_SEARCH = {**OPTIONS}
+_SEARCH_TEXT = _text(
+    "text",
+    "The words that are sought, in any script; '\"a phrase\"', '-without', 'prefix*'.",
+    REQUIRED,
+    most=100_000,
+    example="solar cells",
+    names={"http": "q", "agents": "query", "command": "words"},
+)
+_CURATOR = _at("agents", "a person decides, at another door")
+
+
+def _verb(name: str, help: str, *options: Option, absent: Mapping[str, str] | None = None, **more: Any) -> Verb:
+    told = {**(absent or {}), **({} if name in ("search", "query") else {"group": _GROUP})}
+    return Verb(name, help, {option.name: option for option in options}, absent=told, **more)
+
+
+# fmt: off
+# ruff: noqa: E501
+VERBS: Mapping[str, Verb] = {
+    verb.name: verb
+    for verb in (
+        # -- written
+        _verb("add", "Add triples or quads as one revision; quads that are there already change nothing.",
+              _quads("quads", "The triples or quads to add.", REQUIRED), *(AUTHOR, MESSAGE, EMBED, DRY_RUN),
+              level="write", effect="writes", names={"http": "quads"},
+              absent={"command": "`load` reads quads from standard input, `update` takes INSERT DATA"}),
+        _verb("remove", "Remove triples or quads as one revision.",
+              _quads("quads", "The triples or quads to remove.", REQUIRED), *(AUTHOR, MESSAGE, DRY_RUN),
+              level="write", effect="destroys", names={"http": "quads"},
+              absent=_at("command agents", "`update` takes DELETE DATA")),
+        _verb("update", "Run a SPARQL 1.1 Update as one revision, which `undo` can take back.",
+              _text("text", "The SPARQL Update.", REQUIRED, most=1_000_000, names={"agents": "update", "command": "request"}),
+              replace(_BINDINGS, absent=_at("http agents", "the protocol has none")), _UNION,
+              Option("using_graphs", "texts", "The graphs of the WHERE clauses.", absent=_at("command agents", "USING says it")),
+              Option("using_named_graphs", "texts", "The named graphs of the WHERE clauses.", absent=_at("command agents", "USING NAMED says it")),
+              *(AUTHOR, MESSAGE, EMBED, _TIMEOUT, _ALLOW_NETWORK),
+              Option("allow_files", "boolean", "LOAD may read files.", False, absent=_NOT_REMOTE), DRY_RUN,
+              level="write", effect="destroys", names={"http": "sparql_post"}),
+        _verb("undo", "Take back what a revision did, as a new revision; undoing that one does it again.",
+              *(_REVISION, _FORCE, AUTHOR, MESSAGE, DRY_RUN), level="write", effect="destroys"),
+        _verb("bind", "Declare a prefix, for queries, filters and exports.",
+              _text("prefix", "The prefix, without its colon.", REQUIRED, most=1000, example="ex"),
+              _text("iri", "The IRI that the prefix stands for.", REQUIRED, example="https://example.org/"),
+              level="write", effect="writes", names={"command": "prefix"},
+              absent={"agents": "prefixes are the owner's"}),
+        # -- searched and known
+        _verb("search", "Find the texts that best answer a question, best first.", _SEARCH_TEXT, *_SEARCH.values()),
+        _verb("context", "Tell the facts and passages that bear on a question, with numbers that cite quads.",
+              _text("question", "The question, in a person's words.", REQUIRED, example="solar cells", names={"http": "q"}),
+              _number("budget", "The length of the answer in tokens, about.", 2000, least=50, most=100_000, names={"agents": "token_budget"}),
+              _number("hops", "The distance of facts from an entity that the question names, at most.", 2, least=0, most=2),
+              _TYPES, _LANGUAGE),
+        _verb("resolve", "Find the entity that a name means, and how sure that is.",
+              _text("name", "The name.", REQUIRED, example="Paris", names={"agents": "names", "command": "names"}),
+              _text("context", "The text around the name.", most=100_000), _TYPES, _GRAPHS,
+              Option("exclude", "texts", "Entities that are no candidates."),
+              _limit("candidates of a name", 5, most=100)),
+        _verb("similar", "Find the entities that are most like an entity.", *(_IRI, _limit("entities", 10)),
+              *(one for name, one in _SEARCH.items() if name not in ("limit", "vector", "group_by", "per_subject"))),
+        _verb("describe", "Tell what the world says of an entity: label, types, its triples, and the triples that point to it.",
+              *(_IRI, _limit("values of a predicate", 20), _LANGUAGE), names={"http": "entity"}),
+        _verb("schema", "Tell what the data look like: classes, predicates, graphs, languages and prefixes, with counts.",
+              *(_limit("classes, and of predicates and graphs,", 50), _GRAPHS)),
+        _verb("stats", "Tell what the world holds: counts, sizes, the embedder.",
+              absent=_at("agents", "`schema` tells an agent")),
+        # -- remembered
+        _verb("history", "List the revisions, newest first, with author and message.", _limit("revisions", None),
+              _text("entity", "Only revisions that added or removed a quad with this subject or object."),
+              _text("predicate", "Only revisions that added or removed a quad with this predicate."),
+              _graph("Only revisions that added or removed a quad in this graph."),
+              _text("author", "Only revisions of this author."),
+              _text("message", "Only revisions whose message contains this text."),
+              _text("since", "Only revisions from this time on.", example="2026-05-01T12:00:00Z"),
+              _text("until", "Only revisions up to this time.", example="2026-05-01T12:00:00Z"),
+              _number("before", "Only revisions before this revision.", most=_NUMBERS), names={"command": "log"}),
+        _verb("provenance", "Tell who said what: each quad that matches, with the revisions that added and removed it.",
+              *_MATCHED, names={"command": "blame"}),
+        # -- curated
+        _verb("mentions", "Find the entities that a text names, and where.",
+              _text("text", "The text, or the IRI of a document.", REQUIRED, most=1_000_000, example="in Paris"),
+              _TYPES),
+        _verb("suggest_links", "Find literals that should be entities, and entities that a text names without a link.",
+              _TYPES, _GRAPHS, Option("predicates", "texts", "Only literals under these predicates."),
+              _limit("links", 100),
+              Option("minimum", "number", "The lowest confidence of a link.", 0.5, least=0, most=1),
+              absent=_at("agents", "`propose_all` proposes them")),
+        _verb("verify", "Tell whether a claim is supported, contradicted or unknown, with the quads for and against it.",
+              Option("claim", "json", "A triple of subject, predicate and object, as prefixed names, terms or names of entities; or words.", REQUIRED, most=100_000),
+              Option("extract", "json", "A function that turns words into triples.", absent=_PYTHON),
+              _number("at", "The revision whose state is verified; now if it is not given.", least=0, most=_NUMBERS)),
+        _verb("validate", "Validate the data against the world's SHACL shapes.",
+              Option("subjects", "texts", "Only these focus nodes, of the targets of the shapes."),
+              Option("shapes", "json", "Other shapes than the world's.", absent=_NOT_REMOTE)),
+        _verb("contradictions", "Find what contradicts itself, and who said it.",
+              Option("suggested", "boolean", "Include what the data suggest, not only what is declared.", True),
+              _limit("findings of each kind", 1000)),
+        _verb("duplicates", "Find pairs of entities that may be one, with the evidence for and against it.", _TYPES,
+              _GRAPHS,
+              Option("between", "texts", "Two graphs: compare the entities of the first with those of the second."),
+              Option("probability", "number", "The lowest probability of a pair.", 0.5, least=0, most=1),
+              _limit("pairs", 1000)),
+        _verb("report", "Tell what the world lacks and what is untidy in it."),
+        _verb("merge", "Let an entity take the place of others, in all graphs and positions; the old names lead to it.",
+              _text("kept", "The entity that stays: an IRI, or a prefixed name.", REQUIRED),
+              Option("others", "texts", "The entities that it replaces.", REQUIRED),
+              Option("redirect", "text", "The predicate by which the old names lead to the entity.", "owl:sameAs", choices=("owl:sameAs", "dcterms:isReplacedBy")),
+              Option("conflicts", "text", "A functional property with several values: report keeps all values, kept or newest keeps one, refuse changes nothing.", "report", choices=("report", "kept", "newest", "refuse")),
+              *(AUTHOR, MESSAGE, DRY_RUN), level="write", effect="destroys", absent=_CURATOR),
+        _verb("split", "Take a merge back, whatever has changed since.",
+              replace(_REVISION, help="The revision of the merge."), *(AUTHOR, MESSAGE, DRY_RUN), level="write",
+              effect="destroys", absent=_CURATOR),
+        _verb("distinct", "Keep the decision that two entities are two, so that `duplicates` does not give them again.",
+              _text("a", "An entity.", REQUIRED), _text("b", "Another entity.", REQUIRED),
+              _graph("The graph in which the decision is kept.", "default"), *(AUTHOR, MESSAGE, DRY_RUN),
+              level="write", effect="writes", absent=_CURATOR),
+        _verb("propose", "Propose a change for a person to accept or reject; nothing of it holds before.",
+              *(_ADD, _REMOVE, _UPDATE),
+              Option("merge", "texts", "Entities to merge, instead of a change of quads; the entity to keep comes first.", ()),
+              *(_WHY, _CONFIDENCE, AUTHOR),
+              _text("kind", "A word to find the proposal by; edit or merge if it is not given.", most=100),
+              _RELIES_ON,
+              _number("max_open", "The number of open proposals that the author may have.", absent=_at(_EVERYWHERE, "a setting of the server")),
+              level="propose", effect="writes"),
+        _verb("amend", "Remark on an open proposal, or give it another change.", _ID,
+              *(replace(_ADD, default=None), replace(_REMOVE, default=None), _UPDATE, _WHY, _CONFIDENCE, AUTHOR),
+              Option("own", "boolean", "Only the author of the proposal may change it.", False, absent=_at(_EVERYWHERE, "the key's level says it")),
+              level="propose", effect="writes"),
+        _verb("proposals", "List proposals, the oldest first.",
+              Option("status", "text", "Only proposals with this status.", "open", choices=("open", "accepted", "rejected", "any")),
+              _text("author", "Only proposals of this author."),
+              _text("entity", "Only proposals about this entity."),
+              _text("kind", "Only proposals of this kind.", most=100), _limit("proposals", None)),
+        _verb("proposal", "Tell one proposal, and whether what it relies on has changed.", _ID,
+              names={"command": "proposals", "agents": "proposals"}),
+        _verb("accept", "Make the change of a proposal, as one revision.", *(_ID, _REVIEWER, _WHY),
+              _number("version", "The version that was reviewed; every amendment makes a new version.", most=10**9),
+              Option("force", "boolean", "Accept even if what the proposal relies on has changed.", False), DRY_RUN,
+              level="write", effect="destroys", absent=_CURATOR),
+        _verb("reject", "Decide that the change of a proposal is not made.", *(_ID, _WHY, _REVIEWER), level="write",
+              effect="writes", absent=_CURATOR),
+        # -- written in bulk
+        _verb("load", "Load RDF as one revision: files, folders, archives, URLs.",
+              Option("source", "texts", "Files, folders, globs or URLs; - is standard input.", REQUIRED),
+              _text("format", "The format of the source, where its name does not tell it."),
+              _graph("The graph that the triples are loaded into."),
+              Option("mode", "text", "Add to the graphs that the source names (merge), or take their place (replace).", "merge", choices=("merge", "replace")),
+              _text("base", "The base IRI, for relative IRIs."), *(AUTHOR, MESSAGE, EMBED, _ALLOW_NETWORK),
+              _number("max_unpacked", "The bytes of an archive, unpacked, at most.", absent=_at(_EVERYWHERE, "a safeguard")),
+              *(_PROGRESS, DRY_RUN), level="write", effect="destroys",
+              absent={"http": "the Graph Store Protocol takes documents", "agents": _LOCAL}),
+        _verb("add_document", "Add a document: its text by heading, with title, source, date and metadata.",
+              _text("iri", "The IRI of the document.", REQUIRED),
+              Option("content", "text", "The text, or the path of a file.", REQUIRED),
+              Option("format", "text", "The format of the text.", choices=("markdown", "text", "html")),
+              _text("title", "The title; by default the first heading."),
+              _text("source", "The IRI or address that the document was read from."),
+              _text("date", "The date of the document."), _text("language", "The language of the text.", most=100),
+              _text("predicate", "The predicate of the text.", "https://schema.org/text"),
+              _text("type", "The class of the document.", "https://schema.org/TextDigitalDocument"),
+              _graph("The graph of the document's quads."),
+              Option("metadata", "json", "Further predicates and their values."),
+              Option("replace", "boolean", "Replace the document if it is there already.", True),
+              *(AUTHOR, MESSAGE, EMBED, DRY_RUN), level="write", effect="destroys", absent=_NOT_REMOTE),
+        _verb("apply_patch", "Apply an RDF Patch as one revision.",
+              Option("source", "text", "The path of the patch; - is standard input.", REQUIRED),
+              Option("strict", "boolean", "Refuse a patch that removes what is not there, or adds what is.", True),
+              _number("max_unpacked", "The bytes of the patch, unpacked, at most.", absent=_at(_EVERYWHERE, "a safeguard")),
+              *(AUTHOR, MESSAGE, EMBED, DRY_RUN), level="write", effect="destroys", names={"command": "apply"},
+              absent=_NOT_REMOTE),
+        _verb("prune", "Forget old revisions, with the quads that they removed.",
+              Option("before", "text", "A revision or a time; the revisions before it are forgotten.", REQUIRED),
+              level="admin", effect="destroys", absent=_at("http agents", _OWNER)),
+        _verb("embed", "Compute the vectors of all pending texts.",
+              Option("rebuild", "boolean", "Compute all vectors anew; until then the old vectors answer.", False),
+              Option("embedder", "text", "Another embedding model, by name or folder."), _PROGRESS, level="write",
+              effect="writes", absent=_at("http agents", "the server embeds new texts by itself")),
+        # -- asked
+        _verb("query", "Answer a SPARQL query.", _text("query", "The query.", REQUIRED, most=1_000_000),
+              *(replace(_BINDINGS, absent=_at("http agents", "the protocol has none")), _UNION),
+              Option("default_graphs", "texts", "The graphs of the default graph.", absent=_at("command agents", "FROM says it")),
+              Option("named_graphs", "texts", "The named graphs.", absent=_at("command agents", "FROM NAMED says it")),
+              _TIMEOUT,
+              _number("max_results", "The rows or triples at most.", absent=_at(_EVERYWHERE, "a setting of the server")),
+              _number("max_memory", "The bytes of memory at most.", absent=_at(_EVERYWHERE, "a setting of the server")),
+              *(_ALLOW_NETWORK, _PROGRESS), names={"command": "sparql", "agents": "sparql"}),
+        _verb("explain", "Answer a SPARQL query, and tell how it was evaluated.",
+              _text("query", "The query.", REQUIRED, most=1_000_000), *(_BINDINGS, _UNION, _TIMEOUT, _ALLOW_NETWORK),
+              Option("counts", "boolean", "Count the matches of every pattern.", True),
+              Option("answer", "boolean", "Evaluate the query; by default if a time limit is given."), _PROGRESS,
+              names={"command": "sparql"},
+              absent=_at("http agents", "an explanation can take longer than its query")),
+        _verb("rehearse", "Tell what a SPARQL Update would add and remove; nothing is written.",
+              *(_text("text", "The SPARQL Update.", REQUIRED), _BINDINGS, _UNION, _TIMEOUT),
+              _number("max_memory", "The bytes of memory at most."),
+              _number("max_quads", "The quads that change at most."),
+              absent=_at(_EVERYWHERE, "`propose` and the option dry_run do it")),
+        # -- in bulk, or by Python alone
+        _verb("resolve_all", "Resolve many names.",
+              _quads("names", "Names, alone or with their contexts.", REQUIRED),
+              *(_TYPES, _GRAPHS, _limit("candidates of a name", 5, most=100)),
+              names={"command": "resolve", "http": "resolve_post", "agents": "resolve"}),
+        _verb("accept_all", "Accept several proposals, a revision each.", _quads("ids", "The numbers.", REQUIRED),
+              *(_REVIEWER, _WHY, Option("force", "boolean", "Accept even if what a proposal relies on has changed.", False)),
+              level="write", composed=True, effect="destroys", names={"command": "accept"},
+              absent={"http": "each is accepted by itself", **_CURATOR}),
+        _verb("reject_all", "Reject several proposals.", _quads("ids", "The numbers.", REQUIRED), _WHY, _REVIEWER,
+              level="write", effect="writes", names={"command": "reject"},
+              absent={"http": "each is rejected by itself", **_CURATOR}),
+        _verb("propose_all", "Propose what would put findings right, each by itself.",
+              _quads("findings", "The findings.", REQUIRED), AUTHOR, level="propose", composed=True, effect="writes",
+              names={"command": "contradictions", "http": "propose_contradictions"}),
+        _verb("quads", "Give the quads that match.", *_MATCHED, absent=_at("command agents", _QUERY),
+              names={"http": "get_graph"}),
+        _verb("count", "Count the quads that match.", *_MATCHED,
+              Option("triples", "boolean", "Count triples, each once however many graphs have it.", False),
+              absent=_at(_EVERYWHERE, _QUERY)),
+        _verb("graphs", "List the named graphs.", absent=_at(_EVERYWHERE, _QUERY)),
+        _verb("to_rdflib", "Give a copy in memory, as an rdflib Dataset.", absent=_at(_EVERYWHERE, _VALUE)),
+        _verb("export", "Write the quads to a file or a stream.",
+              Option("target", "text", "The path of the file; - is standard output.", REQUIRED),
+              _text("format", "The format of the file, where its name does not tell it."),
+              _graph("Export only this graph."), names={"http": "get_graph"}, absent={"agents": _LOCAL}),
+        _verb("check", "Verify that quads, texts, full-text index and vectors agree.",
+              absent=_at("http agents", _OWNER)),
+        _verb("backup", "Write a complete copy of the world to a new file.",
+              Option("path", "text", "The path of the new file.", REQUIRED), absent=_NOT_REMOTE),
+        _verb("compact", "Give unused space back.", level="admin", effect="writes",
+              absent={**_at("http agents", _OWNER), "remote": _OF_FILE}),
+        _verb("build_vector_index", "Build the native vector index anew, and keep it.", _PROGRESS, level="admin",
+              effect="writes", names={"command": "vector-index"}, absent={**_at("http agents", _OWNER), "remote": _OF_FILE}),
+        _verb("drop_vector_index", "Drop the native vector index, and keep none.", level="admin", effect="writes",
+              names={"command": "vector-index"}, absent={**_at("http agents", _OWNER), "remote": _OF_FILE}),
+        _verb("diff", "Show the quads that were added and removed between two revisions.", _FROM, _TO,
+              names={"http": "revision", "agents": "history"}),
+        _verb("patch", "Give the difference between two revisions as an RDF Patch.", _FROM, _TO,
+              absent=_at("http agents", "`history` shows what a revision did")),
+        _verb("at", "Give the world as it was, to query and export.",
+              Option("revision", "text", "A revision or a time.", REQUIRED), absent=_at(_EVERYWHERE, _VALUE)),
+        _verb("neighbourhood", "Give the quads around an entity.", _IRI,
+              _number("hops", "The distance from the entity at most.", 2, least=0), _limit("quads", 100),
+              absent=_at(_EVERYWHERE, "`describe` and `context` show them")),
+        _verb("paths", "Find the shortest paths between two entities.", _text("start", "An entity.", REQUIRED),
+              _text("end", "Another entity.", REQUIRED), _number("hops", "The length of a path at most.", 4),
+              _limit("paths", 10), absent=_at(_EVERYWHERE, _QUERY)),
+        _verb("search_sql", "Give the SQL statement of a search.", _SEARCH_TEXT, *_SEARCH.values(),
+              names={"command": "search"}, absent=_at("http agents", "the option `explain` of a search gives it")),
+        _verb("transaction", "Make the writes of a block one revision.", AUTHOR, MESSAGE,
+              Option("guard", "text", "What is done with a write that violates the shapes."),
+              absent=_at(_EVERYWHERE, _VALUE)),
+        _verb("interrupt", "Stop the query of another thread.", absent=_at(_EVERYWHERE, _VALUE)),
+        _verb("interruptible", "Let another thread stop the queries of a block.", absent=_at(_EVERYWHERE, _VALUE)),
+        _verb("refresh", "Wait until the replica has what the server has.", absent=_at(_EVERYWHERE, _VALUE)),
+        _verb("close", "Close the file.", absent=_at(_EVERYWHERE, _VALUE)),
+    )
+}
+# fmt: on
