@@ -171,7 +171,7 @@ def _status(process: int) -> str:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="it looks at processes in /proc")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_it_ends_when_running_requests_are_done(kb: Path, number: int) -> None:
     with served(kb, "--readers", "1", "--grace", "20") as server:
         place = urlsplit(server.url)

@@ -59,6 +59,10 @@ STRANGE = {
         "DROP TABLE chunks; CREATE VIRTUAL TABLE chunks USING fts5 (text)",
         "table 'chunks'",
     ),
+    "an index of a kind that is none": (
+        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET type = 'inde' WHERE name LIKE 'sqlite_autoindex%'",
+        "inde 'sqlite_autoindex",
+    ),
     "a thousand tables": (";".join(f"CREATE TABLE t{n} (a)" for n in range(1000)), "more than 200 tables"),
 }
 

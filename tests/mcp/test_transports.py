@@ -240,7 +240,9 @@ def test_standard_output_holds_the_protocol_alone_and_the_end_is_quiet(original:
 
 
 @pytest.mark.parametrize(
-    ("number", "busy"), [(signal.SIGINT, False), (signal.SIGTERM, True)], ids=["Ctrl-C", "SIGTERM while busy"]
+    ("number", "busy"),
+    [(signal.SIGINT, False), (signal.SIGTERM, True), (signal.SIGHUP, False)],
+    ids=["Ctrl-C", "SIGTERM while busy", "SIGHUP"],
 )
 def test_a_signal_ends_it_quietly(original: Path, number: signal.Signals, busy: bool) -> None:
     with start(original) as process:

@@ -60,8 +60,8 @@ def check_objects(objects: Sequence[Row], path: str) -> None:
             )
 
 
-def _known(name: str, sql: str, definitions: _Definitions) -> bool:
-    return normal(sql) in definitions.get(name, ())
+def _known(name: str, sql: str | None, definitions: _Definitions) -> bool:
+    return normal(sql or "") in definitions.get(name, ())
 
 
 @lru_cache(maxsize=512)

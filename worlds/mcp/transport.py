@@ -18,6 +18,7 @@ import anyio
 from worlds.mcp.server import WorldServer
 from worlds.mcp.toolbox import Service
 from worlds.remote.address import replica_of
+from worlds.server.listening import stopping_signals
 
 if TYPE_CHECKING:
     from worlds.world import World
@@ -34,7 +35,7 @@ def serve_stdio(service: Service) -> None:
         _end(service.world)
 
     # The thread that waits for input cannot be woken, so a signal ends the process itself.
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in stopping_signals():
         signal.signal(number, leave)
     try:
         _mend_input()
@@ -90,7 +91,7 @@ MOST_SESSIONS = 256
 
 
 def serve_http(service: Service, *, host: str, port: int, names: Sequence[str] = (), keys: Path | None = None) -> None:
-    """Serve over streamable HTTP at /mcp until SIGINT or SIGTERM. `names` are further Host names that are accepted.
+    """Serve over streamable HTTP at /mcp until a signal ends it. `names` are further Host names that are accepted.
 
     WorldsError off loopback where there is no valid key; OpenError for an address that cannot be had.
     """
@@ -120,9 +121,10 @@ def serve_http(service: Service, *, host: str, port: int, names: Sequence[str] =
         )
         print(f"worlds mcp: {url(host, listening)}{PATH}", file=sys.stderr, flush=True)
         # uvicorn raises the signal that ended it once more; by then all is done.
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: None)
-        uvicorn.Server(config).run([listening])
+        server = uvicorn.Server(config)
+        for number in stopping_signals():
+            signal.signal(number, server.handle_exit)
+        server.run([listening])
     _end(service.world)
 
 

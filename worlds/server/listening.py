@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import signal
 import socket
 
 from worlds.errors import OpenError
@@ -56,3 +57,10 @@ def listen(host: str, port: int) -> socket.socket:
 def url(host: str, listening: socket.socket) -> str:
     """The address of what listens, as a client writes it."""
     return f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
+
+
+def stopping_signals() -> list[signal.Signals]:
+    """The signals that ask a server to stop: SIGHUP among them, unless nohup has it ignored."""
+    hangup = getattr(signal, "SIGHUP", None)
+    hangups = [] if hangup is None or signal.getsignal(hangup) is signal.SIG_IGN else [hangup]
+    return [signal.SIGINT, signal.SIGTERM, *hangups]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -22,7 +21,7 @@ from worlds.server.app import create_app
 from worlds.server.http.access import check_settings
 from worlds.server.http.base import Server, ServerSettings
 from worlds.server.http.logs import configure_logs
-from worlds.server.listening import listen, url
+from worlds.server.listening import listen, stopping_signals, url
 from worlds.server.workers.pool import JobError, Pool
 
 _KEPT = 15  # seconds that an idle connection is kept
@@ -106,9 +105,9 @@ class _Running(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Let SIGINT and SIGTERM stop the server; the second SIGINT does not wait for requests."""
+        """Let SIGINT, SIGTERM and SIGHUP stop the server; the second SIGINT does not wait for requests."""
         loop = asyncio.get_running_loop()
-        stopping = (signal.SIGINT, signal.SIGTERM)
+        stopping = stopping_signals()
         for number in stopping:
             loop.add_signal_handler(number, self.handle_exit, number, None)
         try:
