@@ -15,6 +15,7 @@ from typing import Any
 import pyoxigraph as ox
 
 from worlds.errors import ParseError
+from worlds.graph.bounds import TripleTerms
 
 LONGEST = 1 << 24
 """Bytes of the longest token that a parser takes."""
@@ -181,3 +182,18 @@ def parse_all(data: bytes | str, format: ox.RdfFormat, **options: Any) -> list[o
         texts = LongTexts(format)
         pieces = b"".join(texts.take(given[at : at + _PIECE]) for at in range(0, len(given), _PIECE))
         return list(texts.restored(ox.parse(pieces, format, **options)))
+
+
+def parse_quads(texts: Iterable[str]) -> list[ox.Quad]:
+    """The quads of texts in N-Quads, with blank nodes as they are labelled. ParseError for anything else."""
+    found: list[ox.Quad] = []
+    for text in texts:
+        try:
+            data = text.encode("utf-8", "surrogatepass")
+            TripleTerms().check(data)
+            found += parse_all(data, ox.RdfFormat.N_QUADS)
+        except (SyntaxError, ValueError) as error:
+            line, column = getattr(error, "lineno", None), getattr(error, "offset", None)
+            said = str(getattr(error, "msg", error)).rpartition(": ")[2]
+            raise ParseError(said, source="N-Quads", line=line, column=column) from error
+    return found

@@ -237,7 +237,7 @@ def test_completion_takes_the_shell_that_one_uses(monkeypatch: pytest.MonkeyPatc
     ("line", "expected"),
     [
         ("worlds comp", {"compact", "completion"}),
-        ("worlds search kb.db kite --exclude-l", {"--exclude-lang"}),
+        ("worlds search kb.db kite --exclude-l", {"--exclude-lang", "--exclude-language"}),
         ("worlds keys rev", {"revoke"}),
         ("worlds search kb.db kite --mode h", {"hybrid"}),
     ],

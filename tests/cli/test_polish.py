@@ -64,7 +64,8 @@ def test_help_explains_every_option_and_has_examples_that_could_be_run(words: tu
                 command = COMMANDS.get(tuple(named[:1])) or COMMANDS.get(tuple(named[:2]))
                 assert command is not None, line
                 used = {word for word in named if re.match(r"--[a-z]", word)}
-                assert used <= {option for param in command.params for option in param.opts} | {"--help"}, line
+                known = {flag for param in command.params for flag in (*param.opts, *param.secondary_opts)}
+                assert used <= known | {"--help"}, line
 
 
 @pytest.mark.parametrize("columns", [60, 120])
@@ -294,3 +295,11 @@ def test_signals_are_as_they_were_found_where_nothing_may_be_interrupted(made: P
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=ENVIRONMENT, check=True)
     assert done.stdout.endswith(b"True\n")
     assert signal.getsignal(signal.SIGINT) == signal.default_int_handler
+
+
+def test_a_pipe_gets_iris_whole(tmp_path: Path) -> None:
+    long = "https://example.org/" + "a" * 100
+    with worlds.open(tmp_path / "kb.db", embedder=None) as world:
+        world.add([(long, "rdf:type", f"{long}b"), (long, f"{long}c", 1)])
+    told = ok("schema", tmp_path / "kb.db")
+    assert all(f"{long}{end}" in told for end in "bc")

@@ -70,7 +70,7 @@ def test_a_patch_is_printed_and_applied(kb: Path, tmp_path: Path) -> None:
         "TC .",
     ]
     assert "adds what is there already" in fails(7, "apply", kb, "-", "--no-embed", input=text)
-    shown = ok("apply", kb, "-", "--lenient", "--no-embed", input=text)
+    shown = ok("apply", kb, "-", "--no-strict", "--no-embed", input=text)
     assert shown == "nothing changed: the world is as the patch would make it\n"
     patch = tmp_path / "back.rdfp"
     patch.write_text(ok("patch", kb, "2", "0"))

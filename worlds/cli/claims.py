@@ -5,16 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
 from worlds.cli import show
 from worlds.cli.curate import Propose, named, print_findings
-from worlds.cli.entities import Graphs, Types
 from worlds.cli.errors import NO
-from worlds.cli.options import Author, Command, Json, WorldPath, examples, opened
+from worlds.cli.options import Author, Command, Json, WorldPath, examples, of_verb, opened
 from worlds.cli.terminal import clean, note, output, waiting, write_json
 from worlds.errors import OpenError
 
@@ -22,16 +21,18 @@ if TYPE_CHECKING:
     from worlds.curation.claims.evidence import Verification
 
 
+@of_verb("mentions")
 def mentions(
     path: WorldPath,
     text: Annotated[
         str,
         typer.Argument(metavar="TEXT", help="A text, a document's IRI, or '-' for standard input.", show_default=False),
     ],
-    types: Types = None,
+    *,
     json: Json = False,
+    **given: Any,
 ) -> None:
-    """Find the entities that a text names, and where."""
+    """Positions are counted in characters."""
     from worlds.graph.terms import format_term, to_oxigraph
 
     if text == "-":
@@ -39,7 +40,7 @@ def mentions(
             raise OpenError("there is no standard input")
         text = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
     with opened(path) as world:
-        found = world.mentions(text, types=types or None)
+        found = world.mentions(text, **given)
         prefixes = world.prefixes
     if json:
         write_json([one.to_dict() for one in found])
@@ -59,30 +60,20 @@ def mentions(
         show.print_table(output(), ("characters", "text", "entity", "confidence"), rows)
 
 
+@of_verb("suggest_links", limit=20)
 def suggest_links(
-    path: WorldPath,
-    types: Types = None,
-    graph: Graphs = None,
-    predicate: Annotated[
-        list[str] | None, typer.Option("--predicate", "-p", metavar="IRI", help="Of literals under this predicate.")
-    ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="The most links.")] = 20,
-    minimum: Annotated[float, typer.Option("--minimum", help="The least confidence, from 0 to 1.")] = 0.5,
-    propose: Propose = False,
-    author: Author = None,
-    json: Json = False,
+    path: WorldPath, *, propose: Propose = False, author: Author = None, json: Json = False, **given: Any
 ) -> None:
-    """Find literals that should be entities, and texts that name what their subject is not joined with."""
+    """The surest come first."""
     with opened(path, write=propose) as world:
         with waiting("reading"):
-            found = world.suggest_links(
-                types=types or None, graphs=graph or None, predicates=predicate or None, limit=limit, minimum=minimum
-            )
+            found = world.suggest_links(**given)
         proposed = world.propose_all(found, author=author) if propose else None
         prefixes = world.prefixes
     print_findings(found, json=json, proposed=proposed, prefixes=prefixes)
 
 
+@of_verb("verify")
 def verify(
     path: WorldPath,
     claim: Annotated[
@@ -93,14 +84,15 @@ def verify(
             show_default=False,
         ),
     ] = None,
-    at: Annotated[int | None, typer.Option("--at", metavar="REVISION", help="As it was after this revision.")] = None,
+    *,
     replay: Annotated[
         Path | None, typer.Option("--replay", metavar="FILE", help="Verify again what a trail claims, as it was then.")
     ] = None,
     trail: Annotated[bool, typer.Option("--trail", help="Print the trail: PROV-O in Turtle.")] = False,
     json: Json = False,
+    **given: Any,
 ) -> None:
-    """Tell whether a claim is supported, contradicted or unknown, and why. Exits with 1 unless it is supported."""
+    """The exit code is 1 unless the claim is supported."""
     words = claim or []
     if (replay is None) == (len(words) not in (1, 3)):
         raise typer.BadParameter("give a triple (three arguments), words (one argument, quoted), or --replay")
@@ -109,7 +101,7 @@ def verify(
     except OSError as error:
         raise OpenError(f"{replay} cannot be read: {error.strerror}") from error
     with opened(path, embedder="auto" if len(words) == 1 else "none") as world:
-        found = world.verify(asked, at=at)
+        found = world.verify(asked, **given)
         prefixes = world.prefixes
     if trail:
         sys.stdout.write(found.rdf())

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from worlds.cli.options import Command, EmbedderName, Json, WorldPath, examples, opened
+from worlds.cli.options import Command, EmbedderName, Json, WorldPath, examples, of_verb, opened
 from worlds.cli.terminal import clean, note, output, write_json
 
 
+@of_verb("context", "question")
 def context(
     path: WorldPath,
     question: Annotated[list[str], typer.Argument(metavar="QUESTION...", help="The question.", show_default=False)],
-    budget: Annotated[int, typer.Option("--budget", metavar="TOKENS", help="About how long the text may be.")] = 2000,
-    hops: Annotated[int, typer.Option("--hops", help="How far facts may be from an entity: 0, 1 or 2.")] = 2,
-    types: Annotated[
-        list[str] | None, typer.Option("--type", "-t", metavar="IRI", help="Entities of this type; may be repeated.")
-    ] = None,
-    lang: Annotated[str | None, typer.Option("--lang", "-l", metavar="TAG", help="Labels in this language.")] = None,
+    *,
     embedder: EmbedderName = "auto",
     json: Json = False,
+    **given: Any,
 ) -> None:
-    """Tell the facts and passages that bear on a question, for a language model, with numbers to cite them by."""
+    """The text is made for a language model, which cites facts by their numbers."""
     with opened(path, embedder=embedder) as world:
-        found = world.context(" ".join(question), budget=budget, hops=hops, types=types or None, language=lang)
+        found = world.context(" ".join(question), **given)
     if json:
         write_json(found.to_dict())
         return

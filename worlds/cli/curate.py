@@ -13,9 +13,10 @@ import typer
 
 from worlds.cli import show
 from worlds.cli.errors import NO
-from worlds.cli.options import Author, Command, DryRun, Json, Message, WorldPath, examples, opened
+from worlds.cli.options import Author, Command, Json, WorldPath, examples, of_verb, opened
 from worlds.cli.terminal import clean, counted, note, output, waiting, write_json, write_utf8
 from worlds.cli.write import report as report_write
+from worlds.verbs.table import VERBS
 
 if TYPE_CHECKING:
     from worlds.curation.changing.proposals import Proposal
@@ -26,27 +27,30 @@ _SHOWN = 20  # findings of a kind, for people
 _iris = re.compile(r"<([^<>\s]*)>").sub
 
 Propose = Annotated[
-    bool, typer.Option("--propose", help="Propose what would put them right, each by itself; see worlds proposals.")
+    bool, typer.Option("--propose", help="Propose what would put each finding right; see `worlds proposals`.")
 ]
 Limit = Annotated[
-    int | None, typer.Option("--limit", "-n", help=f"The most of a kind; else {_SHOWN}, and all with --json.")
+    int | None,
+    typer.Option(
+        "--limit", "-n", help=f"The number of findings of each kind at most; by default {_SHOWN}, and all with --json."
+    ),
 ]
 
 
+@of_verb("contradictions")
 def contradictions(
     path: WorldPath,
-    declared: Annotated[
-        bool, typer.Option("--declared", help="Only what vocabularies and shapes declare, not what the data suggest.")
-    ] = False,
+    *,
     limit: Limit = None,
     propose: Propose = False,
     author: Author = None,
     json: Json = False,
+    **given: Any,
 ) -> None:
-    """Find what contradicts itself, with who said it. Exits with 1 if what is declared is contradicted."""
+    """The exit code is 1 if what is declared is contradicted."""
     with opened(path, write=propose) as world:
         with waiting("reading"):
-            found = world.contradictions(suggested=not declared, limit=limit or (None if json else _SHOWN))
+            found = world.contradictions(limit=limit or (None if json else _SHOWN), **given)
         proposed = world.propose_all(found, author=author) if propose else None
         prefixes = world.prefixes
     print_findings(found, json=json, proposed=proposed, prefixes=prefixes)
@@ -101,37 +105,26 @@ def _by(one: Finding) -> str:
     return ", ".join(told[:3]) + (", …" if len(told) > 3 else "")
 
 
+@of_verb("duplicates")
 def duplicates(
     path: WorldPath,
-    type: Annotated[
-        list[str] | None, typer.Option("--type", "-t", metavar="IRI", help="Only entities of this class.")
-    ] = None,
-    graph: Annotated[
-        list[str] | None, typer.Option("--graph", "-g", metavar="IRI", help="Only entities in this graph.")
-    ] = None,
+    *,
     between: Annotated[
-        tuple[str, str] | None, typer.Option("--between", metavar="GRAPH GRAPH", help="Those of one with the other's.")
+        tuple[str, str] | None,
+        typer.Option("--between", metavar="GRAPH GRAPH", help=VERBS["duplicates"].options["between"].help),
     ] = None,
-    probability: Annotated[
-        float, typer.Option("--probability", "-p", help="Only pairs that are one with this probability, or more.")
-    ] = 0.5,
     limit: Limit = None,
     propose: Propose = False,
     author: Author = None,
     json: Json = False,
+    **given: Any,
 ) -> None:
-    """Find entities that may be one, with what is for and against it."""
+    """The likeliest come first."""
     from worlds.graph.terms import format_term, to_oxigraph
 
     with opened(path, write=propose) as world:
         with waiting("comparing"):
-            found = world.duplicates(
-                types=type or None,
-                graphs=graph or None,
-                between=between,
-                probability=probability,
-                limit=limit or (None if json else _SHOWN),
-            )
+            found = world.duplicates(between=between, limit=limit or (None if json else _SHOWN), **given)
         proposed = world.propose_all(found, author=author) if propose else None
         prefixes = world.prefixes
         entities = () if json else {iri for one in found for iri in one.subjects}
@@ -146,19 +139,12 @@ def duplicates(
     print_findings(found, json=json, proposed=proposed, prefixes=prefixes, head=head, row=row)
 
 
-def distinct(
-    path: WorldPath,
-    one: Annotated[str, typer.Argument(metavar="IRI", help="An entity.", show_default=False)],
-    other: Annotated[str, typer.Argument(metavar="OTHER", help="Another one.", show_default=False)],
-    author: Author = None,
-    message: Message = None,
-    dry_run: DryRun = False,
-    json: Json = False,
-) -> None:
-    """Keep the decision that two entities are two, so that `duplicates` does not give them again."""
+@of_verb("distinct")
+def distinct(path: WorldPath, *, json: Json = False, **given: Any) -> None:
+    """It is kept as an owl:differentFrom."""
     start = time.perf_counter()
     with opened(path, write=True) as world:
-        change = world.distinct(one, other, author=author, message=message, dry_run=dry_run)
+        change = world.distinct(**given)
         report_write(world, change, time.perf_counter() - start, as_json=json)
 
 
@@ -207,7 +193,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     for command, lines in (
         (report, ("worlds report kb.db --fail-on warning", "worlds report kb.db -f html -o report.html")),
-        (contradictions, ("worlds contradictions kb.db", "worlds contradictions kb.db --declared --json")),
+        (contradictions, ("worlds contradictions kb.db", "worlds contradictions kb.db --no-suggested --json")),
         (
             duplicates,
             ("worlds duplicates kb.db --type ex:Person", "worlds duplicates kb.db --between default ex:new"),

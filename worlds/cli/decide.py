@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from worlds.cli import show
 from worlds.cli.ask import given_query
-from worlds.cli.options import Author, Command, DryRun, EmbedderName, Json, Message, WorldPath, examples, opened
+from worlds.cli.options import Author, Command, EmbedderName, Json, WorldPath, examples, of_verb, opened, read_quads
 from worlds.cli.terminal import clean, counted, note, output, write_json
 from worlds.cli.write import finish
 
@@ -19,57 +20,34 @@ if TYPE_CHECKING:
 
 _SHOWN = 20  # quads of a proposal, of each kind
 
-Number = Annotated[int, typer.Argument(metavar="PROPOSAL", help="Its number.", show_default=False)]
-Numbers = Annotated[list[int], typer.Argument(metavar="PROPOSAL...", help="Their numbers.", show_default=False)]
-Reviewer = Annotated[str | None, typer.Option("--reviewer", metavar="NAME", help="Who decides; else the author.")]
-Why = Annotated[str | None, typer.Option("--why", metavar="TEXT", help="The reason.")]
+Numbers = Annotated[
+    list[int], typer.Argument(metavar="PROPOSAL...", help="The numbers of proposals.", show_default=False)
+]
+Update = Annotated[
+    str | None, typer.Argument(metavar="[UPDATE]", help="A SPARQL Update, or - for standard input.", show_default=False)
+]
+File = Annotated[str | None, typer.Option("--file", "-f", metavar="FILE", help="Read the update from a file.")]
 
 
-def merge(
-    path: WorldPath,
-    kept: Annotated[str, typer.Argument(metavar="KEPT", help="The entity that stays.", show_default=False)],
-    others: Annotated[
-        list[str], typer.Argument(metavar="OTHER...", help="Those that it replaces.", show_default=False)
-    ],
-    redirect: Annotated[
-        Literal["owl:sameAs", "dcterms:isReplacedBy"], typer.Option(help="How the old names lead on.")
-    ] = "owl:sameAs",
-    conflicts: Annotated[
-        Literal["report", "kept", "newest", "refuse"],
-        typer.Option(help="Of functional properties with several values: keep all, or one, or change nothing."),
-    ] = "report",
-    embedder: EmbedderName = "auto",
-    author: Author = None,
-    message: Message = None,
-    dry_run: DryRun = False,
-    json: Json = False,
-) -> None:
-    """Let one entity take the place of others, in all graphs and positions; the old names lead to it."""
+@of_verb("merge")
+def merge(path: WorldPath, *, embedder: EmbedderName = "auto", json: Json = False, **given: Any) -> None:
+    """A merge can be taken back by `split`."""
     began = time.perf_counter()
     with opened(path, write=True, embedder=embedder) as world:
-        change = world.merge(
-            kept, *others, redirect=redirect, conflicts=conflicts, author=author, message=message, dry_run=dry_run
-        )
+        change = world.merge(given.pop("kept"), *given.pop("others"), **given)
         finish(world, change, began, as_json=json)
 
 
-def split(
-    path: WorldPath,
-    revision: Annotated[int, typer.Argument(metavar="REVISION", help="The merge's, in the log.", show_default=False)],
-    embedder: EmbedderName = "auto",
-    author: Author = None,
-    message: Message = None,
-    dry_run: DryRun = False,
-    json: Json = False,
-) -> None:
-    """Take a merge back, whatever has changed since, and list what was added since: somebody has to say whose it is."""
+@of_verb("split")
+def split(path: WorldPath, *, embedder: EmbedderName = "auto", json: Json = False, **given: Any) -> None:
+    """What was added since stays where it is, and is listed: somebody has to say whose it is."""
     from worlds.graph.terms import format_term, to_oxigraph
 
     began = time.perf_counter()
     with opened(path, write=True, embedder=embedder) as world:
-        change = world.split(revision, author=author, message=message, dry_run=dry_run)
+        change = world.split(**given)
         finish(world, change, began, as_json=json)
-        if not dry_run and change.unassigned:
+        if not given["dry_run"] and change.unassigned:
             count = len(change.unassigned)
             note(f"{count:,} quads added since stay where they are:" if count > 1 else "a quad added since stays:")
             for quad in change.unassigned[:_SHOWN]:
@@ -78,84 +56,61 @@ def split(
                 )
 
 
-def propose(
-    path: WorldPath,
-    update: Annotated[
-        str | None,
-        typer.Argument(metavar="[UPDATE]", help="A SPARQL Update, or - for standard input.", show_default=False),
-    ] = None,
-    file: Annotated[
-        str | None, typer.Option("--file", "-f", metavar="FILE", help="Read the update from a file.")
-    ] = None,
-    merge: Annotated[
-        list[str] | None,
-        typer.Option("--merge", metavar="IRI", help="Merge entities instead; repeated, the one to keep first."),
-    ] = None,
-    why: Why = None,
-    confidence: Annotated[float | None, typer.Option(metavar="NUMBER", help="How sure it is, from 0 to 1.")] = None,
-    kind: Annotated[str | None, typer.Option(metavar="WORD", help="What to find it by; else edit or merge.")] = None,
-    author: Author = None,
-    json: Json = False,
-) -> None:
-    """Propose a change for somebody else to decide on; nothing of it is found or counted before."""
-    text = None if merge and update is None and file is None else given_query(update, file)
+@of_verb("propose")
+def propose(path: WorldPath, update: Update = None, *, file: File = None, json: Json = False, **given: Any) -> None:
+    """Quads are given in N-Quads; - is an update on standard input."""
+    text = None if update is None and file is None and _sides(given, "merge") else given_query(update, file)
+    given |= {name: read_quads(given[name]) for name in ("add", "remove", "relies_on")}
     with opened(path, write=True) as world:
-        found = world.propose(update=text, merge=merge or (), why=why, confidence=confidence, kind=kind, author=author)
-        if json:
-            write_json(found.to_dict())
-        else:
-            _print(found, world)
+        _tell(world.propose(update=text, **{**given, "merge": given["merge"] or ()}), world, json=json)
 
 
+@of_verb("amend")
 def amend(
     path: WorldPath,
-    number: Number,
-    update: Annotated[
-        str | None,
-        typer.Argument(metavar="[UPDATE]", help="A SPARQL Update to put in its place, or -.", show_default=False),
-    ] = None,
-    file: Annotated[
-        str | None, typer.Option("--file", "-f", metavar="FILE", help="Read the update from a file.")
-    ] = None,
-    why: Why = None,
-    confidence: Annotated[float | None, typer.Option(metavar="NUMBER", help="How sure it is, from 0 to 1.")] = None,
-    author: Author = None,
+    id: Annotated[int, typer.Argument(metavar="PROPOSAL", help="The number of a proposal.", show_default=False)],
+    update: Update = None,
+    *,
+    file: File = None,
     json: Json = False,
+    **given: Any,
 ) -> None:
-    """Say something of an open proposal, or put another change in its place."""
+    """The change that it had stays in its discussion."""
     text = None if update is None and file is None else given_query(update, file)
+    given |= {name: read_quads(given[name]) for name in ("add", "remove") if given[name] is not None}
     with opened(path, write=True) as world:
-        found = world.amend(number, update=text, why=why, confidence=confidence, author=author)
-        if json:
-            write_json(found.to_dict())
-        else:
-            _print(found, world)
+        _tell(world.amend(id, update=text, **given), world, json=json)
 
 
+def _sides(given: Mapping[str, Any], *more: str) -> bool:
+    """Whether a change is given by quads, or by entities to merge."""
+    return any(given[name] for name in ("add", "remove", *more))
+
+
+def _tell(found: Proposal, world: World, *, json: bool) -> None:
+    if json:
+        write_json(found.to_dict())
+    else:
+        _print(found, world)
+
+
+@of_verb("proposals", limit=100)
 def proposals(
     path: WorldPath,
     number: Annotated[
-        int | None, typer.Argument(metavar="[PROPOSAL]", help="Show this one.", show_default=False)
+        int | None, typer.Argument(metavar="[PROPOSAL]", help="Show this proposal.", show_default=False)
     ] = None,
-    status: Annotated[Literal["open", "accepted", "rejected", "any"], typer.Option(help="Those that are so.")] = "open",
-    author: Annotated[str | None, typer.Option(metavar="NAME", help="Of this author.")] = None,
-    entity: Annotated[str | None, typer.Option(metavar="IRI", help="On this entity.")] = None,
-    kind: Annotated[str | None, typer.Option(metavar="WORD", help="Of this kind.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="The most that are listed.")] = 100,
+    *,
     json: Json = False,
+    **given: Any,
 ) -> None:
-    """List what is proposed, the oldest first, or show one proposal."""
+    """With the number of a proposal, show it in full."""
     with opened(path) as world:
         if number is not None:
-            found = world.proposal(number)
-            if json:
-                write_json(found.to_dict())
-            else:
-                _print(found, world)
+            _tell(world.proposal(number), world, json=json)
             return
-        listed = world.proposals(
-            status=None if status == "any" else status, author=author, entity=entity, kind=kind, limit=limit
-        )
+        status = given.pop("status")
+        listed = world.proposals(status=None if status == "any" else status, **given)
     if json:
         write_json({"proposals": [one.to_dict() for one in listed]})
         return
@@ -207,45 +162,32 @@ def _print(one: Proposal, world: World) -> None:
         said(f"{one.status} by {one.reviewer or 'somebody'}" + (f": {one.decision}" if one.decision else ""))
 
 
+@of_verb("accept", "id", version=1)
 def accept(
     path: WorldPath,
     numbers: Numbers,
-    reviewer: Reviewer = None,
-    why: Why = None,
-    version: Annotated[
-        int, typer.Option(metavar="NUMBER", min=1, help="The version that you have read; each amendment makes another.")
-    ] = 1,
-    force: Annotated[
-        bool, typer.Option("--force", help="Also if what a proposal relies on has changed; do what is left to do.")
-    ] = False,
+    *,
     embedder: EmbedderName = "auto",
     author: Author = None,
-    dry_run: DryRun = False,
     json: Json = False,
+    **given: Any,
 ) -> None:
-    """Make the changes of proposals, a revision each, by who gave them; the message names the reviewer."""
+    """The author of each revision is who gave the change; its message names the reviewer."""
+    reviewer = given.pop("reviewer") or author
     with opened(path, write=True, embedder=embedder) as world:
         for number in numbers:  # all, before any is accepted
             world.proposal(number)
         for number in numbers:
             began = time.perf_counter()
-            change = world.accept(
-                number, reviewer=reviewer or author, why=why, version=version, force=force, dry_run=dry_run
-            )
-            finish(world, change, began, as_json=json)
+            finish(world, world.accept(number, reviewer=reviewer, **given), began, as_json=json)
 
 
-def reject(
-    path: WorldPath,
-    numbers: Numbers,
-    why: Why = None,
-    reviewer: Reviewer = None,
-    author: Author = None,
-    json: Json = False,
-) -> None:
-    """Decide that the changes of proposals are not made."""
+@of_verb("reject", "id")
+def reject(path: WorldPath, numbers: Numbers, *, author: Author = None, json: Json = False, **given: Any) -> None:
+    """All of them are rejected or, after an error, none."""
+    reviewer = given.pop("reviewer") or author
     with opened(path, write=True) as world:
-        decided = world.reject_all(numbers, why, reviewer=reviewer or author)
+        decided = world.reject_all(numbers, reviewer=reviewer, **given)
     if json:
         write_json({"proposals": [one.to_dict() for one in decided]})
     else:

@@ -10,9 +10,10 @@ from rich.text import Text
 
 from worlds.cli import show
 from worlds.cli.errors import NO
-from worlds.cli.options import Command, EmbedderName, Json, WorldPath, examples, opened
+from worlds.cli.options import Command, EmbedderName, Json, WorldPath, examples, of_verb, opened
 from worlds.cli.terminal import clean, note, output, write_json
 from worlds.errors import OpenError
+from worlds.search.options import OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,41 +26,28 @@ if TYPE_CHECKING:
 _LEAST = 0.01  # confidence of a candidate that is printed
 _UNKNOWN = "the world says nothing of it"
 
-Iri = Annotated[str, typer.Argument(metavar="IRI", help="The entity, by IRI or prefixed name.", show_default=False)]
-Types = Annotated[
-    list[str] | None, typer.Option("--type", "-t", metavar="IRI", help="Entities of this type; may be repeated.")
-]
-Graphs = Annotated[
-    list[str] | None,
-    typer.Option("--graph", "-g", metavar="IRI", help="In this graph ('default': the default one); may be repeated."),
-]
 
-
+@of_verb("resolve", "name", "exclude")
 def resolve(
     path: WorldPath,
     names: Annotated[
         list[str],
         typer.Argument(
             metavar="NAME...",
-            help="Names; quote one of several words. '-' reads them from standard input, one a line.",
+            help="The names; quote a name of several words. '-' reads them from standard input, one a line.",
             show_default=False,
         ),
     ],
+    *,
     context: Annotated[str | None, typer.Option("--context", "-c", help="The text around the names.")] = None,
-    types: Types = None,
-    graph: Graphs = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="The most candidates of a name.")] = 5,
     embedder: EmbedderName = "auto",
     json: Json = False,
+    **given: Any,
 ) -> None:
-    """Find the entity that a name means, and how sure that is.
-
-    The exit code is 1 unless each name has a match.
-    """
+    """The exit code is 1 unless each name has a match."""
     names = [name for given in names for name in (_read_names() if given == "-" else [given])]
     with opened(path, embedder=embedder) as world:
-        asked = [(name, context) for name in names]
-        found = world.resolve_all(asked, types=types or None, graphs=graph or None, limit=limit)
+        found = world.resolve_all([(name, context) for name in names], **given)
         if json:
             write_json([one.to_dict() for one in found])
         else:
@@ -71,46 +59,25 @@ def resolve(
         raise typer.Exit(NO)
 
 
+_OF_TEXTS = tuple(name for name, one in OPTIONS.items() if one.group not in ("filter", "page"))
+
+
+@of_verb("similar", *_OF_TEXTS, "exclude")
 def similar(
     path: WorldPath,
-    iri: Iri,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="The most entities.")] = 10,
-    types: Types = None,
-    graph: Graphs = None,
-    where: Annotated[
-        str | None, typer.Option("--where", "-w", metavar="PATTERN", help="A SPARQL pattern over ?subject.")
-    ] = None,
-    subclasses: Annotated[bool, typer.Option("--subclasses", help="--type takes in the classes below it.")] = False,
-    predicate: Annotated[
-        list[str] | None, typer.Option("--predicate", "-p", metavar="IRI", help="By texts under this predicate.")
-    ] = None,
-    lang: Annotated[
-        list[str] | None,
-        typer.Option("--lang", "-l", metavar="TAG", help="By texts in this language ('': without one)."),
-    ] = None,
+    *,
     mode: Annotated[
         Literal["vector", "text"], typer.Option("--mode", help="By meaning, where there are vectors, or by words.")
     ] = "vector",
     words: Annotated[bool, typer.Option("--words", help="The same as --mode text.")] = False,
     json: Json = False,
+    **given: Any,
 ) -> None:
-    """Find the entities that are most like one.
-
-    The exit code is 1 if the world says nothing of it.
-    """
-    options: dict[str, Any] = {
-        "types": types or None,
-        "subclasses": subclasses,
-        "predicates": predicate or None,
-        "graphs": graph or None,
-        "languages": lang or None,
-        "where": where,
-    }
-    if words or mode == "text":
-        options["mode"] = "text"
+    """The exit code is 1 if the world says nothing of the entity."""
+    options: dict[str, Any] = {"mode": "text"} if words or mode == "text" else {}
     with opened(path) as world:
-        hits = world.similar(iri, limit=limit, **options)
-        known = bool(hits) or bool(world.describe(iri, limit=1))
+        hits = world.similar(**given, **options)
+        known = bool(hits) or bool(world.describe(given["iri"], limit=1))
         if json:
             write_json(hits.to_dict(sql=False))
         else:
@@ -121,18 +88,11 @@ def similar(
         raise typer.Exit(NO)
 
 
-def describe(
-    path: WorldPath,
-    iri: Iri,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="The most values of a predicate.")] = 20,
-    lang: Annotated[
-        str | None, typer.Option("--lang", "-l", metavar="TAG", help="Labels and the description in it come first.")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Show what the world says of an entity, and what points to it."""
+@of_verb("describe")
+def describe(path: WorldPath, *, json: Json = False, **given: Any) -> None:
+    """The exit code is 1 if the world says nothing of the entity."""
     with opened(path) as world:
-        found = world.describe(iri, limit=limit, language=lang)
+        found = world.describe(**given)
         if json:
             write_json(found.to_dict())
         elif found:

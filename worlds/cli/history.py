@@ -7,33 +7,42 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from worlds.cli import show
 from worlds.cli.differences import SHOWN, show_diff
-from worlds.cli.options import Author, Command, DryRun, EmbedderName, Json, Message, WorldPath, examples, opened
+from worlds.cli.options import Command, Embed, EmbedderName, Json, WorldPath, examples, of_verb, opened
 from worlds.cli.terminal import clean, counted, note, output, write_json, write_utf8
 from worlds.cli.write import finish
+from worlds.verbs.table import VERBS
 
 if TYPE_CHECKING:
     from worlds.revisions.history import Entry
     from worlds.revisions.provenance import Provenance
 
-Revision = Annotated[int, typer.Argument(metavar="REVISION", help="Its number in the log.", show_default=False)]
+_OF_HISTORY = VERBS["history"].options
 From = Annotated[int, typer.Argument(metavar="A", help="A revision, or 0 for the empty world.", show_default=False)]
-To = Annotated[int | None, typer.Argument(metavar="[B]", help="Another revision; else now.", show_default=False)]
+To = Annotated[int | None, typer.Argument(metavar="[B]", help="A later revision; now by default.", show_default=False)]
 
 
+@of_verb("history")
 def log(
     path: WorldPath,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", help="The newest ones only.")] = None,
+    *,
+    since: Annotated[str | None, typer.Option(metavar="TIME", help=_OF_HISTORY["since"].help)] = None,
+    until: Annotated[str | None, typer.Option(metavar="TIME", help=_OF_HISTORY["until"].help)] = None,
+    author: Annotated[str | None, typer.Option(metavar="NAME", help=_OF_HISTORY["author"].help)] = None,
     json: Json = False,
+    **given: Any,
 ) -> None:
-    """List the revisions, newest first: when, by whom and why, and how many quads they added and removed."""
+    """Each has its time, and its numbers of quads. A time without a zone is this machine's."""
+    times: dict[str, Any] = {
+        name: None if text is None else _moment(name, text) for name, text in (("since", since), ("until", until))
+    }
     with opened(path) as world:
-        entries = world.history(limit)
+        entries = world.history(author=author, **times, **given)
     if json:
         write_json({"revisions": [entry.to_dict() for entry in entries]})
         return
@@ -55,20 +64,23 @@ def _amount(quads: int, graphs: int) -> str:
     return f"{quads:,} + {counted(graphs, 'graph')}" if graphs else f"{quads:,}"
 
 
+@of_verb("provenance", "subject", "predicate")
 def blame(
     path: WorldPath,
     entity: Annotated[
-        str, typer.Argument(metavar="IRI", help="An entity, in full or by a prefix.", show_default=False)
+        str, typer.Argument(metavar="IRI", help="The entity: an IRI, or a prefixed name.", show_default=False)
     ],
     predicate: Annotated[
-        str | None, typer.Option("--predicate", "-p", metavar="IRI", help="Only what is said by this predicate.")
+        str | None, typer.Option("--predicate", "-p", metavar="IRI", help="Only quads with this predicate.")
     ] = None,
-    removed: Annotated[bool, typer.Option("--removed", help="What was said once, too.")] = False,
+    *,
+    removed: Annotated[bool, typer.Option("--removed", help="Include quads that were removed.")] = False,
     json: Json = False,
+    **given: Any,
 ) -> None:
-    """Tell who said what of an entity: each of its triples with the revision that added it, its author and message."""
+    """The quads are those whose subject is the entity."""
     with opened(path) as world:
-        found = [one for one in world.provenance(entity, predicate) if removed or one.removed is None]
+        found = [one for one in world.provenance(entity, predicate, **given) if removed or one.removed is None]
         prefixes = world.prefixes
     if json:
         write_json({"quads": [one.to_dict() for one in found]})
@@ -115,22 +127,12 @@ def diff(
         show_diff(world, world.diff(a, b), limit, as_json=json)
 
 
-def undo(
-    path: WorldPath,
-    revision: Revision,
-    force: Annotated[
-        bool, typer.Option("--force", help="Leave alone what a later revision changed back, and undo the rest.")
-    ] = False,
-    embedder: EmbedderName = "auto",
-    author: Author = None,
-    message: Message = None,
-    dry_run: DryRun = False,
-    json: Json = False,
-) -> None:
-    """Take back what a revision did, as a new revision, which can be undone itself."""
+@of_verb("undo")
+def undo(path: WorldPath, *, embedder: EmbedderName = "auto", json: Json = False, **given: Any) -> None:
+    """The newer revisions stay."""
     began = time.perf_counter()
     with opened(path, write=True, embedder=embedder) as world:
-        change = world.undo(revision, force=force, author=author, message=message, dry_run=dry_run)
+        change = world.undo(**given)
         nothing = "nothing changed: all that it did was changed back since"
         finish(world, change, began, as_json=json, nothing=nothing)
 
@@ -148,30 +150,25 @@ def patch(path: WorldPath, a: From, b: To = None) -> None:
         note("an RDF Patch cannot say that a graph without quads was created or dropped")
 
 
+@of_verb("apply_patch")
 def apply(
     path: WorldPath,
     source: Annotated[
         str,
         typer.Argument(metavar="PATCH", help="A file (.gz, .bz2, .zst), or - for standard input.", show_default=False),
     ],
-    lenient: Annotated[
-        bool, typer.Option("--lenient", help="Ignore what is there already, or not there to be deleted.")
-    ] = False,
-    no_embed: Annotated[bool, typer.Option("--no-embed", help="Leave the new texts to `worlds embed`.")] = False,
+    *,
+    embed: Embed = True,
     embedder: EmbedderName = "auto",
-    author: Author = None,
-    message: Message = None,
-    dry_run: DryRun = False,
     json: Json = False,
+    **given: Any,
 ) -> None:
-    """Apply an RDF Patch, as one revision: all of it or, after an error, nothing."""
+    """All of it is applied or, after an error, nothing."""
     began = time.perf_counter()
     if source == "-" and sys.stdin is not None and sys.stdin.isatty():
         note("reading a patch from the terminal; Ctrl-D ends it")
-    with opened(path, write=True, embedder="none" if no_embed else embedder) as world:
-        change = world.apply_patch(
-            source, strict=not lenient, author=author, message=message, embed=not no_embed, dry_run=dry_run
-        )
+    with opened(path, write=True, embedder=embedder if embed else "none") as world:
+        change = world.apply_patch(source, embed=embed, **given)
         nothing = "nothing changed: the world is as the patch would make it"
         finish(world, change, began, as_json=json, nothing=nothing)
 
@@ -206,7 +203,9 @@ def prune(
     with opened(path, write=True) as world:
         held = len(world.history())
         if before is not None:
-            world.prune(int(before) if before.isdecimal() else _moment(before))
+            world.prune(
+                int(before) if before.isdecimal() else _moment("BEFORE", before, "the number of a revision, or ")
+            )
         else:
             world.retention = replace(world.retention, revisions=keep, days=keep_days)
         forgotten = held - len(world.history())
@@ -219,11 +218,11 @@ def prune(
         output().print(f"{counted(forgotten, 'revision')} forgotten; {left}")
 
 
-def _moment(text: str) -> datetime.datetime:
+def _moment(name: str, text: str, otherwise: str = "") -> datetime.datetime:
     try:
         return datetime.datetime.fromisoformat(text).astimezone()
     except ValueError as error:
-        raise ValueError(f"BEFORE is the number of a revision, or a time such as 2025-01-31, not {text!r}") from error
+        raise ValueError(f"{name} is {otherwise}a time such as 2025-01-31, not {text!r}") from error
 
 
 def register(app: typer.Typer) -> None:

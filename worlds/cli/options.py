@@ -7,6 +7,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,6 +16,8 @@ from rich.text import Text
 from typer.core import TyperCommand, TyperGroup
 
 from worlds.cli.terminal import output
+from worlds.search.options import REQUIRED, Option
+from worlds.verbs.table import AUTHOR, DRY_RUN, EMBED, MESSAGE, VERBS
 
 if TYPE_CHECKING:
     from worlds.settings import Setting
@@ -40,7 +43,7 @@ _VALUES: Mapping[str, Any] = {
 
 
 def with_options(
-    options: Iterable[inspect.Parameter], *, key: Callable[[str], int] | None = None, instead_of: str | None = None
+    options: Iterable[inspect.Parameter], *, key: Callable[[str], Any] | None = None, instead_of: str | None = None
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command more options than its signature names: it gets them as `**given`.
 
@@ -100,6 +103,125 @@ def _metavar(setting: Setting) -> str | None:
     return {"list": "TEXT", "path": "FILE"}.get(setting.kind) or setting.unit.upper() or None
 
 
+# -- the options of a verb, of the table of verbs ----------------------------------------------------------------------
+
+FLAGS: Mapping[str, tuple[str, ...]] = {
+    "limit": ("--limit", "-n"),
+    "subjects": ("--subject", "-s"),
+    "predicates": ("--predicate", "-p"),
+    "predicate": ("--predicate", "-p"),
+    "types": ("--type", "-t"),
+    "graphs": ("--graph", "-g"),
+    "graph": ("--graph", "-g"),
+    "languages": ("--language", "--lang", "-l"),
+    "language": ("--language", "--lang", "-l"),
+    "where": ("--where", "-w"),
+    "context": ("--context", "-c"),
+    "message": ("--message", "-m"),
+    "format": ("--format", "-f"),
+    "union": ("--union/--strict",),
+    "bindings": ("--bind", "-b"),
+}
+METAVARS: Mapping[str, str] = {
+    "where": "PATTERN",
+    "languages": "TAG",
+    "language": "TAG",
+    "budget": "TOKENS",
+    "min_similarity": "COSINE",
+    "boost": "'NUMBER PATTERN|IRI'",
+    "diversity": "0..1",
+    "cursor": "CURSOR",
+    "since": "TIME",
+    "until": "TIME",
+    "before": "REVISION",
+    "at": "REVISION",
+    "id": "PROPOSAL",
+    "between": "GRAPH GRAPH",
+    "name": "NAME",
+    "message": "TEXT",
+    "context": "TEXT",
+    **dict.fromkeys(("author", "reviewer"), "NAME"),
+    **dict.fromkeys(("why", "kind", "title"), "TEXT"),
+    **dict.fromkeys(("subjects", "predicates", "predicate", "types", "graphs", "graph", "entity", "iri"), "IRI"),
+    **dict.fromkeys(("subject", "object", "merge", "a", "b", "base"), "IRI"),
+    **dict.fromkeys(("add", "remove", "relies_on"), "N-QUADS"),
+    "kept": "KEPT",
+    "others": "OTHER",
+}
+_KINDS: Mapping[str, Any] = {
+    "integer": int, "number": float, "boolean": bool, "text": str, "texts": list[str], "json": list[str],
+}  # fmt: skip
+
+
+def of_verb(
+    name: str, *leave: str, key: Callable[[str], Any] | None = None, **defaults: Any
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of a verb that it does not name itself, but for those that are left out.
+
+    It gets them as `**given`, None for a list that is empty; its help begins with the verb's. `defaults` are those of
+    the command line, where they are not Python's.
+    """
+    row = VERBS[name]
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(function).parameters
+        options = [one for one in row.at("command") if one.name not in (*own, *leave)]
+
+        @functools.wraps(function)
+        def command(*before: Any, **given: Any) -> None:
+            empty = {one.name: None for one in options if given.get(one.name) == []}
+            function(*before, **{**given, **empty})
+
+        made = [parameter(replace(one, default=defaults.get(one.name, one.default))) for one in options]
+        places = {one.name: place for place, one in enumerate(made)}
+
+        def order(option: str) -> tuple[int, int]:
+            """The world, arguments, the verb's options, the command's own, and last those of all commands."""
+            last = ("embedder", "author", "message", "dry_run", "json")
+            if option in last:
+                return 4, last.index(option)
+            if option not in places:
+                return (
+                    0 if option == "path" else 1 if own[option].kind is not inspect.Parameter.KEYWORD_ONLY else 3
+                ), 0
+            return (1 if row.options[option].default is REQUIRED else 2), places[option]
+
+        decorated = with_options(made, key=key or order)(command)
+        decorated.__doc__ = "\n\n".join(filter(None, (row.help, inspect.getdoc(function))))
+        return decorated
+
+    return decorate
+
+
+def parameter(of: Option, *flags: str, panel: str | None = None, metavar: str | None = None) -> inspect.Parameter:
+    """The parameter of an option: an argument where it is required."""
+    kind = Literal[of.choices] if of.choices else _KINDS[of.kind]
+    metavar = metavar or METAVARS.get(of.name)
+    shown = of.unit.upper() or metavar
+    if of.default is REQUIRED:
+        many = "..." if of.kind == "texts" else ""
+        argument = typer.Argument(metavar=f"{metavar or of.name.upper()}{many}", help=of.help, show_default=False)
+        return _keyword(of.name, kind, argument, inspect.Parameter.empty)
+    flag = of.name.replace("_", "-")
+    given = flags or FLAGS.get(of.name, (f"--{flag}/--no-{flag}" if of.default is True else f"--{flag}",))
+    told = of.help + (" May be repeated." if of.kind in ("texts", "json") else "")
+    callback = from_settings if of.name == "author" and of.help == AUTHOR.help else None
+    option = typer.Option(*given, metavar=shown, help=told, rich_help_panel=panel, callback=callback)
+    default = None if of.default == () else of.default
+    return _keyword(of.name, kind | None if default is None else kind, option, default)
+
+
+def _keyword(name: str, kind: Any, told: Any, default: object) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, told])
+
+
+def read_quads(texts: Iterable[str] | None) -> list[Any]:
+    """The quads of arguments in N-Quads; ParseError."""
+    from worlds.graph.longtexts import parse_quads
+
+    return parse_quads(texts or ())
+
+
 WorldPath = Annotated[
     str, typer.Argument(metavar="WORLD", help="The world's file, or its address on a server.", show_default=False)
 ]
@@ -130,15 +252,10 @@ EmbedderName = Annotated[
         callback=from_settings,
     ),
 ]
-Author = Annotated[
-    str | None,
-    typer.Option("--author", metavar="NAME", help="Who made this change, for the history.", callback=from_settings),
-]
-Message = Annotated[
-    str | None, typer.Option("--message", "-m", metavar="TEXT", help="Why it was made, for the history.")
-]
-
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Write nothing, and show the difference that it would make.")]
+Author = parameter(AUTHOR).annotation
+Message = parameter(MESSAGE).annotation
+DryRun = parameter(DRY_RUN).annotation
+Embed = parameter(EMBED).annotation
 
 
 def examples(*lines: str) -> str:

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from worlds.cli import show
 from worlds.cli.errors import NO
-from worlds.cli.options import Author, Command, Json, Message, WorldPath, examples, opened
+from worlds.cli.options import Author, Command, Json, Message, WorldPath, examples, of_verb, opened
 from worlds.cli.terminal import output, waiting, write_json
 from worlds.cli.write import report
 
 
+@of_verb("validate")
 def validate(
     path: WorldPath,
     shapes: Annotated[
         str | None,
         typer.Argument(metavar="[SHAPES]", help="A file of SHACL shapes; else the world's own, see `worlds shapes`."),
     ] = None,
-    subject: Annotated[
-        list[str] | None, typer.Option("--subject", "-s", metavar="IRI", help="Validate this focus node only.")
-    ] = None,
+    *,
     turtle: Annotated[bool, typer.Option("--turtle", help="Print the report as a SHACL graph in Turtle.")] = False,
     json: Json = False,
+    **given: Any,
 ) -> None:
-    """Validate the data against SHACL shapes. Exits with 1 if they do not conform."""
+    """The exit code is 1 if they do not conform."""
     with opened(path) as world, waiting("validating"):
-        found = world.validate(shapes=shapes, subjects=subject or None)
+        found = world.validate(shapes=shapes, **given)
     if json:
         write_json({"conforms": found.conforms, "results": found.to_dicts()})
     elif turtle:

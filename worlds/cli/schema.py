@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.text import Text
 
-from worlds.cli.options import Command, Json, WorldPath, examples, opened
+from worlds.cli.options import Command, Json, WorldPath, examples, of_verb, opened
 from worlds.cli.table import table
 from worlds.cli.terminal import clean, counted, note, output, write_json
 
@@ -17,19 +17,14 @@ if TYPE_CHECKING:
 
     from worlds.entities.schema import PredicateSummary, Schema
 
+_WIDEST = 60  # characters of a term in a terminal; a pipe gets the whole
 
-def schema(
-    path: WorldPath,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="The most classes, predicates and graphs.")] = 50,
-    graph: Annotated[
-        list[str] | None,
-        typer.Option("--graph", "-g", metavar="IRI", help="Of this graph ('default': the default one)."),
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Show what the data look like: classes, predicates, graphs, languages and prefixes, the commonest first."""
+
+@of_verb("schema")
+def schema(path: WorldPath, *, json: Json = False, **given: Any) -> None:
+    """The commonest come first."""
     with opened(path) as world:
-        found = world.schema(limit=limit, graphs=graph or None)
+        found = world.schema(**given)
         if json:
             write_json(found.to_dict())
         else:
@@ -41,9 +36,11 @@ def schema(
 def _print(found: Schema, prefixes: Mapping[str, str]) -> None:
     from worlds.graph.terms import format_term, to_oxigraph
 
-    def term(value: object, most: int = 60) -> str:
+    console = output()
+
+    def term(value: object, most: int = _WIDEST) -> str:
         text = " ".join(clean(format_term(to_oxigraph(value), prefixes)).split())
-        return text if len(text) <= most else text[: most - 1] + "…"
+        return text if len(text) <= most or not console.is_terminal else text[: most - 1] + "…"
 
     def objects(one: PredicateSummary) -> str:
         names = [term(iri) for iri in one.object_classes]
@@ -54,7 +51,6 @@ def _print(found: Schema, prefixes: Mapping[str, str]) -> None:
                 names.append(kind.kind)
         return ", ".join(names)
 
-    console = output()
     console.print(Text(f"{counted(found.quads, 'quad')}, revision {found.revision}"), soft_wrap=True)
     _section(
         "classes",

@@ -5,13 +5,26 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from worlds.cli import show
 from worlds.cli.ask import as_text, read_stdin
-from worlds.cli.options import Command, EmbedderName, WorldPath, Worlds, embedder_of, examples, opened, with_options
+from worlds.cli.options import (
+    FLAGS,
+    METAVARS,
+    Command,
+    EmbedderName,
+    WorldPath,
+    Worlds,
+    embedder_of,
+    examples,
+    opened,
+    parameter,
+    with_options,
+)
 from worlds.cli.terminal import note, output, waiting, write_json
 from worlds.search.options import OPTIONS
 
@@ -25,29 +38,6 @@ _PANELS: Mapping[str, str] = {
     "stage": "How the ranking is changed, in this order",
     "answer": "What is printed",
 }
-_FLAGS: Mapping[str, tuple[str, ...]] = {
-    "limit": ("--limit", "-n"),
-    "subjects": ("--subject", "-s"),
-    "predicates": ("--predicate", "-p"),
-    "types": ("--type", "-t"),
-    "graphs": ("--graph", "-g"),
-    "languages": ("--lang", "-l"),
-    "where": ("--where", "-w"),
-}
-_METAVARS: Mapping[str, str] = {
-    "subjects": "IRI",
-    "predicates": "IRI",
-    "types": "IRI",
-    "graphs": "IRI",
-    "languages": "TAG",
-    "where": "PATTERN",
-    "min_similarity": "COSINE",
-    "rerank_timeout": "SECONDS",
-    "boost": "'NUMBER PATTERN|IRI'",
-    "diversity": "0..1",
-    "cursor": "CURSOR",
-}
-_VALUES: Mapping[str, Any] = {"integer": int, "number": float, "boolean": bool, "text": str, "texts": list[str]}
 _IN_PARTS = ("exclude", "weights", "rerank", "decay")  # options that the command line takes by several of its own
 _FILTERS = ("subjects", "predicates", "types", "graphs", "languages", "where")
 _TABLE = tuple(name for name in OPTIONS if name not in (*_IN_PARTS, "vector", "boost"))
@@ -57,34 +47,17 @@ def _stage(text: str, *flags: str, **more: Any) -> Any:
     return typer.Option(*flags, help=text, rich_help_panel=_PANELS["stage"], **more)
 
 
-def _parameter(name: str) -> inspect.Parameter:
+def _option(name: str) -> inspect.Parameter:
     """The parameter of an option of the table."""
-    of = OPTIONS[name]
-    kind = Literal[of.choices] if of.choices else _VALUES[of.kind]
-    flag = name.replace("_", "-")
-    option = typer.Option(
-        *_FLAGS.get(name, (f"--{flag}/--no-{flag}" if of.default is True else f"--{flag}",)),
-        metavar=_METAVARS.get(name),
-        help=of.help,
-        rich_help_panel=_PANELS.get(of.group),
-    )
-    return _named(name, kind if of.default is not None else kind | None, option, of.default)
+    return parameter(OPTIONS[name], panel=_PANELS.get(OPTIONS[name].group))
 
 
 def _exclusion(name: str) -> inspect.Parameter:
     """The parameter of a filter for what must not hold."""
-    flag = _FLAGS[name][0].replace("--", "--exclude-")
-    option = typer.Option(
-        flag,
-        metavar=_METAVARS[name],
-        help=f"As {_FLAGS[name][0]}, of what must not hold.",
-        rich_help_panel=_PANELS["filter"],
-    )
-    return _named(f"exclude_{name}", _VALUES[OPTIONS[name].kind] | None, option, None)
-
-
-def _named(name: str, kind: Any, option: Any, default: object) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
+    flags = [flag for flag in FLAGS[name] if flag.startswith("--")]
+    without = replace(OPTIONS[name], name=f"exclude_{name}", help=f"Leave out what {flags[0]} would let through.")
+    excluded = [flag.replace("--", "--exclude-") for flag in flags]
+    return parameter(without, *excluded, panel=_PANELS["filter"], metavar=METAVARS[name])
 
 
 def _place(name: str) -> int:
@@ -95,7 +68,7 @@ def _place(name: str) -> int:
     return list(OPTIONS).index(whole) if whole in OPTIONS else -1 if name in ("path", "words") else len(OPTIONS)
 
 
-@with_options([*map(_parameter, _TABLE), *map(_exclusion, _FILTERS)], key=_place)
+@with_options([*map(_option, _TABLE), *map(_exclusion, _FILTERS)], key=_place)
 def search(
     path: WorldPath,
     words: Annotated[
@@ -125,7 +98,7 @@ def search(
             "Multiply scores: '2 ?subject a ex:Review' by 2 where a pattern matches, '0.1 ex:citations' by 1 + 0.1 "
             "ln(1 + number).",
             "--boost",
-            metavar=_METAVARS["boost"],
+            metavar=METAVARS["boost"],
         ),
     ] = None,
     decay: Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
 import typer
@@ -15,16 +15,16 @@ from worlds.cli.differences import show_diff
 from worlds.cli.errors import Interrupted
 from worlds.cli.options import (
     INTERRUPTIBLE,
-    Author,
     Command,
     DryRun,
+    Embed,
     EmbedderName,
     Json,
-    Message,
     Ray,
     WorldPath,
     embedder_of,
     examples,
+    of_verb,
     opened,
 )
 from worlds.cli.terminal import counted, note, output, progress, write_json
@@ -36,11 +36,14 @@ if TYPE_CHECKING:
     from worlds.world import World
 
 
-Hosts = Annotated[list[str] | None, typer.Option(metavar="HOST", help="Fetch URLs of this host; may be repeated.")]
+Hosts = Annotated[
+    list[str] | None, typer.Option(metavar="HOST", help="Read from this host. May be repeated; others are refused.")
+]
 
 _MANY = 10_000  # quads from which on it is worth saying how many a second took
 
 
+@of_verb("load", "source", "allow_network")
 def load(
     path: WorldPath,
     sources: Annotated[
@@ -49,40 +52,24 @@ def load(
             metavar="SOURCE...", help="Files, folders, globs, URLs, or - for standard input.", show_default=False
         ),
     ],
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            "-f",
-            metavar="FORMAT",
-            help="turtle, nt, nq, trig, n3, rdfxml or jsonld; else by name and content.",
-        ),
-    ] = None,
-    graph: Annotated[
-        str | None, typer.Option("--graph", "-g", metavar="IRI", help="Put all of it into this graph.")
-    ] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="In place of what the graph, or each graph of the input, held.")
-    ] = False,
-    no_embed: Annotated[bool, typer.Option("--no-embed", help="Leave the new texts to `worlds embed`.")] = False,
-    embedder: EmbedderName = "auto",
-    author: Author = None,
-    message: Message = None,
+    *,
+    replace: Annotated[bool, typer.Option("--replace", help="The same as --mode replace.")] = False,
     allow_network: Hosts = None,
-    base: Annotated[str | None, typer.Option(metavar="IRI", help="What relative IRIs are relative to.")] = None,
+    embed: Embed = True,
+    embedder: EmbedderName = "auto",
     dry_run: DryRun = False,
     json: Json = False,
+    **given: Any,
 ) -> None:
-    """Load RDF into a world, as one revision; makes the world if there is none.
-
-    All of it is loaded or, after an error or Ctrl-C, nothing.
-    """
+    """Makes the world if there is none. All of it is loaded or, after an error or Ctrl-C, nothing."""
     _refuse_network(sources, allow_network or [])
     began = time.perf_counter()
     state = "nothing was changed; the same command can be run again"
     try:
-        no_embed = no_embed or dry_run
-        chosen = "none" if no_embed else embedder
+        embed = embed and not dry_run
+        chosen = embedder if embed else "none"
+        if replace:
+            given["mode"] = "replace"
         with opened(path, write=True, create=True, embedder=chosen, dry_run=dry_run) as world:
             before = world.stats().last_revision
             if "-" in sources and sys.stdin is not None and sys.stdin.isatty():
@@ -91,16 +78,11 @@ def load(
                 with progress() as bar:
                     change = world.load(
                         list(sources),
-                        format=format,
-                        graph=graph,
-                        mode="replace" if replace else "merge",
-                        base=base,
-                        author=author,
-                        message=message,
-                        embed=not no_embed,
+                        embed=embed,
                         allow_network=allow_network or False,
                         progress=bar,
                         dry_run=dry_run,
+                        **given,
                     )
             except KeyboardInterrupt:
                 if world.stats().last_revision != before:
@@ -108,7 +90,7 @@ def load(
                 raise
             state = "all of it is loaded"
             report(world, change, time.perf_counter() - began, as_json=json)
-            if embedder != "none" and not no_embed:
+            if embedder != "none" and embed:
                 note_pending(world, change)
     except KeyboardInterrupt as interrupt:
         raise Interrupted(state) from interrupt
@@ -187,49 +169,39 @@ def note_pending(world: World, change: Change | Diff) -> None:
         note(f"{counted(pending, 'chunk')} will be found by words only until embedded: {why}")
 
 
+@of_verb("update", "text", "allow_network")
 def update(
     path: WorldPath,
     request: Annotated[
         str | None,
         typer.Argument(metavar="[UPDATE]", help="The update, or - for standard input.", show_default=False),
     ] = None,
+    *,
     file: Annotated[
         str | None, typer.Option("--file", "-f", metavar="FILE", help="Read the update from a file.")
     ] = None,
-    bind: Bindings = None,
-    union: Annotated[
-        bool | None,
-        typer.Option("--union/--strict", help="Patterns see all graphs together, or the default graph alone."),
-    ] = None,
-    no_embed: Annotated[bool, typer.Option("--no-embed", help="Leave the new texts to `worlds embed`.")] = False,
-    embedder: EmbedderName = "auto",
-    author: Author = None,
-    message: Message = None,
-    timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop a pattern after so long.")] = None,
+    bindings: Bindings = None,
     allow_network: Hosts = None,
-    allow_files: Annotated[bool, typer.Option("--allow-files", help="Let LOAD read file: IRIs.")] = False,
-    dry_run: DryRun = False,
+    embed: Embed = True,
+    embedder: EmbedderName = "auto",
     json: Json = False,
+    **given: Any,
 ) -> None:
-    """Run a SPARQL Update, of one or several operations, as one revision: all of it or, after an error, nothing."""
-    text = given_query(request, file)
-    bindings = given_bindings(bind)
+    """Several operations are one revision: all of it or, after an error, nothing."""
+    text, bound = given_query(request, file), given_bindings(bindings)
+    timeout = given.pop("timeout")
     began = time.perf_counter()
-    with opened(path, write=True, embedder="none" if no_embed else embedder) as world:
+    with opened(path, write=True, embedder=embedder if embed else "none") as world:
         change = world.update(
             text,
-            bindings=bindings,
-            union=union,
-            author=author,
-            message=message,
-            embed=not no_embed,
+            bindings=bound,
+            embed=embed,
             timeout=INTERRUPTIBLE if timeout is None else timeout,
             allow_network=allow_network or False,
-            allow_files=allow_files,
-            dry_run=dry_run,
+            **given,
         )
         report(world, change, time.perf_counter() - began, as_json=json, nothing="nothing changed")
-        if not dry_run and change.chunks and embedder != "none" and not no_embed:
+        if embed and embedder != "none" and getattr(change, "chunks", 0):
             note_pending(world, change)
 
 

@@ -15,9 +15,8 @@ from typing import Any
 import pyoxigraph as ox
 
 import worlds
-from worlds.errors import ArgumentError, ParseError
-from worlds.graph.bounds import TripleTerms
-from worlds.graph.longtexts import parse_all
+from worlds.errors import ArgumentError
+from worlds.graph.longtexts import parse_quads
 from worlds.graph.terms import to_oxigraph
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
@@ -294,7 +293,7 @@ def quads(
     world: World, *, author: str | None, add: Sequence[str] = (), remove: Sequence[str] = (), message: str | None = None
 ) -> dict[str, Any]:
     """`World.remove` and `World.add` of N-Quads, as one revision. ParseError for anything else."""
-    removed, added = _read(remove), _read(add)
+    removed, added = parse_quads(remove), parse_quads(add)
     with world.transaction(author=author, message=message):
         gone = world.remove(removed)
         new = world.add(added, embed=False)
@@ -328,7 +327,7 @@ def distinct(world: World, *, author: str | None, **options: Any) -> dict[str, A
 @job("propose", write=True)
 def propose(world: World, *, author: str | None, **options: Any) -> dict[str, Any]:
     """`World.propose` of N-Quads, or of entities to merge."""
-    options |= {name: _read(options[name]) for name in ("add", "remove", "relies_on") if name in options}
+    options |= {name: parse_quads(options[name]) for name in ("add", "remove", "relies_on") if name in options}
     return world.propose(author=author, **options).to_dict()
 
 
@@ -367,7 +366,7 @@ def reject(world: World, *, author: str | None, id: int, why: str | None = None)
 @job("amend", write=True)
 def amend(world: World, *, author: str | None, id: int, **options: Any) -> dict[str, Any]:
     """`World.amend`, by N-Quads."""
-    options |= {name: _read(options[name]) for name in ("add", "remove") if name in options}
+    options |= {name: parse_quads(options[name]) for name in ("add", "remove") if name in options}
     return world.amend(id, author=author, **options).to_dict()
 
 
@@ -381,21 +380,6 @@ def found(world: World, *, of: str, **options: Any) -> list[Any]:
 def propose_all(world: World, *, author: str | None, findings: Sequence[Any]) -> dict[str, Any]:
     """`World.propose_all`."""
     return {"proposals": [one.to_dict() for one in world.propose_all(findings, author=author)]}
-
-
-def _read(texts: Sequence[str]) -> list[ox.Quad]:
-    """The quads; blank nodes have the labels that they have in the world."""
-    found: list[ox.Quad] = []
-    for text in texts:
-        try:
-            data = text.encode("utf-8", "surrogatepass")
-            TripleTerms().check(data)
-            found += parse_all(data, ox.RdfFormat.N_QUADS)
-        except (SyntaxError, ValueError) as error:
-            line, column = getattr(error, "lineno", None), getattr(error, "offset", None)
-            said = str(getattr(error, "msg", error)).rpartition(": ")[2]
-            raise ParseError(said, source="N-Quads", line=line, column=column) from error
-    return found
 
 
 def _change(change: Change) -> dict[str, Any]:
