@@ -320,6 +320,13 @@ _ALL = (
         least=100,
         most=_MOST,
     ),
+    Setting(
+        "mcp.tools",
+        "text",
+        "all",
+        "The tools that agents see: those that answering takes, those that curating takes, or all.",
+        choices=("ask", "curate", "all"),
+    ),
 )
 
 SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _ALL}

@@ -116,6 +116,7 @@ def test_a_section_without_its_name() -> None:
         "host": "127.0.0.1",
         "port": 7,
         "token_budget": 4000,
+        "tools": "all",
     }
 
 

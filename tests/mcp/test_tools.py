@@ -176,6 +176,41 @@ def test_writes_are_refused_by_default(world: worlds.World) -> None:
     ask(inside(world), scenario)
 
 
+async def profile(agent: Agent) -> tuple[list[str], int]:
+    """The names of the tools, and how many bytes of compact JSON they take."""
+    tools = (await agent.client.list_tools()).tools
+    told = [{"name": one.name, "description": one.description, "inputSchema": one.input_schema} for one in tools]
+    sizes = [len(json.dumps(one, separators=(",", ":"), ensure_ascii=False).encode()) for one in told]
+    return [one.name for one in tools], sum(sizes)
+
+
+def test_the_profile_that_asks_is_small_and_says_what_others_have(world: worlds.World) -> None:
+    async def scenario(agent: Agent) -> None:
+        names, size = await profile(agent)
+        assert sorted(names) == ["context", "describe", "resolve", "schema", "search", "sparql"]
+        assert size <= 8750
+        assert "was started with --tools ask" in await agent.error("report")
+        assert "there is no tool" in await agent.error("nothing")
+
+    ask(inside(world, tools="ask", allow_writes=True), scenario)
+
+
+def test_the_profile_that_curates_does_not_write(world: worlds.World) -> None:
+    async def scenario(agent: Agent) -> None:
+        names, _ = await profile(agent)
+        assert {*names} == {*READING, *PROPOSING}
+        assert "--tools curate" in await agent.error("update", update="CLEAR ALL")
+
+    ask(inside(world, tools="curate", allow_writes=True), scenario)
+
+
+def test_who_may_not_propose_is_told_what_turns_it_on(world: worlds.World) -> None:
+    async def scenario(agent: Agent) -> None:
+        assert "without --allow-proposals" in await agent.error("propose", why="x")
+
+    ask(inside(world), scenario)
+
+
 def test_an_agent_that_may_not_write_proposes(world: worlds.World) -> None:
     async def scenario(agent: Agent) -> None:
         tools = {tool.name for tool in (await agent.client.list_tools()).tools}
@@ -200,10 +235,10 @@ def test_an_agent_proposes_what_findings_ask_for(world: worlds.World) -> None:
         world.add([(name, "rdfs:label", '"Grace Hopper"'), (name, "urn:mail", '"grace@navy"')])
 
     async def scenario(agent: Agent) -> None:
-        made = await agent.data("propose_all", of="duplicates", least=0.5)
+        made = await agent.data("propose_all", of="duplicates", minimum=0.5)
         (proposal,) = made["proposals"]
         assert sorted(proposal["merged"]) == ["<urn:one>", "<urn:other>"]
-        assert (await agent.data("propose_all", of="duplicates", least=0.5))["proposals"] == []
+        assert (await agent.data("propose_all", of="duplicates", minimum=0.5))["proposals"] == []
         assert (await agent.data("propose_all", of="links"))["proposals"] == []
 
     ask(inside(world, allow_proposals=True, author="bot"), scenario)

@@ -72,6 +72,7 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "contradictions": ({"suggested": False}, "Nothing was found."),
     "duplicates": ({"types": "s:Rover"}, ""),
     "report": ({}, "4,546 quads"),
+    "provenance": ({"subject": "ex:Curiosity", "predicate": "rdf:type"}, "ex:Curiosity rdf:type s:Rover  added: "),
     "sparql": ({"query": "SELECT (COUNT(*) AS ?n) { ?r a s:Rover }"}, "?n\n11"),
 }
 

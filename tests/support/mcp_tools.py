@@ -8,30 +8,37 @@ from mcp.types import TextResourceContents
 from tests.support.mcp_clients import Agent
 
 READING = {
-    "schema": ["limit", "matching", "graphs", "token_budget"],
+    "schema": ["limit", "graphs", "matching", "token_budget"],
     "describe": ["iri", "limit", "language", "token_budget"],
-    "history": ["limit", "revision", "token_budget"],
+    "history": [
+        "limit", "entity", "predicate", "graph", "author", "message", "since", "until", "before",
+        "revision", "token_budget",
+    ],
+    "provenance": ["subject", "predicate", "object", "graph", "token_budget"],
     "validate": ["subjects", "token_budget"],
     "search": [
-        "query", "limit", "mode", "types", "subclasses", "predicates", "subjects", "graphs", "languages", "where",
-        "exclude", "fusion", "k", "weights", "min_similarity", "rerank", "boost", "decay", "diversity", "group_by",
-        "per_subject", "full_text", "cursor", "token_budget",
+        "query", "limit", "mode", "subjects", "predicates", "types", "subclasses", "graphs", "languages",
+        "where", "exclude", "min_similarity", "rerank", "boost", "decay", "diversity", "group_by",
+        "per_subject", "cursor", "full_text", "token_budget",
     ],
-    "context": ["question", "token_budget", "hops", "types"],
-    "resolve": ["names", "context", "types", "graphs", "limit"],
-    "similar": ["iri", "limit", "types", "graphs", "where", "mode", "cursor", "token_budget"],
+    "context": ["question", "hops", "types", "language", "token_budget"],
+    "similar": [
+        "iri", "limit", "subjects", "predicates", "types", "subclasses", "graphs", "languages", "where",
+        "exclude", "cursor", "mode", "token_budget",
+    ],
+    "resolve": ["names", "types", "graphs", "exclude", "limit", "context"],
     "mentions": ["text", "types", "token_budget"],
     "verify": ["subject", "predicate", "object", "at", "token_budget"],
     "contradictions": ["suggested", "limit", "token_budget"],
-    "duplicates": ["types", "graphs", "probability", "limit", "token_budget"],
+    "duplicates": ["types", "graphs", "probability", "limit", "between", "token_budget"],
     "report": ["token_budget"],
-    "sparql": ["query", "limit", "union", "format", "timeout", "token_budget"],
+    "sparql": ["query", "union", "limit", "format", "timeout", "token_budget"],
 }  # fmt: skip
 PROPOSING = {
-    "propose": ["why", "add", "remove", "merge", "confidence"],
-    "propose_all": ["of", "least", "limit"],
-    "amend": ["number", "why", "add", "remove", "confidence"],
-    "proposals": ["status", "entity", "author"],
+    "propose": ["why", "add", "remove", "merge", "confidence", "kind", "relies_on"],
+    "propose_all": ["of", "minimum", "limit"],
+    "amend": ["id", "why", "add", "remove", "confidence"],
+    "proposals": ["status", "author", "entity", "kind", "limit"],
 }
 WRITING = {
     "update": ["update", "message"],

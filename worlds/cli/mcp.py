@@ -20,6 +20,7 @@ _OPTIONS = {
     "author": "author",
     "embedder": "embedder",
     "token_budget": "mcp.token_budget",
+    "tools": "mcp.tools",
 }
 
 
@@ -53,6 +54,7 @@ def mcp(
             author=settings["author"],
             allow_writes=writes,
             allow_proposals=proposes,
+            tools=settings["mcp.tools"],
         )
         if http:
             keys = settings["server.keys"]
@@ -69,5 +71,7 @@ def mcp(
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    shown = examples("worlds mcp kb.db", "worlds mcp kb.db --allow-writes --author ann", "worlds mcp kb.db --http")
+    shown = examples(
+        "worlds mcp kb.db", "worlds mcp kb.db --allow-writes --author ann", "worlds mcp kb.db --tools ask --http"
+    )
     app.command(cls=Command, epilog=shown)(mcp)

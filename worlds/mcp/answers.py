@@ -193,6 +193,21 @@ class EntryShown(BaseModel):
     undone_by: int | None
 
 
+class SaidShown(BaseModel):
+    """A quad, and the revisions that added and removed it."""
+
+    quad: str
+    added: EntryShown | None
+    removed: EntryShown | None
+
+
+class Said(BaseModel):
+    """Who said what."""
+
+    quads: list[SaidShown]
+    notes: list[str]
+
+
 class Changes(BaseModel):
     """Revisions, newest first, or what one of them did."""
 

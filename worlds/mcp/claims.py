@@ -10,10 +10,9 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from worlds.mcp.answers import EvidenceShown, Mentioned, MentionShown, Verified, plain
-from worlds.mcp.arguments import Tokens, Types
 from worlds.mcp.rendering import Budget, Terms, clip
-from worlds.mcp.searching import READS
-from worlds.mcp.toolbox import Service, answer, listed
+from worlds.mcp.toolbox import Service, answer
+from worlds.mcp.tools import Tokens, tool
 
 if TYPE_CHECKING:
     from worlds.curation.claims.evidence import Evidence, Verification
@@ -26,46 +25,34 @@ _CUT = 300  # characters of a quad or a sentence
 def register(server: MCPServer[Any], service: Service) -> None:
     """Add the tools."""
 
-    async def mentions(
-        text: Annotated[str, Field(description="A text, or a document's IRI or prefixed name.")],
-        types: Types = None,
+    @tool(server, service, "mentions", "Entities that a text names")
+    def mentions(
+        *,
+        text: Annotated[str, Field(description="The text, or the IRI of a document.")],
         token_budget: Tokens = None,
+        **given: Any,
     ) -> Annotated[CallToolResult, Mentioned]:
-        """Find the entities that a text names, and where, with how sure that is."""
+        """It tells how sure each mention is."""
+        if len(text) > _LONGEST:
+            raise ValueError(f"a text has up to {_LONGEST:,} characters, not {len(text):,}: give a part of it")
+        found = service.world.mentions(text, **given)
+        terms = service.terms()
+        return _mentioned([_mention(one, terms) for one in found], service.budget(token_budget), list(found.notes))
 
-        def work() -> CallToolResult:
-            with service.explained():
-                if len(text) > _LONGEST:
-                    raise ValueError(f"a text has up to {_LONGEST:,} characters, not {len(text):,}: give a part of it")
-                found = service.world.mentions(text, types=listed(types))
-                terms = service.terms()
-            return _mentioned([_mention(one, terms) for one in found], service.budget(token_budget), list(found.notes))
-
-        return await service.run(work)
-
-    async def verify(
-        subject: Annotated[str, Field(description="An entity: prefixed name, IRI, or name.")],
-        predicate: Annotated[str, Field(description="A predicate: prefixed name, IRI, or name.")],
+    @tool(server, service, "verify", "Verify a claim", "claim")
+    def verify(
+        *,
+        subject: Annotated[str, Field(description="An entity: a prefixed name, an IRI, or a name.")],
+        predicate: Annotated[str, Field(description="A predicate: a prefixed name, an IRI, or a name.")],
         object: Annotated[
             str | int | float | bool, Field(description="An entity, or a value: a number, or a text as '\"…\"'.")
         ],
-        at: Annotated[int | None, Field(ge=0, description="A revision, to verify as it was then.")] = None,
         token_budget: Tokens = None,
+        **given: Any,
     ) -> Annotated[CallToolResult, Verified]:
-        """Tell whether a triple is supported, contradicted or unknown, with the quads for and against it to cite.
-
-        It is contradicted only by a rule that the world declares, never because something is missing.
-        """
-
-        def work() -> CallToolResult:
-            with service.explained():
-                found = service.world.verify((subject, predicate, object), at=at)
-                return _verified(found, service.terms(), service.budget(token_budget))
-
-        return await service.run(work)
-
-    for tool, title in ((mentions, "Entities that a text names"), (verify, "Verify a claim")):
-        server.add_tool(tool, title=title, annotations=READS)
+        """Only a rule that the world declares contradicts a claim, never that something is missing."""
+        found = service.world.verify((subject, predicate, object), **given)
+        return _verified(found, service.terms(), service.budget(token_budget))
 
 
 def _mention(one: EntityMention, terms: Terms) -> MentionShown:

@@ -1,4 +1,4 @@
-"""The tools that describe the world: schema, describe, history, validate."""
+"""The tools that describe the world: schema, describe, history, provenance, validate."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ from worlds.mcp.answers import (
     Overview,
     PredicateShown,
     PropertyShown,
+    Said,
+    SaidShown,
     Violations,
     ViolationShown,
     plain,
 )
-from worlds.mcp.arguments import Graphs, Iri, Tokens
 from worlds.mcp.hints import either
 from worlds.mcp.rendering import Budget, Terms, clip, quoted
-from worlds.mcp.searching import READS
-from worlds.mcp.toolbox import Service, answer, listed
+from worlds.mcp.toolbox import Service, answer
+from worlds.mcp.tools import Tokens, tool
 
 if TYPE_CHECKING:
     from worlds.entities.describing import Property, Source, Value
@@ -40,87 +41,53 @@ _MATCHED = 3000  # classes and predicates that `matching` looks through
 def register(server: MCPServer[Any], service: Service) -> None:
     """Add the tools."""
 
-    async def schema(
-        limit: Annotated[int, Field(ge=1, le=500, description="The most classes, and predicates.")] = 40,
+    @tool(server, service, "schema", "Schema", most={"limit": 500}, limit=40)
+    def schema(
+        *,
         matching: Annotated[
-            str | None, Field(description="Only classes and predicates whose name or label has this, e.g. 'launch'.")
+            str | None, Field(description="Only classes and predicates whose name or label has this, e.g. launch.")
         ] = None,
-        graphs: Graphs = None,
         token_budget: Tokens = None,
+        **given: Any,
     ) -> Annotated[CallToolResult, Overview]:
-        """Tell what the data look like: classes, predicates, counts, examples, graphs, languages, prefixes.
+        """Call it before writing a query or a filter."""
+        return overview(service, matching=matching, tokens=token_budget, **given)
 
-        Call it before writing a query or a filter.
-        """
+    @tool(server, service, "describe", "Describe an entity", most={"limit": 200}, limit=10)
+    def describe(*, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, Described]:
+        """Behind a value stands which revision said it, and in which graph: [r3 ex:graph]."""
+        return described(service, tokens=token_budget, **given)
 
-        def work() -> CallToolResult:
-            with service.explained():
-                return overview(service, limit, matching=matching, graphs=listed(graphs), tokens=token_budget)
-
-        return await service.run(work)
-
-    async def describe(
-        iri: Iri,
-        limit: Annotated[int, Field(ge=1, le=200, description="The most values of a predicate.")] = 10,
-        language: Annotated[
-            str | None, Field(description="The reader's, such as de: labels and the description in it come first.")
-        ] = None,
-        token_budget: Tokens = None,
-    ) -> Annotated[CallToolResult, Described]:
-        """Tell what the world says of an entity: label, types, description, its triples and those that point to it.
-
-        Behind a value stands which revision said it, and in which graph: [r3 ex:graph].
-        """
-
-        def work() -> CallToolResult:
-            with service.explained():
-                return described(service, iri, limit, token_budget, language)
-
-        return await service.run(work)
-
-    async def history(
-        limit: Annotated[int, Field(ge=1, le=200, description="The most revisions, or quads of each kind.")] = 20,
+    @tool(server, service, "history", "History", most={"limit": 200}, limit=20)
+    def history(
+        *,
         revision: Annotated[int | None, Field(ge=1, description="Tell what this revision added and removed.")] = None,
         token_budget: Tokens = None,
+        **given: Any,
     ) -> Annotated[CallToolResult, Changes]:
-        """List the revisions, newest first, with author and message; or show what one of them did."""
+        """With a revision, show its quads."""
+        if revision is not None:
+            return _revision(service, revision, given["limit"], token_budget)
+        return _revisions(service, given, token_budget)
 
-        def work() -> CallToolResult:
-            with service.explained():
-                if revision is None:
-                    return _revisions(service, limit, token_budget)
-                return _revision(service, revision, limit, token_budget)
+    @tool(server, service, "provenance", "Who said what")
+    def provenance(*, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, Said]:
+        """Give at least one term."""
+        if all(term is None for term in given.values()):
+            raise ValueError("give the subject, the predicate, the object or the graph of the quads")
+        return _provenance(service, given, token_budget)
 
-        return await service.run(work)
-
-    async def validate(
-        subjects: Annotated[
-            list[str] | None, Field(description="Only these entities, of those that the shapes target.")
-        ] = None,
-        token_budget: Tokens = None,
-    ) -> Annotated[CallToolResult, Violations]:
-        """Check the data against the world's own SHACL shapes: what violates them, where, and why."""
-
-        def work() -> CallToolResult:
-            with service.explained():
-                return _violations(service, subjects, token_budget)
-
-        return await service.run(work)
-
-    for tool, title in (
-        (schema, "Schema"),
-        (describe, "Describe an entity"),
-        (history, "History"),
-        (validate, "Validate"),
-    ):
-        server.add_tool(tool, title=title, annotations=READS)
+    @tool(server, service, "validate", "Validate")
+    def validate(*, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, Violations]:
+        """It tells each violation, its focus node and the reason."""
+        return _violations(service, given["subjects"], token_budget)
 
 
 # -- schema -----------------------------------------------------------------------------------------------------------
 
 
 def overview(
-    service: Service, limit: int, *, matching: str | None, graphs: list[str] | None, tokens: int | None
+    service: Service, *, limit: int, graphs: list[str] | None = None, matching: str | None = None, tokens: int | None
 ) -> CallToolResult:
     """The schema, as much as the budget allows: of it, classes get two fifths at most."""
     found = service.world.schema(limit=_MATCHED if matching else limit, graphs=graphs)
@@ -229,7 +196,7 @@ def _predicate_line(one: PredicateShown) -> str:
 
 
 def described(
-    service: Service, iri: str, limit: int, tokens: int | None, language: str | None = None
+    service: Service, *, iri: str, limit: int, tokens: int | None, language: str | None = None
 ) -> CallToolResult:
     """What the world says of an entity; ValueError for one that it does not know."""
     world, terms = service.world, service.terms()
@@ -344,14 +311,36 @@ def _entry_line(one: EntryShown) -> str:
     return f"{one.revision}  {one.time}  +{one.added:,} -{one.removed:,}{graphs}  {said}".rstrip() + undone
 
 
-def _revisions(service: Service, limit: int, tokens: int | None) -> CallToolResult:
-    entries = [_entry(one) for one in service.world.history(limit)]
+def _revisions(service: Service, options: Mapping[str, Any], tokens: int | None) -> CallToolResult:
+    entries = [_entry(one) for one in service.world.history(**options)]
     shown = service.budget(tokens).fill(entries, lambda one: (_entry_line(one), plain(one)))
-    notes = [] if entries else ["The world has no revisions: nothing was ever written."]
+    notes = [] if entries else ["There is no such revision."]
     if len(shown) < len(entries):
         notes.append("Older ones were left out to stay within the token budget.")
     text = "\n".join([*map(_entry_line, shown), *notes])
     return answer(text, Changes(revisions=shown, added=[], removed=[], notes=notes))
+
+
+def _provenance(service: Service, options: Mapping[str, Any], tokens: int | None) -> CallToolResult:
+    terms = service.terms()
+    found = [
+        SaidShown(
+            quad=terms.quad(one.quad),
+            added=None if one.added is None else _entry(one.added),
+            removed=None if one.removed is None else _entry(one.removed),
+        )
+        for one in service.world.provenance(**options)
+    ]
+
+    def line(one: SaidShown) -> str:
+        by = "by a revision that is forgotten" if one.added is None else _entry_line(one.added)
+        return f"{one.quad}  added: {by}" + ("" if one.removed is None else f"  removed: {_entry_line(one.removed)}")
+
+    shown = service.budget(tokens).fill(found, lambda one: (line(one), plain(one)))
+    notes = [] if found else ["No quad matches, and none ever did."]
+    if len(shown) < len(found):
+        notes.append(f"{len(found) - len(shown):,} of {len(found):,} quads are not shown: raise `token_budget`.")
+    return answer("\n".join([*map(line, shown), *notes]), Said(quads=shown, notes=notes))
 
 
 def _violations(service: Service, subjects: list[str] | None, tokens: int | None) -> CallToolResult:

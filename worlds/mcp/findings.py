@@ -9,17 +9,15 @@ from mcp.types import CallToolResult
 from pydantic import BaseModel, Field
 
 from worlds.mcp.answers import plain
-from worlds.mcp.arguments import Graphs, Tokens, Types
 from worlds.mcp.rendering import clip
-from worlds.mcp.searching import READS
-from worlds.mcp.toolbox import Service, answer, listed
+from worlds.mcp.toolbox import Service, answer
+from worlds.mcp.tools import Tokens, tool
+from worlds.verbs.table import VERBS
 
 if TYPE_CHECKING:
     from worlds.curation.findings.findings import Finding, Findings
 
 _CUT = 400  # characters of a sentence
-
-Most = Annotated[int, Field(ge=1, le=500, description="The most findings, of contradictions of each kind.")]
 
 
 class FindingShown(BaseModel):
@@ -64,55 +62,29 @@ class Reported(BaseModel):
 def register(server: MCPServer[Any], service: Service) -> None:
     """Add the tools."""
 
-    async def contradictions(
-        suggested: Annotated[
-            bool, Field(description="Also what the data suggest, such as odd values; else what is declared alone.")
-        ] = True,
-        limit: Most = 20,
+    @tool(server, service, "contradictions", "Contradictions", most={"limit": 500}, limit=20)
+    def contradictions(*, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, Found]:
+        """OWL, SKOS and the world's shapes declare what contradicts; the data suggest odd values."""
+        return _found(service, service.world.contradictions(**given), token_budget)
+
+    @tool(server, service, "duplicates", "Duplicates", "between", most={"limit": 500}, limit=20)
+    def duplicates(
+        *,
+        between: Annotated[
+            list[str] | None,
+            Field(min_length=2, max_length=2, description=VERBS["duplicates"].options["between"].help),
+        ] = None,
         token_budget: Tokens = None,
+        **given: Any,
     ) -> Annotated[CallToolResult, Found]:
-        """Find what contradicts itself: by OWL, SKOS and the world's shapes, and by what the data suggest."""
+        """`propose` takes a pair to merge."""
+        pair = None if between is None else (between[0], between[1])
+        return _found(service, service.world.duplicates(between=pair, **given), token_budget)
 
-        def work() -> CallToolResult:
-            with service.explained():
-                found = service.world.contradictions(suggested=suggested, limit=limit)
-                return _found(service, found, token_budget)
-
-        return await service.run(work)
-
-    async def duplicates(
-        types: Types = None,
-        graphs: Graphs = None,
-        probability: Annotated[float, Field(ge=0, le=1, description="The least probability.")] = 0.5,
-        limit: Most = 20,
-        token_budget: Tokens = None,
-    ) -> Annotated[CallToolResult, Found]:
-        """Find pairs of entities that may be one, with what is for and against it; `propose` takes them to merge."""
-
-        def work() -> CallToolResult:
-            with service.explained():
-                found = service.world.duplicates(
-                    types=listed(types), graphs=listed(graphs), probability=probability, limit=limit
-                )
-                return _found(service, found, token_budget)
-
-        return await service.run(work)
-
-    async def report(token_budget: Tokens = None) -> Annotated[CallToolResult, Reported]:
-        """Tell what the world lacks and what is untidy in it: counts, examples, and queries that give all."""
-
-        def work() -> CallToolResult:
-            with service.explained():
-                return _reported(service, token_budget)
-
-        return await service.run(work)
-
-    for tool, title in (
-        (contradictions, "Contradictions"),
-        (duplicates, "Duplicates"),
-        (report, "Report"),
-    ):
-        server.add_tool(tool, title=title, annotations=READS)
+    @tool(server, service, "report", "Report")
+    def report(*, token_budget: Tokens = None) -> Annotated[CallToolResult, Reported]:
+        """It gives counts, examples, and queries that give all."""
+        return _reported(service, token_budget)
 
 
 def _found(service: Service, found: Findings[Any], tokens: int | None) -> CallToolResult:

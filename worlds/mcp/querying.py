@@ -18,10 +18,9 @@ from worlds.graph.query.evaluation import first_keyword
 from worlds.graph.query.results import Solutions as Rows
 from worlds.graph.query.results import Triples
 from worlds.mcp.answers import Solutions
-from worlds.mcp.arguments import Tokens
 from worlds.mcp.rendering import Terms
-from worlds.mcp.searching import READS
 from worlds.mcp.toolbox import LONGEST, MEMORY, MOST_ROWS, Service, answer
+from worlds.mcp.tools import Tokens, tool
 from worlds.world import Progress
 
 _TIMEOUT = 20.0  # seconds
@@ -32,46 +31,35 @@ _CELL = 500  # characters of one value
 def register(server: MCPServer[Any], service: Service) -> None:
     """Add the tool."""
 
-    async def sparql(
+    @tool(server, service, "query", "SPARQL query", source="query")
+    def sparql(
+        *,
         query: Annotated[str, Field(description="SELECT, ASK, CONSTRUCT or DESCRIBE; the world's prefixes are known.")],
         context: Context[Any, Any],
-        limit: Annotated[int, Field(ge=1, le=1000, description="The most rows or triples that are shown.")] = 100,
-        union: Annotated[
-            bool | None,
-            Field(description="Let the default graph be all graphs together (true), or the default one alone (false)."),
-        ] = None,
-        format: Annotated[Literal["table", "json"], Field(description="How the text shows rows.")] = "table",
-        timeout: Annotated[float, Field(gt=0, le=LONGEST, description="Seconds.")] = _TIMEOUT,
+        limit: Annotated[int, Field(ge=1, le=1000, description="The number of rows or triples that are shown.")] = 100,
+        format: Annotated[Literal["table", "json"], Field(description="The form of the rows.")] = "table",
+        timeout: Annotated[float, Field(gt=0, le=LONGEST, description="The time limit in seconds.")] = _TIMEOUT,
         token_budget: Tokens = None,
+        **given: Any,
     ) -> Annotated[CallToolResult, Solutions]:
-        """Answer a SPARQL 1.1 query. Call `schema` first for classes and predicates, `resolve` for entities.
-
-        Terms come as in Turtle. A query may search by meaning and words: SERVICE w:search { ?hit w:query "words" ;
-        w:subject ?s ; w:score ?score }; see the resource world://guide. The network cannot be reached.
-        """
-
-        def work() -> CallToolResult:
-            with service.explained(query):
-                _refuse_updates(query, writes=service.allow_writes)
-                found = service.world.query(
-                    query,
-                    union=union,
-                    timeout=min(timeout, service.longest(context)),
-                    max_results=MOST_ROWS,
-                    max_memory=MEMORY if sys.platform == "linux" else None,
-                    progress=_reporting(context),
-                )
-                answered = _Answer(service)
-                if isinstance(found, bool):
-                    told = () if found else service.world.explain(query, union=union, answer=False).notes
-                    return answered.truth(found, list(told))
-                if isinstance(found, Triples):
-                    return answered.triples(found, limit, token_budget)
-                return answered.rows(found, limit, token_budget, json=format == "json")
-
-        return await service.run(work)
-
-    server.add_tool(sparql, title="SPARQL query", annotations=READS)
+        """Call `schema` first for classes and predicates, `resolve` for entities. Terms are as in Turtle. A query may
+        search: SERVICE w:search { ?hit w:query "words" ; w:subject ?s ; w:score ?score }; see world://guide."""
+        _refuse_updates(query, writes=service.allow_writes)
+        found = service.world.query(
+            query,
+            timeout=min(timeout, service.longest(context)),
+            max_results=MOST_ROWS,
+            max_memory=MEMORY if sys.platform == "linux" else None,
+            progress=_reporting(context),
+            **given,
+        )
+        answered = _Answer(service)
+        if isinstance(found, bool):
+            told = () if found else service.world.explain(query, answer=False, **given).notes
+            return answered.truth(found, list(told))
+        if isinstance(found, Triples):
+            return answered.triples(found, limit, token_budget)
+        return answered.rows(found, limit, token_budget, json=format == "json")
 
 
 def _reporting(context: Context[Any, Any]) -> Progress:

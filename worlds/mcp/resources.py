@@ -26,7 +26,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
     @server.resource("world://schema", name="schema", title="Schema", mime_type=_PLAIN)
     async def schema() -> str:
         """Classes, predicates, counts, examples, graphs, languages and prefixes."""
-        return await _read(service, lambda: overview(service, 100, matching=None, graphs=None, tokens=None))
+        return await _read(service, lambda: overview(service, limit=100, tokens=None))
 
     @server.resource("world://prefixes", name="prefixes", title="Prefixes", mime_type=_TURTLE)
     async def prefixes() -> str:
@@ -48,7 +48,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
     )
     async def entity(iri: str) -> str:
         """What the world says of an entity, by prefixed name or percent-encoded IRI."""
-        return await _read(service, lambda: described(service, iri, 20, None), missing=True)
+        return await _read(service, lambda: described(service, iri=iri, limit=20, tokens=None), missing=True)
 
     @server.prompt(name="answer_with_citations", title="Answer with citations")
     def answer_with_citations(question: Question) -> str:

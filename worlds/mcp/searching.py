@@ -3,39 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from mcp.server import MCPServer
-from mcp.types import CallToolResult, ToolAnnotations
+from mcp.types import CallToolResult
 from pydantic import Field
 
 from worlds.errors import ArgumentError
 from worlds.mcp.answers import CandidateShown, Citation, Found, ResolutionShown, Resolved, Told, plain
-from worlds.mcp.arguments import (
-    Cursor,
-    Exclude,
-    Graphs,
-    Iri,
-    Languages,
-    Mode,
-    Predicates,
-    Subclasses,
-    Subjects,
-    Tokens,
-    Types,
-    Where,
-    option,
-)
-from worlds.mcp.rendering import Budget, Terms, clip, quoted
-from worlds.mcp.toolbox import Service, answer, given, listed
+from worlds.mcp.rendering import Terms, clip, quoted
+from worlds.mcp.toolbox import Service, answer
+from worlds.mcp.tools import Names, Tokens, tool
 from worlds.search.hits import Hit, SearchResults
+from worlds.search.options import OPTIONS
 
 if TYPE_CHECKING:
     from worlds.entities.names import Candidate
 
-READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _PASSAGE = 4000  # characters
+_OF_TEXTS = tuple(name for name, one in OPTIONS.items() if one.group not in ("filter", "page"))
 _LONGEST_NAME = 1000  # characters
 _LONGEST_CONTEXT = 100_000  # characters
 _CURSOR = re.compile(r"([0-9]{1,9})\.(.+)", re.DOTALL)  # how many results were numbered, and the cursor of the world
@@ -44,184 +31,76 @@ _CURSOR = re.compile(r"([0-9]{1,9})\.(.+)", re.DOTALL)  # how many results were 
 def register(server: MCPServer[Any], service: Service) -> None:
     """Add the tools."""
 
-    async def search(
-        query: Annotated[
-            str, Field(description="A person's words, in any script; '\"a phrase\"', '-without', 'prefix*'.")
-        ],
-        limit: Annotated[int, option("limit", most=100)] = 10,
-        mode: Mode = "hybrid",
-        types: Types = None,
-        subclasses: Subclasses = False,
-        predicates: Predicates = None,
-        subjects: Subjects = None,
-        graphs: Graphs = None,
-        languages: Languages = None,
-        where: Where = None,
-        exclude: Annotated[Exclude | None, option("exclude")] = None,
-        fusion: Annotated[str | None, option("fusion")] = None,
-        k: Annotated[float | None, option("k")] = None,
-        weights: Annotated[dict[str, float] | None, option("weights")] = None,
-        min_similarity: Annotated[float | None, option("min_similarity", "0.4.")] = None,
-        rerank: Annotated[bool, Field(description="Whether a cross-encoder reads the first again; slow.")] = False,
-        boost: Annotated[
-            str | dict[str, str | float] | list[str | dict[str, str | float]] | None, option("boost")
-        ] = None,
-        decay: Annotated[dict[str, Any] | None, option("decay")] = None,
-        diversity: Annotated[float | None, option("diversity", "0.7, which is mild.")] = None,
-        group_by: Annotated[str | None, option("group_by")] = None,
-        per_subject: Annotated[int, option("per_subject", most=20)] = 1,
-        full_text: Annotated[bool, Field(description="Whole passages instead of snippets.")] = False,
-        cursor: Cursor = None,
+    @tool(server, service, "search", "Search", most={"limit": 100, "per_subject": 20}, source="where")
+    def search(
+        *,
+        full_text: Annotated[bool, Field(description="Give whole passages instead of snippets.")] = False,
         token_budget: Tokens = None,
+        **given: Any,
     ) -> Annotated[CallToolResult, Found]:
-        """Find passages of text by meaning and by words, filtered by structure before anything is ranked.
+        """Filters hold before anything is ranked; `schema` has their names. Cite a result by its number and quad."""
+        return _found(service, service.world.search, given, token_budget, full_text=full_text)
 
-        Cite a result by its number and quote its quad. Filters take prefixed names; call `schema` for them.
-        """
-        filters = {
-            "types": listed(types),
-            "predicates": listed(predicates),
-            "subjects": listed(subjects),
-            "graphs": listed(graphs),
-            "languages": _languages(languages),
-            "where": where or None,
-        }
-        without = {} if exclude is None else exclude.model_dump(exclude_none=True)
-        options = given(
-            {
-                **filters,
-                "exclude": without or None,
-                "mode": mode,
-                "subclasses": subclasses,
-                "group_by": group_by,
-                "per_subject": per_subject,
-                "min_similarity": min_similarity,
-                "diversity": diversity,
-                "boost": boost,
-                "decay": decay,
-                "fusion": fusion,
-                "k": k,
-                "weights": weights,
-                "rerank": rerank or None,
-            }
-        )
-
-        def work() -> CallToolResult:
-            with service.explained(where):
-                return _found(
-                    service,
-                    lambda most, after: service.world.search(query, limit=most, cursor=after, explain=True, **options),
-                    limit,
-                    cursor,
-                    service.budget(token_budget),
-                    full_text=full_text,
-                )
-
-        return await service.run(work)
-
-    async def context(
-        question: Annotated[str, Field(description="The question, in a person's words.")],
-        token_budget: Tokens = None,
-        hops: Annotated[int, Field(ge=0, le=2, description="How far facts may be from an entity it names.")] = 2,
-        types: Types = None,
-    ) -> Annotated[CallToolResult, Told]:
-        """Tell the facts and passages that bear on a question, with the quads to cite; the quickest way."""
+    @tool(server, service, "context", "Context of a question", "budget")
+    def context(*, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, Told]:
+        """It is the quickest way to an answer."""
         most = service.token_budget if token_budget is None else min(token_budget, 10 * service.token_budget)
+        found = service.world.context(budget=most, **given)
+        terms = service.terms()
+        cited = {
+            fact.number: [" ".join(terms.show(term) for term in quad[:4] if term is not None) for quad in fact.quads]
+            for fact in found.facts
+        }
+        named = [f"{terms.show(one.iri)}{quoted(one.label)}" for one in found.entities]
+        notes = list(found.notes)
+        told = Told(text=found.text, citations=cited, entities=named, left_out=found.left_out, notes=notes)
+        return answer("\n".join([found.text or "Nothing bears on it.", *notes]), told)
 
-        def work() -> CallToolResult:
-            with service.explained():
-                found = service.world.context(question, budget=most, hops=hops, types=listed(types))
-                terms = service.terms()
-                cited = {
-                    fact.number: [
-                        " ".join(terms.show(term) for term in quad[:4] if term is not None) for quad in fact.quads
-                    ]
-                    for fact in found.facts
-                }
-                named = [f"{terms.show(one.iri)}{quoted(one.label)}" for one in found.entities]
-            notes = list(found.notes)
-            told = Told(text=found.text, citations=cited, entities=named, left_out=found.left_out, notes=notes)
-            return answer("\n".join([found.text or "Nothing bears on it.", *notes]), told)
-
-        return await service.run(work)
-
-    async def similar(
-        iri: Iri,
-        limit: Annotated[int, Field(ge=1, le=100, description="The most entities.")] = 10,
-        types: Types = None,
-        graphs: Graphs = None,
-        where: Where = None,
+    @tool(server, service, "similar", "Similar entities", *_OF_TEXTS, most={"limit": 100}, source="where")
+    def similar(
+        *,
         mode: Annotated[
             Literal["vector", "text"] | None, Field(description="By meaning, or by words; by meaning where it can be.")
         ] = None,
-        cursor: Cursor = None,
         token_budget: Tokens = None,
+        **given: Any,
     ) -> Annotated[CallToolResult, Found]:
-        """Find the entities that are most like one, by what their texts say."""
-        filters = {"types": listed(types), "graphs": listed(graphs), "where": where or None}
-        options = given({**filters, "mode": mode})
+        """Their texts are compared."""
+        if mode is not None:
+            given["mode"] = mode
+        return _found(service, service.world.similar, given, token_budget, full_text=False)
 
-        def work() -> CallToolResult:
-            with service.explained(where):
-                return _found(
-                    service,
-                    lambda most, after: service.world.similar(iri, limit=most, cursor=after, explain=True, **options),
-                    limit,
-                    cursor,
-                    service.budget(token_budget),
-                    full_text=False,
-                )
-
-        return await service.run(work)
-
-    async def resolve(
-        names: Annotated[str | list[str], Field(description="A name, or several.")],
+    @tool(server, service, "resolve", "Resolve names", "name", most={"limit": 20})
+    def resolve(
+        *,
+        names: Annotated[Names, Field(description="A name, or several.")],
         context: Annotated[str | None, Field(description="The text around the names, which tells them apart.")] = None,
-        types: Types = None,
-        graphs: Graphs = None,
-        limit: Annotated[int, Field(ge=1, le=20, description="The most candidates of a name.")] = 5,
+        **given: Any,
     ) -> Annotated[CallToolResult, Resolved]:
-        """Find the entities that names mean, with how sure that is. Use it before writing a query about a name."""
+        """Use it before writing a query about a name."""
         asked = [names] if isinstance(names, str) else names
-
-        def work() -> CallToolResult:
-            with service.explained():
-                if not asked or len(asked) > 50:
-                    raise ValueError(f"names are 1 to 50 at a time, not {len(asked)}")
-                if (longest := max(map(len, asked))) > _LONGEST_NAME:
-                    raise ValueError(f"a name has up to {_LONGEST_NAME:,} characters, not {longest:,}: try `search`")
-                if context is not None and len(context) > _LONGEST_CONTEXT:
-                    raise ValueError(f"a context has up to {_LONGEST_CONTEXT:,} characters, not {len(context):,}")
-                return _resolved(service, asked, context, {"types": listed(types), "graphs": listed(graphs)}, limit)
-
-        return await service.run(work)
-
-    for tool, title in (
-        (search, "Search"),
-        (context, "Context of a question"),
-        (resolve, "Resolve names"),
-        (similar, "Similar entities"),
-    ):
-        server.add_tool(tool, title=title, annotations=READS)
-
-
-def _languages(value: str | list[str] | None) -> list[str] | None:
-    """As `listed`, but "" is a value: texts without a language."""
-    return [value] if isinstance(value, str) else value
+        if not asked or len(asked) > 50:
+            raise ValueError(f"names are 1 to 50 at a time, not {len(asked)}")
+        if (longest := max(map(len, asked))) > _LONGEST_NAME:
+            raise ValueError(f"a name has up to {_LONGEST_NAME:,} characters, not {longest:,}: try `search`")
+        if context is not None and len(context) > _LONGEST_CONTEXT:
+            raise ValueError(f"a context has up to {_LONGEST_CONTEXT:,} characters, not {len(context):,}")
+        return _resolved(service, [(name, context) for name in asked], given)
 
 
 def _found(
     service: Service,
-    find: Callable[[int, str | None], SearchResults],
-    limit: int,
-    cursor: str | None,
-    budget: Budget,
+    verb: Callable[..., SearchResults],
+    options: Mapping[str, Any],
+    tokens: int | None,
     *,
     full_text: bool,
 ) -> CallToolResult:
     """The results as numbered citations, as many as the budget allows; the numbers go on from page to page."""
-    before, after = _sent(cursor)
-    hits = find(limit, after)
+    budget = service.budget(tokens)
+    before, after = _sent(options["cursor"])
+    asked = {**options, "cursor": after, "explain": True}
+    hits = verb(**asked)
     terms = service.terms()
     numbered = [_citation(number, hit, terms, full_text=full_text) for number, hit in enumerate(hits, before + 1)]
     notes = list(hits.notes)
@@ -229,7 +108,7 @@ def _found(
     shown = budget.fill(numbered, lambda one: (_cited(one), plain(one)))
     cut = len(numbered) - len(shown)
     # Where results were cut, the next page begins after the last one that is shown.
-    following = find(len(shown), after).cursor if cut else hits.cursor
+    following = verb(**{**asked, "limit": len(shown)}).cursor if cut else hits.cursor
     cursor = None if following is None else f"{before + len(shown)}.{following}"
     lines = [_cited(one) for one in shown] or ["No results."]
     if cut:
@@ -279,10 +158,8 @@ def _similarity(hit: Hit) -> float | None:
     return None if leg is None else round(leg.value, 4)
 
 
-def _resolved(
-    service: Service, names: Sequence[str], context: str | None, filters: dict[str, Any], limit: int
-) -> CallToolResult:
-    found = service.world.resolve_all([(name, context) for name in names], limit=limit, **filters)
+def _resolved(service: Service, names: Sequence[tuple[str, str | None]], options: Mapping[str, Any]) -> CallToolResult:
+    found = [service.world.resolve(name, context=context, **options) for name, context in names]
     terms = service.terms()
     shown = [
         ResolutionShown(

@@ -10,13 +10,19 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.shared.exceptions import MCPError
-from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult
+from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, Tool
 from pydantic import ValidationError
 
 from worlds.mcp import claims, describing, findings, guide, proposing, querying, resources, searching, writing
 from worlds.mcp.toolbox import Service
+from worlds.mcp.tools import compact
 
+_ASK = ("search", "context", "resolve", "describe", "schema", "sparql")
+_READ = ("similar", "history", "provenance", "validate", "mentions", "verify", "contradictions", "duplicates", "report")
+_PROPOSE = ("proposals", "propose", "propose_all", "amend")
 _WRITES = ("update", "add", "undo")
+PROFILES = {"ask": _ASK, "curate": (*_ASK, *_READ, *_PROPOSE), "all": (*_ASK, *_READ, *_PROPOSE, *_WRITES)}
+"""The tools of each profile: what answering takes, what curating takes, and all."""
 
 
 class WorldServer(MCPServer[Any]):
@@ -26,6 +32,7 @@ class WorldServer(MCPServer[Any]):
         super().__init__(
             "worlds", title="Worlds", instructions=guide.INSTRUCTIONS, version=_version(), log_level="WARNING"
         )
+        self._profile = service.tools
         describing.register(self, service)
         searching.register(self, service)
         claims.register(self, service)
@@ -37,13 +44,21 @@ class WorldServer(MCPServer[Any]):
             proposing.register(self, service)
         resources.register(self, service)
 
+    async def list_tools(self) -> list[Tool]:
+        """The tools of the server's profile, their schemas without what no model needs."""
+        return [
+            tool.model_copy(update={"input_schema": compact(tool.input_schema)})
+            for tool in await super().list_tools()
+            if self._profile == "all" or tool.name in PROFILES[self._profile]
+        ]
+
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         """Call a tool; ToolError, whose text is for the agent, for whatever the call got wrong."""
         tools = {tool.name: tool for tool in await self.list_tools()}
         if name not in tools:
-            raise ToolError(_unknown_tool(name, list(tools)))
+            raise ToolError(_unknown_tool(name, list(tools), self._profile))
         schema = tools[name].input_schema
         known = list(schema.get("properties", {}))
         if strange := [argument for argument in arguments if argument not in known]:
@@ -70,12 +85,19 @@ class WorldServer(MCPServer[Any]):
             raise MCPError(code=INVALID_PARAMS, message=f"{error}. Prompts: {known}") from None
 
 
-def _unknown_tool(name: str, tools: list[str]) -> str:
-    if name in _WRITES:
-        return (
-            f"this server does not write: it was started without --allow-writes. Tools: {', '.join(tools)}. "
-            "Tell the user to start it with --allow-writes if the world is to be changed."
-        )
+def _unknown_tool(name: str, tools: list[str], profile: str) -> str:
+    for names, option, what in (
+        (
+            [one for one in PROFILES["all"] if one not in PROFILES[profile]],
+            "--tools all",
+            f"was started with --tools {profile}",
+        ),
+        (_WRITES, "--allow-writes", "does not write: it was started without --allow-writes"),
+        (_PROPOSE, "--allow-proposals", "takes no proposals: it was started without --allow-proposals"),
+    ):
+        if name in names:
+            told = f"this server {what}. Tools: {', '.join(tools)}. Tell the user to start it with {option}"
+            return f"{told} if `{name}` is needed."
     close = get_close_matches(name, tools, n=1)
     return f"there is no tool {name!r}.{f' Did you mean {close[0]}?' if close else ''} Tools: {', '.join(tools)}"
 
@@ -106,7 +128,7 @@ def _takes(schema: dict[str, Any], name: str) -> str:
     forms = [found, *found.get("anyOf", [])]
     for reference in (form["$ref"] for form in forms if "$ref" in form):
         return ", ".join(schema["$defs"][reference.rpartition("/")[2]]["properties"])
-    return str(found.get("description", "")) if any(form.get("type") == "object" for form in forms) else ""
+    return str(found.get("description", "")) if any("object" in form.get("type", "") for form in forms) else ""
 
 
 def _version() -> str:

@@ -43,8 +43,10 @@ class Service:
         author: str | None = None,
         allow_writes: bool = False,
         allow_proposals: bool = False,
+        tools: str = "all",
     ) -> None:
         self.world = world
+        self.tools = tools
         self.token_budget = token_budget
         self.allow_writes = allow_writes
         self.allow_proposals = allow_proposals or allow_writes

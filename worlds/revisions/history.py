@@ -98,8 +98,8 @@ class History:
         *,
         author: str | None = None,
         message: str | None = None,
-        since: datetime.datetime | None = None,
-        until: datetime.datetime | None = None,
+        since: datetime.datetime | str | None = None,
+        until: datetime.datetime | str | None = None,
         before: int | None = None,
         among: set[int] | None = None,
     ) -> Entries:
@@ -108,7 +108,10 @@ class History:
             raise ValueError(f"limit is a whole number from 0 on, or None, not {limit!r}")
         if before is not None and not is_whole(before):
             raise ValueError(f"before is the number of a revision, or None, not {before!r}")
-        begin, end = (None if time is None else instant(time) for time in (since, until))
+        begin, end = (
+            None if time is None else instant(_read_time(time) if isinstance(time, str) else time)
+            for time in (since, until)
+        )
         filtered = any(given is not None for given in (author, message, begin, end, among))
         most = -1 if limit is None or filtered else min(int(limit), NEVER)
         with self._connection.snapshot():
@@ -270,3 +273,13 @@ def instant(time: datetime.datetime) -> str:
     if time.tzinfo is None:
         raise ValueError(f"{time!r} has no time zone: datetime.now(UTC) has one")
     return time.astimezone(datetime.UTC).isoformat(timespec="milliseconds")
+
+
+def _read_time(text: str) -> datetime.datetime:
+    """A time by ISO 8601, of UTC where it names no zone; ArgumentError."""
+    try:
+        time = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        told = f"a time is such as 2026-05-01 or 2026-05-01T12:00:00Z, not {text[:40]!r}"
+        raise ArgumentError(told, kind="time") from None
+    return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)

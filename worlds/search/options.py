@@ -47,6 +47,7 @@ class Option:
 
 
 _MANY = "a list of some hundred numbers"
+_TUNED = {"agents": "the ranking is tuned by people who measure it"}
 OPTIONS: Mapping[str, Option] = {
     option.name: option
     for option in (
@@ -95,6 +96,7 @@ OPTIONS: Mapping[str, Option] = {
             "relative",
             choices=("relative", "rrf", "weighted"),
             group="fusion",
+            absent=_TUNED,
         ),
         Option(
             "normalise",
@@ -104,6 +106,7 @@ OPTIONS: Mapping[str, Option] = {
             "minmax",
             choices=("minmax", "theoretical"),
             group="fusion",
+            absent=_TUNED,
         ),
         Option(
             "label_bonus",
@@ -111,6 +114,7 @@ OPTIONS: Mapping[str, Option] = {
             "Relative fusion ranks a label first if it equals the query.",
             True,
             group="fusion",
+            absent=_TUNED,
         ),
         Option(
             "k",
@@ -119,9 +123,14 @@ OPTIONS: Mapping[str, Option] = {
             60,
             least=0,
             group="fusion",
+            absent=_TUNED,
         ),
         Option(
-            "weights", "json", 'The weight of each result list, by "vector" and "text"; 1 by default.', group="fusion"
+            "weights",
+            "json",
+            'The weight of each result list, by "vector" and "text"; 1 by default.',
+            group="fusion",
+            absent=_TUNED,
         ),
         Option(
             "candidates",
@@ -130,6 +139,7 @@ OPTIONS: Mapping[str, Option] = {
             least=1,
             most=MOST_CANDIDATES,
             group="fusion",
+            absent=_TUNED,
         ),
         Option(
             "syntax",
@@ -138,6 +148,7 @@ OPTIONS: Mapping[str, Option] = {
             "words",
             choices=("words", "fts5"),
             group="fusion",
+            absent=_TUNED,
         ),
         Option(
             "vector",
@@ -154,6 +165,7 @@ OPTIONS: Mapping[str, Option] = {
             "auto",
             choices=("auto", "exact", "codes", "index"),
             group="fusion",
+            absent=_TUNED,
         ),
         Option(
             "min_similarity",
@@ -178,6 +190,7 @@ OPTIONS: Mapping[str, Option] = {
             least=1,
             most=MOST_CANDIDATES,
             group="stage",
+            absent=_TUNED,
         ),
         Option(
             "rerank_timeout",
@@ -186,6 +199,7 @@ OPTIONS: Mapping[str, Option] = {
             least=0,
             unit="seconds",
             group="stage",
+            absent=_TUNED,
         ),
         Option(
             "boost",
@@ -222,7 +236,12 @@ OPTIONS: Mapping[str, Option] = {
         ),
         Option("cursor", "text", "The cursor of an earlier answer: give the hits that follow.", group="page"),
         Option(
-            "explain", "boolean", "Each hit tells its score and rank in each list and stage.", False, group="answer"
+            "explain",
+            "boolean",
+            "Each hit tells its score and rank in each list and stage.",
+            False,
+            group="answer",
+            absent={"agents": "every hit of an agent has its score"},
         ),
     )
 }

@@ -31,15 +31,16 @@ class Remembering(Parts):
         graph: object = None,
         author: str | None = None,
         message: str | None = None,
-        since: datetime.datetime | None = None,
-        until: datetime.datetime | None = None,
+        since: datetime.datetime | str | None = None,
+        until: datetime.datetime | str | None = None,
         before: int | None = None,
     ) -> Entries:
         """The revisions, newest first, at most `limit`: each with its number, time, author, message, and counts.
 
         With `entity`, `predicate` and `graph`, those that added or removed a quad that has them all, the entity as its
         subject or object; with `author`, `message` (a part of it), `since` and `until`, those that this holds for;
-        with `before`, those of a smaller number, so that the next page begins at the last one's last.
+        with `before`, those of a smaller number, so that the next page begins at the last one's last. A time is a
+        datetime with its zone, or a text by ISO 8601, of UTC where it names no zone.
         The list is also a table: `to_dataframe()`, and in a notebook.
         """
         about, of = self._namespaces.pattern(entity, predicate)
