@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import sys
 from functools import partial
 from typing import Any
@@ -15,7 +16,7 @@ from mcp import Client
 
 import worlds
 from tests.support import seams
-from tests.support.mcp_clients import Agent, Connect, ask, inside
+from tests.support.mcp_clients import Agent, Connect, ask, inside, text_of
 from tests.support.processes import end_within, family
 from worlds.mcp.server import WorldServer
 from worlds.mcp.toolbox import Service
@@ -257,6 +258,31 @@ def test_a_query_is_stopped_at_its_time_limit(reading: Connect) -> None:
         assert told.startswith("the query was stopped at its time limit\nNarrow it: add a LIMIT")
 
     ask(reading, scenario)
+
+
+def test_errors_speak_of_tools_alone() -> None:
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("search", {"query": "x", "types": "Nothing"}),
+        ("describe", {"iri": "Metropolis"}),
+        ("sparql", {"query": "SELECT * { foo:x ?p ?o }"}),
+        ("update", {"update": "SELECT * {}"}),
+        ("sparql", {"query": "DROP ALL"}),
+        ("add", {"quads": [["a", "b", "c d"]]}),
+        ("add", {"quads": [["rdf:x", "rdfs:label", "some text"]]}),
+        ("propose", {"why": "x", "merge": ["Foo", "Bar"]}),
+        ("amend", {"id": 9, "why": "x"}),
+        ("history", {"since": "yesterday"}),
+        ("verify", {"subject": "foo:x", "predicate": "foo:y", "object": "foo:z"}),
+    ]
+
+    async def scenario(agent: Agent) -> None:
+        for tool, arguments in calls:
+            told = text_of(await agent.call(tool, **arguments))
+            assert not re.search(r"`worlds |World\.|rdflib", told), told
+
+    with worlds.open(embedder=None) as world:
+        world.add([("urn:a", "rdfs:label", '"Metropolis"')])
+        ask(inside(world, allow_writes=True), scenario)
 
 
 def test_a_cancelled_query_does_not_hold_up_others(reading: Connect) -> None:

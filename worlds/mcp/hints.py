@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -33,6 +34,14 @@ _REMEDIES = {
 """What to do next, by the kind of an error."""
 _SAID = {"no shapes": "this world has no shapes, so nothing was checked"}
 """What is said of an error of a kind, where its own message tells a programmer what to do."""
+_OF_TOOLS = (
+    (r"a text is written rdflib\.Literal\(.*?\) or in quotes", "a text is written in quotes"),
+    (r", or store it once by `worlds prefix`, or World\.bind", ""),
+    (r"`worlds (sparql|update)` and World\.\w+ (answer|run) it", r"`\1` \2s it"),
+    (r"`worlds ([\w-]+)`", r"`\1`"),
+    (r"\bWorld\.(\w+)", r"`\1`"),
+)
+"""What an error says of the command line and of Python, and the words that agents have for it."""
 
 
 class Hints:
@@ -106,6 +115,8 @@ def _message(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"{error.args[0]!r} is missing"
     text = _SAID.get(_told(error)[0]) or str(error) or type(error).__name__
+    for said, told in _OF_TOOLS:
+        text = re.sub(said, told, text)
     kind = "the input does not parse: " if isinstance(error, ParseError) else ""
     return f"{kind}{text}"
 
