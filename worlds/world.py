@@ -139,7 +139,7 @@ def _open_replica(url: str, embedder: str | Embedder | None, sparql_index: Place
         raise
 
 
-class World(Settings, Writing, Reading, Remembering, Querying, Searching, Knowing, Curating, Auditing, Deciding):
+class World(Settings, Deciding, Auditing, Curating, Knowing, Searching, Querying, Remembering, Reading, Writing):
     """A knowledge graph with search, in one file. Made by `worlds.open`; safe to share between threads.
 
     Its verbs stand in `worlds.verbs`: it is set by `bind`, `policy`, `default_graph`, `embedder`, `embed`; written by

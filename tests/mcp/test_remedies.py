@@ -36,7 +36,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("sparql", {"query": "SELECT *\nWHERE { ?s foo:bar ?o }"},
          "line 2, column 19: the prefix 'foo:' is not declared, and the world does not know it: write "
-         "PREFIX foo: <…> before the query, or store it once by `worlds prefix`, or World.bind\n"
+         "PREFIX foo: <…> before the query\n"
          "   2 | WHERE { ?s foo:bar ?o }\n"
          "                         ^\n"
          "Did you mean foaf: <http://xmlns.com/foaf/0.1/>?\n"

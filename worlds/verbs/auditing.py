@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyoxigraph as ox
 
@@ -16,7 +15,6 @@ from worlds.revisions.rehearsing import rehearsable
 from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
-    from worlds.curation.changing.proposals import Proposal
     from worlds.curation.duplicates.finder import Duplicates
     from worlds.curation.findings.findings import Finding, Findings
     from worlds.curation.findings.report import WorldReport
@@ -104,39 +102,3 @@ class Auditing(Parts):
         give it as a document. All quads are read, in any graph but that of the shapes.
         """
         return self._reporter.report(self._namespaces.prefixes)
-
-    def propose_all(self: Any, findings: Iterable[Finding], *, author: str | None = None) -> list[Proposal]:
-        """Propose what would put findings right: a merge for duplicates, else the quads to `add` and to `remove`.
-
-        Each becomes a proposal of its own, with its message as the reason and its score as the confidence. Findings of
-        which it is not clear what would put them right are passed over, and those for which an open proposal waits
-        already, or one was rejected.
-        """
-        from worlds.curation.duplicates.finder import Duplicate
-
-        known = [one for status in ("open", "rejected") for one in self.proposals(status=status)]
-        seen = {_change(one.merged, one.added, one.removed) for one in known}
-        proposals: list[Proposal] = []
-        for one in findings:
-            merged = one.subjects if isinstance(one, Duplicate) else ()
-            change = _change(merged, one.add, one.remove)
-            if any(change) and change not in seen:
-                seen.add(change)
-                proposals.append(
-                    self.propose(
-                        add=one.add,
-                        remove=one.remove,
-                        merge=merged,
-                        why=one.message,
-                        confidence=one.score,
-                        author=author,
-                        kind=one.kind,
-                    )
-                )
-        return proposals
-
-
-def _change(merged: Iterable[Any], added: Iterable[Any], removed: Iterable[Any]) -> tuple[frozenset[Any], ...]:
-    """What tells one change from another: a merge by its entities."""
-    entities = frozenset(merged)
-    return (entities, frozenset(), frozenset()) if entities else (entities, frozenset(added), frozenset(removed))

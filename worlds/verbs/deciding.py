@@ -9,15 +9,17 @@ from worlds.curation.changing.merging import Merge, Redirect, Split
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.rehearsing import rehearsable
-from worlds.verbs.parts import Parts
+from worlds.verbs.querying import Querying
+from worlds.verbs.writing import Writing
 
 if TYPE_CHECKING:
     from worlds.curation.changing.conflicts import Rule
     from worlds.curation.changing.proposals import Proposal, Status
+    from worlds.curation.findings.findings import Finding
     from worlds.verbs.writing import QuadLike
 
 
-class Deciding(Parts):
+class Deciding(Querying, Writing):
     """The verbs of curation that decide."""
 
     @rehearsable(Merge)
@@ -99,7 +101,7 @@ class Deciding(Parts):
         return proposals.get(number)
 
     def _together(
-        self: Any, add: Iterable[QuadLike] | None, remove: Iterable[QuadLike] | None, update: str | None
+        self, add: Iterable[QuadLike] | None, remove: Iterable[QuadLike] | None, update: str | None
     ) -> tuple[list[Any], list[Any]]:
         """All that is to be added, and removed; what an update comes to is found before the writer's turn."""
         added, removed = list(add or ()), list(remove or ())
@@ -109,7 +111,7 @@ class Deciding(Parts):
             removed += fewer
         return added, removed
 
-    def _try(self: Any, add: Iterable[QuadLike], remove: Iterable[QuadLike]) -> None:
+    def _try(self, add: Iterable[QuadLike], remove: Iterable[QuadLike]) -> None:
         self.remove(remove)
         self.add(add)
 
@@ -203,3 +205,39 @@ class Deciding(Parts):
         """Reject several proposals, or, after an error, none."""
         with self._connection.transaction():
             return [self.reject(id, why, reviewer=reviewer) for id in ids]
+
+    def propose_all(self, findings: Iterable[Finding], *, author: str | None = None) -> list[Proposal]:
+        """Propose what would put findings right: a merge for duplicates, else the quads to `add` and to `remove`.
+
+        Each becomes a proposal of its own, with its message as the reason and its score as the confidence. Findings of
+        which it is not clear what would put them right are passed over, and those for which an open proposal waits
+        already, or one was rejected.
+        """
+        from worlds.curation.duplicates.finder import Duplicate
+
+        known = [one for status in ("open", "rejected") for one in self.proposals(status=status)]
+        seen = {_change(one.merged, one.added, one.removed) for one in known}
+        proposals: list[Proposal] = []
+        for one in findings:
+            merged = one.subjects if isinstance(one, Duplicate) else ()
+            change = _change(merged, one.add, one.remove)
+            if any(change) and change not in seen:
+                seen.add(change)
+                proposals.append(
+                    self.propose(
+                        add=one.add,
+                        remove=one.remove,
+                        merge=merged,
+                        why=one.message,
+                        confidence=one.score,
+                        author=author,
+                        kind=one.kind,
+                    )
+                )
+        return proposals
+
+
+def _change(merged: Iterable[Any], added: Iterable[Any], removed: Iterable[Any]) -> tuple[frozenset[Any], ...]:
+    """What tells one change from another: a merge by its entities."""
+    entities = frozenset(merged)
+    return (entities, frozenset(), frozenset()) if entities else (entities, frozenset(added), frozenset(removed))
