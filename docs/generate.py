@@ -37,6 +37,7 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> st
 def pages() -> dict[str, str]:
     """The generated pages: path below docs/ → Markdown."""
     found = {
+        "reference/verbs.md": verbs(),
         "reference/python.md": python(),
         "reference/errors.md": errors(),
         "reference/adapters.md": adapters(),
@@ -293,3 +294,97 @@ def _cell(text: str) -> str:
     """A text as it stands in a table: on one line, and without bars that would end the cell."""
     parts = re.split(r"(`[^`]*`)", re.sub(r"\s+", " ", text))
     return "".join(part if part.startswith("`") else part.replace("|", "\\|") for part in parts)
+
+
+# --- the verbs --------------------------------------------------------------------------------------------------------
+
+DOORS = (("command", "command line"), ("http", "HTTP"), ("agents", "agents"))
+
+
+def doors() -> str:
+    """The tables of docs/verbs.md: each verb at each door, other names, and what a door leaves out with the reason."""
+    from worlds.server.api.operations import operations
+    from worlds.verbs.table import VERBS
+
+    routes = {one.name: f"`{one.method} {one.path}`" for one in operations()}
+
+    def at(row: Any, door: str) -> str:
+        if door in row.absent:
+            return "no"
+        name = row.names.get(door, row.name)
+        if door == "http":
+            return routes[name]
+        return f"`worlds {name.replace('_', '-')}`" if door == "command" else f"`{name}`"
+
+    verbs = [
+        (
+            f"`{row.name}`",
+            row.help,
+            row.level,
+            *(at(row, door) for door, _ in DOORS),
+            "no" if "group" in row.absent else "yes",
+        )
+        for row in VERBS.values()
+    ]
+    left = [
+        (told, f"`{row.name}`", "", row.absent[door])
+        for door, told in (*DOORS, ("remote", "a world on a server"))
+        for row in VERBS.values()
+        if door in row.absent
+    ]
+    left += [
+        (told, f"`{row.name}`", f"`{option.name}`", option.absent[door])
+        for door, told in DOORS
+        for row in VERBS.values()
+        if door not in row.absent
+        for option in row.options.values()
+        if door in option.absent
+    ]
+    names = [
+        (
+            f"`{row.name}`",
+            f"`{option.name}`",
+            *(f"`{option.at(door)}`" if option.at(door) != option.name else "" for door, _ in DOORS),
+        )
+        for row in VERBS.values()
+        for option in row.options.values()
+        if any(
+            door not in row.absent and door not in option.absent and option.at(door) != option.name for door, _ in DOORS
+        )
+    ]
+    heads = [told for _, told in DOORS]
+    return "\n\n".join(
+        (
+            _table(("verb", "what it does", "level", *heads, "a group"), verbs),
+            "## Other names\n\n" + _table(("verb", "option", *heads), names),
+            "## Left out, and the reason\n\n" + _table(("door", "verb", "option", "the reason"), left),
+        )
+    )
+
+
+def verbs() -> str:
+    """Every verb with its signature, its options, its errors and the same call at the other doors."""
+    import worlds
+    from worlds.search.options import REQUIRED
+    from worlds.verbs.table import VERBS
+
+    parts = ["# Every verb\n\nThe options, with what each door calls them; *no* where a door has no such option.\n"]
+    for row in VERBS.values():
+        method = getattr(worlds.World, row.name)
+        signature = str(inspect.signature(method)).replace("(self, ", "(").replace("(self)", "()")
+        parts += [f"## {row.name}\n", f"{row.help}\n", f"```python\nworld.{row.name}{signature}\n```\n"]
+        rows = []
+        for option in row.options.values():
+            bounds = "" if option.least is None else f" from {option.least:g}"
+            bounds += "" if option.most is None or option.kind not in ("integer", "number") else f" to {option.most:,g}"
+            kind = ", ".join(f"`{choice}`" for choice in option.choices) or option.kind + bounds
+            default = "" if option.default is REQUIRED else f"`{option.default!r}`"
+            said = ["no" if {door} & {*option.absent, *row.absent} else f"`{option.at(door)}`" for door, _ in DOORS]
+            rows.append((f"`{option.name}`", kind, default, option.help, *said))
+        if rows:
+            parts.append(
+                _table(("option", "kind", "default", "what it does", *(told for _, told in DOORS)), rows) + "\n"
+            )
+        rest = (inspect.getdoc(method) or "").partition("\n\n")[2]
+        parts.append(f"{rest}\n" if rest else "")
+    return "\n".join(parts)

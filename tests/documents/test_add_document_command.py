@@ -51,7 +51,16 @@ def test_the_command_adds_a_folder(run: Callable[..., Any]) -> None:
 
 def test_the_command_adds_a_file(run: Callable[..., Any]) -> None:
     run("notes/red kite.md", "--iri", "urn:kite", "--title", "Kite", "--date", "2024", "--graph", "urn:g", "--no-embed")
-    run("notes/red kite.md", "--iri", "urn:kite", "--type", "foaf:Document", "--predicate", "sioc:content", "--keep")
+    run(
+        "notes/red kite.md",
+        "--iri",
+        "urn:kite",
+        "--type",
+        "foaf:Document",
+        "--predicate",
+        "sioc:content",
+        "--no-replace",
+    )
     with worlds.open("kb.db", embedder=None) as world:
         assert said(world, "urn:kite", "urn:g")["title"] == {Literal("Kite")}
         assert {str(quad[2]) for quad in world.quads("urn:kite", "rdf:type", graph="default")} == {

@@ -270,6 +270,11 @@ def test_the_table_of_search_options_is_as_they_are() -> None:
     assert [name for name in OPTIONS if not re.search(rf"`{name}[`=]", document.replace(table, ""))] == []
 
 
+def test_the_tables_of_the_doors_are_the_tables_of_the_verbs() -> None:
+    tables = generated().doors()
+    assert tables.rstrip() in (DOCS / "verbs.md").read_text("utf-8"), f"docs/verbs.md wants these tables:\n{tables}"
+
+
 def test_every_setting_is_documented(everything: str) -> None:
     assert [name for name in SETTINGS if f"`{name}`" not in everything] == []
 

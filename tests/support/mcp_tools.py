@@ -41,7 +41,7 @@ PROPOSING = {
     "proposals": ["status", "author", "entity", "kind", "limit"],
 }
 WRITING = {
-    "update": ["update", "message"],
+    "update": ["update", "union", "message"],
     "add": ["quads", "message"],
     "undo": ["revision", "force", "message"],
     **PROPOSING,

@@ -25,7 +25,7 @@ _WORDS = ("description", "title", "example", "examples")
 
 def surface() -> str:
     """Of each door, each operation with its options: kinds, bounds and defaults."""
-    doors = {"command": _commands(), "http": _operations(), "agents": asyncio.run(_tools())}
+    doors = {"command": commands(), "http": operations(), "agents": asyncio.run(tools())}
     return "".join(
         f"{door}: {verb}: {option}{' ' if told else ''}{json.dumps(told, sort_keys=True) if told else ''}\n"
         for door, verbs in doors.items()
@@ -34,7 +34,8 @@ def surface() -> str:
     )
 
 
-def _commands() -> dict[str, Any]:
+def commands() -> dict[str, Any]:
+    """The options of each command."""
     from worlds.cli.commands import app
 
     found: dict[str, Any] = {}
@@ -64,14 +65,15 @@ def _option(one: inspect.Parameter) -> dict[str, Any]:
     return {"kind": inspect.formatannotation(kind), "flags": flags, "default": default[0], **bounds}
 
 
-def _operations() -> dict[str, Any]:
-    from worlds.server.api.operations import operations
+def operations() -> dict[str, Any]:
+    """The parameters of each operation over HTTP, with the fields of its body."""
+    from worlds.server.api.operations import operations as table
 
     return {
         f"{one.method} {one.path or '/'} ({one.name}, {one.scope})": {
             field.name: _field(field) for field in (*one.parameters, *(one.fields or ()))
         }
-        for one in operations()
+        for one in table()
     }
 
 
@@ -80,7 +82,8 @@ def _field(one: Any) -> dict[str, Any]:
     return {name: getattr(one, name) for name in names if getattr(one, name) not in (None, False, ())}
 
 
-async def _tools() -> dict[str, Any]:
+async def tools() -> dict[str, Any]:
+    """The arguments of each tool of agents."""
     with worlds.open(embedder=None) as world:
         listed = await WorldServer(Service(world, allow_writes=True)).list_tools()
     return {

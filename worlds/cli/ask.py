@@ -61,7 +61,7 @@ def sparql(
             "--union/--strict", help="Ask all graphs together, or the default graph alone; else as the world."
         ),
     ] = None,
-    bind: Bindings = None,
+    bindings: Bindings = None,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop the query after so long.")] = None,
     allow_network: Annotated[
         list[str] | None, typer.Option(metavar="HOST", help="Let SERVICE ask this host; may be repeated.")
@@ -82,21 +82,21 @@ def sparql(
     if json and format not in (None, "json"):
         raise ValueError("--json and another --format exclude each other")
     form = ResultFormat("json" if json else format)
-    bindings = given_bindings(bind)
+    bound = given_bindings(bindings)
     if worlds:
         if explain or allow_network or sparql_index or query is not None:
             raise ValueError(
                 "several worlds take one argument, the query, and no --explain, --allow-network, --sparql-index"
             )
         limit = INTERRUPTIBLE if timeout is None else timeout
-        _ask_group(worlds, given_query(path, file), form, bindings=bindings, union=union, timeout=limit)
+        _ask_group(worlds, given_query(path, file), form, bindings=bound, union=union, timeout=limit)
         return
     if path is None:
         raise typer.BadParameter("missing argument", param_hint="WORLD")
     text = given_query(query, file)
     with opened(path, sparql_index=sparql_index) as world:
         options: dict[str, Any] = {
-            "bindings": bindings,
+            "bindings": bound,
             "union": union,
             "timeout": INTERRUPTIBLE if timeout is None else timeout,
             "allow_network": allow_network or False,

@@ -162,7 +162,7 @@ def _print(one: Proposal, world: World) -> None:
         said(f"{one.status} by {one.reviewer or 'somebody'}" + (f": {one.decision}" if one.decision else ""))
 
 
-@of_verb("accept", "id", version=1)
+@of_verb("accept", version=1)
 def accept(
     path: WorldPath,
     numbers: Numbers,
@@ -182,7 +182,7 @@ def accept(
             finish(world, world.accept(number, reviewer=reviewer, **given), began, as_json=json)
 
 
-@of_verb("reject", "id")
+@of_verb("reject")
 def reject(path: WorldPath, numbers: Numbers, *, author: Author = None, json: Json = False, **given: Any) -> None:
     """All of them are rejected or, after an error, none."""
     reviewer = given.pop("reviewer") or author

@@ -13,7 +13,19 @@ import typer
 
 from worlds.cli.differences import show_diff
 from worlds.cli.errors import Interrupted
-from worlds.cli.options import Author, Command, DryRun, EmbedderName, Json, Message, WorldPath, examples, opened
+from worlds.cli.options import (
+    Author,
+    Command,
+    DryRun,
+    Embed,
+    EmbedderName,
+    Json,
+    Message,
+    WorldPath,
+    examples,
+    of_verb,
+    opened,
+)
 from worlds.cli.terminal import clean, counted, note, output, progress, write_json
 from worlds.errors import EmbedderError, OpenError
 
@@ -24,61 +36,36 @@ if TYPE_CHECKING:
     from worlds.world import World
 
 
+@of_verb("add_document", type=None, predicate=None)
 def add_document(
     path: WorldPath,
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE...", help="Documents, or folders of them.", show_default=False),
+        typer.Argument(metavar="FILE...", help="Documents, or folders of documents.", show_default=False),
     ],
+    *,
     base: Annotated[
-        str | None, typer.Option(metavar="IRI", help="A document's IRI is this and its name without the ending.")
+        str | None, typer.Option(metavar="IRI", help="A document's IRI is this IRI and its name without the ending.")
     ] = None,
     iri: Annotated[str | None, typer.Option(metavar="IRI", help="The IRI of the one document.")] = None,
-    format: Annotated[
-        str | None,
-        typer.Option("--format", "-f", metavar="FORMAT", help="markdown, text or html; else by name and content."),
-    ] = None,
-    title: Annotated[str | None, typer.Option(help="Else what the document says.")] = None,
-    source: Annotated[str | None, typer.Option(metavar="IRI|TEXT", help="Where it comes from.")] = None,
-    date: Annotated[str | None, typer.Option(metavar="YYYY-MM-DD", help="Else what the document says.")] = None,
-    language: Annotated[str | None, typer.Option(metavar="TAG", help="Else what the document says.")] = None,
-    type: Annotated[
-        str | None, typer.Option(metavar="IRI", help="The class of the documents, else schema:TextDigitalDocument.")
-    ] = None,
-    predicate: Annotated[
-        str | None, typer.Option(metavar="IRI", help="What the text stands under, else schema:text.")
-    ] = None,
-    graph: Annotated[
-        str | None, typer.Option("--graph", "-g", metavar="IRI", help="Put all of it into this graph.")
-    ] = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep what was written of an earlier version.")] = False,
-    no_embed: Annotated[bool, typer.Option("--no-embed", help="Leave the new texts to `worlds embed`.")] = False,
+    embed: Embed = True,
     embedder: EmbedderName = "auto",
     author: Author = None,
     message: Message = None,
     dry_run: DryRun = False,
     json: Json = False,
+    **given: Any,
 ) -> None:
-    """Add Markdown, text or HTML files, as one revision; makes the world if there is none.
+    """Makes the world if there is none. What this command wrote of an earlier version is replaced, and nothing else.
 
-    A document that is there already is replaced: what this command wrote of it, and nothing else. Of folders, the files
-    ending in .md, .txt, .html and the like are taken. After an error, nothing is changed.
+    Of folders, the files ending in .md, .txt, .html and the like are taken. After an error, nothing is changed.
     """
     documents = _documents(files, base, iri)
-    options: dict[str, Any] = {
-        "format": format,
-        "title": title,
-        "source": source,
-        "date": date,
-        "language": language,
-        "graph": graph,
-        "replace": not keep,
-        **{name: given for name, given in (("type", type), ("predicate", predicate)) if given is not None},
-    }
+    options = {name: value for name, value in given.items() if name not in ("type", "predicate") or value is not None}
     began = time.perf_counter()
     state = "nothing was changed; the same command can be run again"
     try:
-        chosen = "none" if no_embed or dry_run else embedder
+        chosen = embedder if embed and not dry_run else "none"
         with opened(path, write=True, create=True, embedder=chosen, dry_run=dry_run) as world:
             if dry_run:
                 show_diff(world, _rehearsed(world, documents, options), as_json=json)

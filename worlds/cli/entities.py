@@ -13,7 +13,6 @@ from worlds.cli.errors import NO
 from worlds.cli.options import Command, EmbedderName, Json, WorldPath, examples, of_verb, opened
 from worlds.cli.terminal import clean, note, output, write_json
 from worlds.errors import OpenError
-from worlds.search.options import OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +26,7 @@ _LEAST = 0.01  # confidence of a candidate that is printed
 _UNKNOWN = "the world says nothing of it"
 
 
-@of_verb("resolve", "name", "exclude")
+@of_verb("resolve")
 def resolve(
     path: WorldPath,
     names: Annotated[
@@ -47,7 +46,7 @@ def resolve(
     """The exit code is 1 unless each name has a match."""
     names = [name for given in names for name in (_read_names() if given == "-" else [given])]
     with opened(path, embedder=embedder) as world:
-        found = world.resolve_all([(name, context) for name in names], **given)
+        found = [world.resolve(name, context=context, **given) for name in names]
         if json:
             write_json([one.to_dict() for one in found])
         else:
@@ -59,10 +58,7 @@ def resolve(
         raise typer.Exit(NO)
 
 
-_OF_TEXTS = tuple(name for name, one in OPTIONS.items() if one.group not in ("filter", "page"))
-
-
-@of_verb("similar", *_OF_TEXTS, "exclude")
+@of_verb("similar")
 def similar(
     path: WorldPath,
     *,

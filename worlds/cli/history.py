@@ -64,7 +64,7 @@ def _amount(quads: int, graphs: int) -> str:
     return f"{quads:,} + {counted(graphs, 'graph')}" if graphs else f"{quads:,}"
 
 
-@of_verb("provenance", "subject", "predicate")
+@of_verb("provenance")
 def blame(
     path: WorldPath,
     entity: Annotated[

@@ -127,6 +127,9 @@ METAVARS: Mapping[str, str] = {
     "languages": "TAG",
     "language": "TAG",
     "budget": "TOKENS",
+    "type": "IRI",
+    "source": "IRI|TEXT",
+    "date": "YYYY-MM-DD",
     "min_similarity": "COSINE",
     "boost": "'NUMBER PATTERN|IRI'",
     "diversity": "0..1",
@@ -165,7 +168,7 @@ def of_verb(
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(function).parameters
-        options = [one for one in row.at("command") if one.name not in (*own, *leave)]
+        options = [one for one in row.at("command") if not {one.name, one.at("command")} & {*own, *leave}]
 
         @functools.wraps(function)
         def command(*before: Any, **given: Any) -> None:

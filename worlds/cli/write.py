@@ -43,7 +43,7 @@ Hosts = Annotated[
 _MANY = 10_000  # quads from which on it is worth saying how many a second took
 
 
-@of_verb("load", "source", "allow_network")
+@of_verb("load")
 def load(
     path: WorldPath,
     sources: Annotated[
@@ -169,7 +169,7 @@ def note_pending(world: World, change: Change | Diff) -> None:
         note(f"{counted(pending, 'chunk')} will be found by words only until embedded: {why}")
 
 
-@of_verb("update", "text", "allow_network")
+@of_verb("update")
 def update(
     path: WorldPath,
     request: Annotated[

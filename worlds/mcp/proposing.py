@@ -50,7 +50,7 @@ class Proposed(BaseModel):
 def register(server: MCPServer[Any], service: Service) -> None:
     """Add the tools."""
 
-    @tool(server, service, "propose", "Propose a change", "update")
+    @tool(server, service, "propose", "Propose a change")
     def propose(
         *,
         context: Context[Any, Any],
@@ -94,7 +94,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
         )
         return _answer(text, [_waiting(world, one.id) for one in made])
 
-    @tool(server, service, "amend", "Amend a proposal", "update")
+    @tool(server, service, "amend", "Amend a proposal")
     def amend(
         *,
         context: Context[Any, Any],

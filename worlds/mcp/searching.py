@@ -16,13 +16,11 @@ from worlds.mcp.rendering import Terms, clip, quoted
 from worlds.mcp.toolbox import Service, answer
 from worlds.mcp.tools import Names, Tokens, tool
 from worlds.search.hits import Hit, SearchResults
-from worlds.search.options import OPTIONS
 
 if TYPE_CHECKING:
     from worlds.entities.names import Candidate
 
 _PASSAGE = 4000  # characters
-_OF_TEXTS = tuple(name for name, one in OPTIONS.items() if one.group not in ("filter", "page"))
 _LONGEST_NAME = 1000  # characters
 _LONGEST_CONTEXT = 100_000  # characters
 _CURSOR = re.compile(r"([0-9]{1,9})\.(.+)", re.DOTALL)  # how many results were numbered, and the cursor of the world
@@ -56,7 +54,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
         told = Told(text=found.text, citations=cited, entities=named, left_out=found.left_out, notes=notes)
         return answer("\n".join([found.text or "Nothing bears on it.", *notes]), told)
 
-    @tool(server, service, "similar", "Similar entities", *_OF_TEXTS, most={"limit": 100}, source="where")
+    @tool(server, service, "similar", "Similar entities", most={"limit": 100}, source="where")
     def similar(
         *,
         mode: Annotated[
@@ -70,7 +68,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
             given["mode"] = mode
         return _found(service, service.world.similar, given, token_budget, full_text=False)
 
-    @tool(server, service, "resolve", "Resolve names", "name", most={"limit": 20})
+    @tool(server, service, "resolve", "Resolve names", most={"limit": 20})
     def resolve(
         *,
         names: Annotated[Names, Field(description="A name, or several.")],

@@ -22,7 +22,7 @@ MOST_QUADS = 5000
 def register(server: MCPServer[Any], service: Service) -> None:
     """Add the tools."""
 
-    @tool(server, service, "update", "SPARQL update", "union", "timeout", source="text")
+    @tool(server, service, "update", "SPARQL update", source="text")
     def update(*, context: Context[Any, Any], **given: Any) -> Annotated[CallToolResult, Written]:
         """The world's prefixes are known."""
         service.require_write(context)

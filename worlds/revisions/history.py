@@ -109,8 +109,8 @@ class History:
         if before is not None and not is_whole(before):
             raise ValueError(f"before is the number of a revision, or None, not {before!r}")
         begin, end = (
-            None if time is None else instant(_read_time(time) if isinstance(time, str) else time)
-            for time in (since, until)
+            None if time is None else instant(_read_time(name, time) if isinstance(time, str) else time)
+            for name, time in (("since", since), ("until", until))
         )
         filtered = any(given is not None for given in (author, message, begin, end, among))
         most = -1 if limit is None or filtered else min(int(limit), NEVER)
@@ -275,11 +275,11 @@ def instant(time: datetime.datetime) -> str:
     return time.astimezone(datetime.UTC).isoformat(timespec="milliseconds")
 
 
-def _read_time(text: str) -> datetime.datetime:
+def _read_time(name: str, text: str) -> datetime.datetime:
     """A time by ISO 8601, of UTC where it names no zone; ArgumentError."""
     try:
         time = datetime.datetime.fromisoformat(text)
     except ValueError:
-        told = f"a time is such as 2026-05-01 or 2026-05-01T12:00:00Z, not {text[:40]!r}"
+        told = f"{name} is a time such as 2026-05-01 or 2026-05-01T12:00:00Z, not {text[:40]!r}"
         raise ArgumentError(told, kind="time") from None
     return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)

@@ -150,11 +150,24 @@ _SEARCH_TEXT = _text(
     example="solar cells",
     names={"http": "q", "agents": "query", "command": "words"},
 )
+_ANSWERED = _at("http", "the answer is the document, in the format that Accept names")
+_BODY = _at("http", "the body is the update")
 _CURATOR = _at("agents", "a person decides, at another door")
 
 
+def _of_similar(one: Option) -> Option:
+    """An option of a search, of `similar`."""
+    if one.name in ("vector", "group_by", "per_subject"):
+        return replace(one, absent=_at(_EVERYWHERE, "each hit is another entity"))
+    if one.name == "exclude":
+        return replace(one, absent=_at("command", "`where` says it: FILTER NOT EXISTS { … }"))
+    if one.name == "mode" or one.group in ("filter", "page"):
+        return one
+    return replace(one, absent={**_at("command agents", "entities are ranked by their vectors"), **one.absent})
+
+
 def _verb(name: str, help: str, *options: Option, absent: Mapping[str, str] | None = None, **more: Any) -> Verb:
-    told = {**(absent or {}), **({} if name in ("search", "query") else {"group": _GROUP})}
+    told = {**(absent or {}), **({} if name in ("search", "query", "close") else {"group": _GROUP})}
     return Verb(name, help, {option.name: option for option in options}, absent=told, **more)
 
 
@@ -165,25 +178,25 @@ VERBS: Mapping[str, Verb] = {
     for verb in (
         # -- written
         _verb("add", "Add triples or quads as one revision; quads that are there already change nothing.",
-              _quads("quads", "The triples or quads to add.", REQUIRED), *(AUTHOR, MESSAGE, EMBED, DRY_RUN),
+              _quads("quads", "The triples or quads to add.", REQUIRED, names={"http": "add"}), *(AUTHOR, MESSAGE, EMBED, DRY_RUN),
               level="write", effect="writes", names={"http": "quads"},
               absent={"command": "`load` reads quads from standard input, `update` takes INSERT DATA"}),
         _verb("remove", "Remove triples or quads as one revision.",
-              _quads("quads", "The triples or quads to remove.", REQUIRED), *(AUTHOR, MESSAGE, DRY_RUN),
+              _quads("quads", "The triples or quads to remove.", REQUIRED, names={"http": "remove"}), *(AUTHOR, MESSAGE, DRY_RUN),
               level="write", effect="destroys", names={"http": "quads"},
               absent=_at("command agents", "`update` takes DELETE DATA")),
         _verb("update", "Run a SPARQL 1.1 Update as one revision, which `undo` can take back.",
-              _text("text", "The SPARQL Update.", REQUIRED, most=1_000_000, names={"agents": "update", "command": "request"}),
+              _text("text", "The SPARQL Update.", REQUIRED, most=1_000_000, names={"agents": "update", "command": "request"}, absent=_BODY),
               replace(_BINDINGS, absent=_at("http agents", "the protocol has none")), _UNION,
-              Option("using_graphs", "texts", "The graphs of the WHERE clauses.", absent=_at("command agents", "USING says it")),
-              Option("using_named_graphs", "texts", "The named graphs of the WHERE clauses.", absent=_at("command agents", "USING NAMED says it")),
-              *(AUTHOR, MESSAGE, EMBED, _TIMEOUT, _ALLOW_NETWORK),
+              Option("using_graphs", "texts", "The graphs of the WHERE clauses.", absent=_at("command agents", "USING says it"), names={"http": "using-graph-uri"}),
+              Option("using_named_graphs", "texts", "The named graphs of the WHERE clauses.", absent=_at("command agents", "USING NAMED says it"), names={"http": "using-named-graph-uri"}),
+              *(AUTHOR, replace(MESSAGE, absent=_at("http", "the protocol has none")), EMBED, replace(_TIMEOUT, absent=_at("http agents", "a setting of the server")), _ALLOW_NETWORK),
               Option("allow_files", "boolean", "LOAD may read files.", False, absent=_NOT_REMOTE), DRY_RUN,
               level="write", effect="destroys", names={"http": "sparql_post"}),
         _verb("undo", "Take back what a revision did, as a new revision; undoing that one does it again.",
               *(_REVISION, _FORCE, AUTHOR, MESSAGE, DRY_RUN), level="write", effect="destroys"),
         _verb("bind", "Declare a prefix, for queries, filters and exports.",
-              _text("prefix", "The prefix, without its colon.", REQUIRED, most=1000, example="ex"),
+              _text("prefix", "The prefix, without its colon.", REQUIRED, most=1000, example="ex", names={"command": "name"}),
               _text("iri", "The IRI that the prefix stands for.", REQUIRED, example="https://example.org/"),
               level="write", effect="writes", names={"command": "prefix"},
               absent={"agents": "prefixes are the owner's"}),
@@ -200,7 +213,7 @@ VERBS: Mapping[str, Verb] = {
               Option("exclude", "texts", "Entities that are no candidates."),
               _limit("candidates of a name", 5, most=100)),
         _verb("similar", "Find the entities that are most like an entity.", *(_IRI, _limit("entities", 10)),
-              *(one for name, one in _SEARCH.items() if name not in ("limit", "vector", "group_by", "per_subject"))),
+              *(_of_similar(one) for name, one in _SEARCH.items() if name != "limit")),
         _verb("describe", "Tell what the world says of an entity: label, types, its triples, and the triples that point to it.",
               *(_IRI, _limit("values of a predicate", 20), _LANGUAGE), names={"http": "entity"}),
         _verb("schema", "Tell what the data look like: classes, predicates, graphs, languages and prefixes, with counts.",
@@ -218,7 +231,7 @@ VERBS: Mapping[str, Verb] = {
               _text("until", "Only revisions up to this time.", example="2026-05-01T12:00:00Z"),
               _number("before", "Only revisions before this revision.", most=_NUMBERS), names={"command": "log"}),
         _verb("provenance", "Tell who said what: each quad that matches, with the revisions that added and removed it.",
-              *_MATCHED, names={"command": "blame"}),
+              replace(_SUBJECT, names={"command": "entity"}), *_MATCHED[1:], names={"command": "blame"}),
         # -- curated
         _verb("mentions", "Find the entities that a text names, and where.",
               _text("text", "The text, or the IRI of a document.", REQUIRED, most=1_000_000, example="in Paris"),
@@ -258,7 +271,7 @@ VERBS: Mapping[str, Verb] = {
               _graph("The graph in which the decision is kept.", "default"), *(AUTHOR, MESSAGE, DRY_RUN),
               level="write", effect="writes", absent=_CURATOR),
         _verb("propose", "Propose a change for a person to accept or reject; nothing of it holds before.",
-              *(_ADD, _REMOVE, _UPDATE),
+              *(_ADD, _REMOVE, replace(_UPDATE, absent=_at("agents", "quads say it: an update may be endless"))),
               Option("merge", "texts", "Entities to merge, instead of a change of quads; the entity to keep comes first.", ()),
               *(_WHY, _CONFIDENCE, AUTHOR),
               _text("kind", "A word to find the proposal by; edit or merge if it is not given.", most=100),
@@ -266,7 +279,7 @@ VERBS: Mapping[str, Verb] = {
               _number("max_open", "The number of open proposals that the author may have.", absent=_at(_EVERYWHERE, "a setting of the server")),
               level="propose", effect="writes"),
         _verb("amend", "Remark on an open proposal, or give it another change.", _ID,
-              *(replace(_ADD, default=None), replace(_REMOVE, default=None), _UPDATE, _WHY, _CONFIDENCE, AUTHOR),
+              *(replace(_ADD, default=None), replace(_REMOVE, default=None), replace(_UPDATE, absent=_at("agents", "quads say it: an update may be endless")), _WHY, _CONFIDENCE, AUTHOR),
               Option("own", "boolean", "Only the author of the proposal may change it.", False, absent=_at(_EVERYWHERE, "the key's level says it")),
               level="propose", effect="writes"),
         _verb("proposals", "List proposals, the oldest first.",
@@ -274,17 +287,17 @@ VERBS: Mapping[str, Verb] = {
               _text("author", "Only proposals of this author."),
               _text("entity", "Only proposals about this entity."),
               _text("kind", "Only proposals of this kind.", most=100), _limit("proposals", None)),
-        _verb("proposal", "Tell one proposal, and whether what it relies on has changed.", _ID,
+        _verb("proposal", "Tell one proposal, and whether what it relies on has changed.", replace(_ID, names={"command": "number"}, absent=_at("agents", "`proposals` shows each in full")),
               names={"command": "proposals", "agents": "proposals"}),
-        _verb("accept", "Make the change of a proposal, as one revision.", *(_ID, _REVIEWER, _WHY),
+        _verb("accept", "Make the change of a proposal, as one revision.", *(replace(_ID, names={"command": "numbers"}), _REVIEWER, _WHY),
               _number("version", "The version that was reviewed; every amendment makes a new version.", most=10**9),
               Option("force", "boolean", "Accept even if what the proposal relies on has changed.", False), DRY_RUN,
               level="write", effect="destroys", absent=_CURATOR),
-        _verb("reject", "Decide that the change of a proposal is not made.", *(_ID, _WHY, _REVIEWER), level="write",
+        _verb("reject", "Decide that the change of a proposal is not made.", *(replace(_ID, names={"command": "numbers"}), _WHY, _REVIEWER), level="write",
               effect="writes", absent=_CURATOR),
         # -- written in bulk
         _verb("load", "Load RDF as one revision: files, folders, archives, URLs.",
-              Option("source", "texts", "Files, folders, globs or URLs; - is standard input.", REQUIRED),
+              Option("source", "texts", "Files, folders, globs or URLs; - is standard input.", REQUIRED, names={"command": "sources"}),
               _text("format", "The format of the source, where its name does not tell it."),
               _graph("The graph that the triples are loaded into."),
               Option("mode", "text", "Add to the graphs that the source names (merge), or take their place (replace).", "merge", choices=("merge", "replace")),
@@ -294,7 +307,7 @@ VERBS: Mapping[str, Verb] = {
               absent={"http": "the Graph Store Protocol takes documents", "agents": _LOCAL}),
         _verb("add_document", "Add a document: its text by heading, with title, source, date and metadata.",
               _text("iri", "The IRI of the document.", REQUIRED),
-              Option("content", "text", "The text, or the path of a file.", REQUIRED),
+              Option("content", "text", "The text, or the path of a file.", REQUIRED, names={"command": "files"}),
               Option("format", "text", "The format of the text.", choices=("markdown", "text", "html")),
               _text("title", "The title; by default the first heading."),
               _text("source", "The IRI or address that the document was read from."),
@@ -302,7 +315,7 @@ VERBS: Mapping[str, Verb] = {
               _text("predicate", "The predicate of the text.", "https://schema.org/text"),
               _text("type", "The class of the document.", "https://schema.org/TextDigitalDocument"),
               _graph("The graph of the document's quads."),
-              Option("metadata", "json", "Further predicates and their values."),
+              Option("metadata", "json", "Further predicates and their values.", absent=_at("command", "the front matter of a file has them")),
               Option("replace", "boolean", "Replace the document if it is there already.", True),
               *(AUTHOR, MESSAGE, EMBED, DRY_RUN), level="write", effect="destroys", absent=_NOT_REMOTE),
         _verb("apply_patch", "Apply an RDF Patch as one revision.",
@@ -321,8 +334,8 @@ VERBS: Mapping[str, Verb] = {
         # -- asked
         _verb("query", "Answer a SPARQL query.", _text("query", "The query.", REQUIRED, most=1_000_000),
               *(replace(_BINDINGS, absent=_at("http agents", "the protocol has none")), _UNION),
-              Option("default_graphs", "texts", "The graphs of the default graph.", absent=_at("command agents", "FROM says it")),
-              Option("named_graphs", "texts", "The named graphs.", absent=_at("command agents", "FROM NAMED says it")),
+              Option("default_graphs", "texts", "The graphs of the default graph.", absent=_at("command agents", "FROM says it"), names={"http": "default-graph-uri"}),
+              Option("named_graphs", "texts", "The named graphs.", absent=_at("command agents", "FROM NAMED says it"), names={"http": "named-graph-uri"}),
               _TIMEOUT,
               _number("max_results", "The rows or triples at most.", absent=_at(_EVERYWHERE, "a setting of the server")),
               _number("max_memory", "The bytes of memory at most.", absent=_at(_EVERYWHERE, "a setting of the server")),
@@ -343,26 +356,25 @@ VERBS: Mapping[str, Verb] = {
               _quads("names", "Names, alone or with their contexts.", REQUIRED),
               *(_TYPES, _GRAPHS, _limit("candidates of a name", 5, most=100)),
               names={"command": "resolve", "http": "resolve_post", "agents": "resolve"}),
-        _verb("accept_all", "Accept several proposals, a revision each.", _quads("ids", "The numbers.", REQUIRED),
+        _verb("accept_all", "Accept several proposals, a revision each.", _quads("ids", "The numbers.", REQUIRED, names={"command": "numbers"}),
               *(_REVIEWER, _WHY, Option("force", "boolean", "Accept even if what a proposal relies on has changed.", False)),
               level="write", composed=True, effect="destroys", names={"command": "accept"},
               absent={"http": "each is accepted by itself", **_CURATOR}),
-        _verb("reject_all", "Reject several proposals.", _quads("ids", "The numbers.", REQUIRED), _WHY, _REVIEWER,
+        _verb("reject_all", "Reject several proposals.", _quads("ids", "The numbers.", REQUIRED, names={"command": "numbers"}), _WHY, _REVIEWER,
               level="write", effect="writes", names={"command": "reject"},
               absent={"http": "each is rejected by itself", **_CURATOR}),
         _verb("propose_all", "Propose what would put findings right, each by itself.",
-              _quads("findings", "The findings.", REQUIRED), AUTHOR, level="propose", composed=True, effect="writes",
+              _quads("findings", "The findings.", REQUIRED, absent=_at("http agents", "the server finds them itself")), AUTHOR, level="propose", composed=True, effect="writes",
               names={"command": "contradictions", "http": "propose_contradictions"}),
-        _verb("quads", "Give the quads that match.", *_MATCHED, absent=_at("command agents", _QUERY),
-              names={"http": "get_graph"}),
+        _verb("quads", "Give the quads that match.", *_MATCHED, absent=_at(_EVERYWHERE, _QUERY)),
         _verb("count", "Count the quads that match.", *_MATCHED,
               Option("triples", "boolean", "Count triples, each once however many graphs have it.", False),
               absent=_at(_EVERYWHERE, _QUERY)),
         _verb("graphs", "List the named graphs.", absent=_at(_EVERYWHERE, _QUERY)),
         _verb("to_rdflib", "Give a copy in memory, as an rdflib Dataset.", absent=_at(_EVERYWHERE, _VALUE)),
         _verb("export", "Write the quads to a file or a stream.",
-              Option("target", "text", "The path of the file; - is standard output.", REQUIRED),
-              _text("format", "The format of the file, where its name does not tell it."),
+              Option("target", "text", "The path of the file; - is standard output.", REQUIRED, absent=_ANSWERED),
+              _text("format", "The format of the file, where its name does not tell it.", absent=_ANSWERED),
               _graph("Export only this graph."), names={"http": "get_graph"}, absent={"agents": _LOCAL}),
         _verb("check", "Verify that quads, texts, full-text index and vectors agree.",
               absent=_at("http agents", _OWNER)),
@@ -375,7 +387,7 @@ VERBS: Mapping[str, Verb] = {
         _verb("drop_vector_index", "Drop the native vector index, and keep none.", level="admin", effect="writes",
               names={"command": "vector-index"}, absent={**_at("http agents", _OWNER), "remote": _OF_FILE}),
         _verb("diff", "Show the quads that were added and removed between two revisions.", _FROM, _TO,
-              names={"http": "revision", "agents": "history"}),
+              absent=_at("http agents", "`history` shows what one revision did")),
         _verb("patch", "Give the difference between two revisions as an RDF Patch.", _FROM, _TO,
               absent=_at("http agents", "`history` shows what a revision did")),
         _verb("at", "Give the world as it was, to query and export.",

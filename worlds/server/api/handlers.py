@@ -98,7 +98,7 @@ async def _entity(request: Request, given: Given) -> Response:
 
 
 async def _resolve(request: Request, given: Given) -> Response:
-    options = {name: given[name] for name in ("types", "graphs", "limit") if name in given}
+    options = {name: value for name, value in given.items() if name not in ("name", "context")}
     names = [(given["name"], given.get("context"))]
     found = await server_of(request).read(request, "resolve", names=names, **options)
     return answer(found[0])

@@ -89,11 +89,9 @@ def similar(world: World, *, iri: str, limit: int = 10, **options: Any) -> bytes
 
 
 @job("resolve")
-def resolve(
-    world: World, *, names: Sequence[tuple[str, str | None]], types: Any = None, graphs: Any = None, limit: int = 5
-) -> list[dict[str, Any]]:
-    """`World.resolve_all`."""
-    return [found.to_dict() for found in world.resolve_all(names, types=types, graphs=graphs, limit=limit)]
+def resolve(world: World, *, names: Sequence[tuple[str, str | None]], **options: Any) -> list[dict[str, Any]]:
+    """`World.resolve` of each name, with its context."""
+    return [world.resolve(name, context=context, **options).to_dict() for name, context in names]
 
 
 @job("validate")

@@ -57,7 +57,7 @@ def operations() -> tuple[Operation, ...]:
         ),
         of("describe", "GET", "/entities/{iri}", answered("The description.", "Description")),
         of("similar", "GET", "/similar", answered("A hit for each entity.", "SearchResults")),
-        of("resolve", "GET", "/resolve", answered("The candidates.", "Resolution"), leave=("exclude",)),
+        of("resolve", "GET", "/resolve", answered("The candidates.", "Resolution")),
         of(
             "resolve_all",
             "POST",

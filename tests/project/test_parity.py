@@ -1,0 +1,430 @@
+"""What one door can do all can, under the same names: each verb and option of the table is at each door, and gives the
+same there; what is left out stands in the table with its reason, and in docs/verbs.md."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import worlds
+from tests.support.command_line import run
+from tests.support.mcp_clients import Agent, ask, inside
+from tests.support.serving import served
+from tests.support.surface import commands, operations, tools
+from worlds.graph.longtexts import parse_quads
+from worlds.search.options import REQUIRED
+from worlds.server.api.operations import operations as table
+from worlds.server.keys import keys_of
+from worlds.verbs.table import VERBS
+
+DATA = Path(__file__).resolve().parents[2] / "examples" / "space.ttl"
+IN_PARTS = {  # options that the command line says by several, or by a shorter one
+    ("search", "exclude"): "exclude_types",
+    ("search", "weights"): "weight_vector",
+    ("search_sql", "exclude"): "exclude_types",
+    ("search_sql", "weights"): "weight_vector",
+    ("explain", "answer"): "explain",
+    ("explain", "counts"): "explain",
+    ("propose_all", "findings"): "propose",
+}
+
+
+# --- what is there ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", [name for name, row in VERBS.items() if "command" not in row.absent])
+def test_a_command_has_every_option(verb: str) -> None:
+    row = VERBS[verb]
+    there = commands()[row.names.get("command", verb).replace("_", "-")]
+    missing = [
+        one.name
+        for one in row.at("command")
+        if not {one.at("command"), one.name, IN_PARTS.get((verb, one.name))} & there.keys()
+    ]
+    assert not missing
+
+
+@pytest.mark.parametrize("verb", [name for name, row in VERBS.items() if "http" not in row.absent])
+def test_an_operation_has_every_option(verb: str) -> None:
+    there = {name for taken in operations_of(verb) for name in taken}
+    assert there or not VERBS[verb].at("http")
+    missing = [one.name for one in VERBS[verb].at("http") if one.at("http") not in there]
+    assert not missing
+
+
+def operations_of(verb: str) -> list[dict[str, Any]]:
+    name = VERBS[verb].names.get("http", verb)
+    return [taken for head, taken in operations().items() if f"({name}, " in head or f"({name}_" in head]
+
+
+@pytest.mark.parametrize("verb", [name for name, row in VERBS.items() if "agents" not in row.absent])
+def test_a_tool_has_every_option(verb: str) -> None:
+    found = asyncio.run(tools())
+    name = VERBS[verb].names.get("agents", verb)
+    there = next(taken for head, taken in found.items() if head.startswith(f"{name} ("))
+    there = {**there, "claim": there.get("subject")}  # agents say it by its terms
+    missing = [one.name for one in VERBS[verb].at("agents") if one.at("agents") not in there]
+    assert not missing
+
+
+def test_a_group_has_what_the_table_says() -> None:
+    there = {name for name in vars(worlds.Group) if not name.startswith("_")}
+    assert there & VERBS.keys() == {name for name, row in VERBS.items() if "group" not in row.absent}
+
+
+# --- what it gives ----------------------------------------------------------------------------------------------------
+
+EX, RDFS = "https://worlds.example/space/", "http://www.w3.org/2000/01/rdf-schema#"
+READS: dict[str, dict[str, Any]] = {  # a call of each verb that reads, by Python's names
+    "search": {"text": "aerogel dust", "limit": 4, "mode": "text", "types": "s:Mission", "subclasses": True},
+    "context": {"question": "What did Stardust bring?", "budget": 300, "hops": 1, "language": "en"},
+    "resolve": {"name": "Curiosity", "types": "s:Rover", "limit": 2},
+    "similar": {"iri": "ex:Curiosity", "limit": 3, "mode": "text", "types": "s:Rover"},
+    "describe": {"iri": "ex:Curiosity", "limit": 3, "language": "de"},
+    "schema": {"limit": 5},
+    "stats": {},
+    "history": {"author": "ann", "entity": "ex:Curiosity", "limit": 3},
+    "provenance": {"subject": "ex:Curiosity", "predicate": "rdfs:label"},
+    "mentions": {"text": "Was Curiosity on Mars?", "types": "s:Rover"},
+    "suggest_links": {"limit": 5, "minimum": 0.3},
+    "verify": {"claim": ["ex:Curiosity", "rdf:type", "s:Rover"], "at": 1},
+    "validate": {"subjects": ["ex:Curiosity"]},
+    "contradictions": {"suggested": True, "limit": 3},
+    "duplicates": {"types": "s:Rover", "probability": 0.1, "limit": 3},
+    "report": {},
+    "proposals": {"status": "any", "limit": 5},
+    "proposal": {"id": 1},
+    "query": {"query": "SELECT ?r { ?r a s:Rover } ORDER BY ?r", "union": True},
+}
+SHAPE = b"""@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix s: <https://worlds.example/space/schema#> .
+[] a sh:NodeShape ; sh:targetClass s:Rover ; sh:property [ sh:path s:no ; sh:minCount 1 ] ."""
+
+
+def make(path: Path) -> None:
+    with worlds.open(path, embedder=None) as world:
+        world.load(DATA, author="ann", message="the example")
+        world.shapes.load(SHAPE, format="turtle")
+        world.add([("ex:Curiosity", "s:seen", 1)], author="ann")
+        world.propose(add=[("ex:Curiosity", "s:seen", 2)], why="seen again", confidence=0.5, author="bob")
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("parity") / "kb.db"
+    make(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def client(kb: Path) -> Iterator[httpx.Client]:
+    with served(kb) as server, server.client() as client:
+        yield client
+
+
+def python(world: worlds.World, verb: str, given: Mapping[str, Any]) -> Any:
+    """What the verb gives, as JSON-ready values."""
+    options = dict(given)
+    if verb == "verify":
+        options["claim"] = tuple(options["claim"])
+    if options.get("status") == "any":
+        options["status"] = None
+    found = getattr(world, verb)(**options)
+    if isinstance(found, list | tuple):
+        return [one.to_dict() for one in found]
+    if verb == "query":
+        return json.loads(found.serialize("json"))
+    if verb in ("contradictions", "duplicates", "suggest_links"):
+        return {"counts": found.counts, "findings": found.to_dicts()}
+    if verb == "validate":
+        return {"conforms": found.conforms, "results": found.to_dicts()}
+    return found.to_dict()
+
+
+def command_line(path: Path, verb: str, given: Mapping[str, Any]) -> Any:
+    """What the command prints as JSON; its arguments are the required options, in their order."""
+    row, words = VERBS[verb], []
+    for name, value in given.items():
+        option = row.options[name]
+        if option.default is REQUIRED:
+            words += value if isinstance(value, list) else [value]
+        elif isinstance(value, bool):
+            words += [f"--{'' if value else 'no-'}{name}"]
+        else:
+            flag = {"types": "type", "subjects": "subject", "graphs": "graph"}.get(name, name)
+            words += [f"--{flag}", *(value if isinstance(value, list) else [value])]
+    if verb == "provenance":
+        words = [words[1], *words[2:]]  # the subject is an argument
+    name = row.names.get("command", verb).replace("_", "-")
+    result = run(name, path, *map(str, words), "--json")
+    assert result.exit_code in (0, 1), result.stderr
+    return json.loads(result.stdout)
+
+
+def over_http(client: httpx.Client, verb: str, given: Mapping[str, Any]) -> Any:
+    """What the operation answers; its names and its address are the table's."""
+    row = VERBS[verb]
+    one = next(one for one in table() if one.name == row.names.get("http", verb))
+    named = {row.options[name].at("http"): value for name, value in given.items()}
+    path = one.path.format(**named)
+    rest = {name: value for name, value in named.items() if f"{{{name}}}" not in one.path}
+    response = client.post(path, json=rest) if one.method == "POST" else client.get(path, params=rest)
+    assert response.is_success, response.text
+    return response.json()
+
+
+def same(verb: str, document: Any) -> Any:
+    """A document without what is of a door, a file or a moment."""
+    if verb == "resolve" and isinstance(document, list):
+        (document,) = document
+    if isinstance(document, dict):
+        document = {name: value for name, value in document.items() if name not in PASSING}
+        if verb in LISTED:
+            (document,) = document.values()
+    return document
+
+
+LISTED = ("history", "provenance", "proposals", "mentions")
+PASSING = (
+    "explain",
+    "path",
+    "query",
+    "trail",
+    "explanation",
+    "notes",
+    "pending",
+    "sqlite",
+    "durability",
+    "sparql_index",
+)
+
+
+@pytest.mark.parametrize("verb", READS)
+def test_what_reads_gives_the_same_at_every_door(kb: Path, client: httpx.Client, verb: str) -> None:
+    given = READS[verb]
+    with worlds.open(kb, embedder=None, read_only=True) as world:
+        expected = json.loads(json.dumps(python(world, verb, given), default=str))
+    assert expected, "an empty answer would compare nothing"
+    assert same(verb, command_line(kb, verb, given)) == same(verb, expected)
+    assert same(verb, over_http(client, verb, given)) == same(verb, expected)
+
+
+def test_every_verb_that_reads_at_two_doors_is_compared() -> None:
+    reads = {
+        name for name, row in VERBS.items() if row.effect == "reads" and not {"command", "http"} & row.absent.keys()
+    }
+    assert reads - READS.keys() == {"resolve_all", "export"}
+
+
+def test_agents_are_told_the_same(kb: Path) -> None:
+    with worlds.open(kb, embedder=None) as world:
+        expected = {verb: essence(verb, python(world, verb, given)) for verb, given in READS.items()}
+        found: dict[str, Any] = {}
+
+        async def scenario(agent: Agent) -> None:
+            for verb, given in READS.items():
+                row = VERBS[verb]
+                if "agents" in row.absent or verb == "proposal":
+                    continue
+                arguments = {row.options[name].at("agents"): value for name, value in given.items()}
+                if verb == "verify":
+                    claim = arguments.pop("claim")
+                    arguments |= dict(zip(("subject", "predicate", "object"), claim, strict=True))
+                found[verb] = told(verb, await agent.data(row.names.get("agents", verb), **arguments), world.prefixes)
+
+        ask(inside(world, allow_proposals=True, token_budget=50_000), scenario)
+    assert found == {verb: expected[verb] for verb in found}
+    assert len(found) > 14
+
+
+def essence(verb: str, document: Any) -> Any:
+    """What a document has that an answer for a model has, too."""
+    if verb in ("search", "similar"):
+        return [hit["subject"] for hit in document["hits"]]
+    if verb == "context":
+        return document["text"]
+    if verb == "resolve":
+        return [one["iri"] for one in document["candidates"]]
+    if verb == "describe":
+        return [one["predicate"] for one in document["properties"]]
+    if verb == "schema":
+        return [one["iri"] for one in document["classes"]]
+    if verb in ("history", "mentions", "proposals"):
+        key = {"history": "revision", "mentions": "start", "proposals": "id"}[verb]
+        return [one[key] for one in document]
+    if verb == "provenance":
+        return [one["added"]["revision"] for one in document]
+    if verb in ("contradictions", "duplicates"):
+        return document["counts"]
+    if verb == "report":
+        return [one["name"] for one in document["checks"] if one["count"]]
+    if verb == "query":
+        return [one["r"]["value"] for one in document["results"]["bindings"]]
+    return document.get("outcome", document.get("conforms"))
+
+
+def told(verb: str, answer: Mapping[str, Any], prefixes: Mapping[str, str]) -> Any:
+    """The same of an answer to an agent, whose names have prefixes."""
+
+    def full(name: str) -> str:
+        prefix, _, local = name.partition(":")
+        return prefixes[prefix] + local
+
+    if verb in ("search", "similar"):
+        return [full(one["subject"]) for one in answer["citations"]]
+    if verb == "context":
+        return answer["text"]
+    if verb == "resolve":
+        return [full(one["iri"]) for one in answer["names"][0]["candidates"]]
+    if verb == "describe":
+        return [full(one["predicate"]) for one in answer["properties"]]
+    if verb == "schema":
+        return [full(one["iri"]) for one in answer["classes"]]
+    if verb in ("history", "mentions", "proposals"):
+        name, key = {"history": ("revisions", "revision"), "mentions": ("mentions", "start")}.get(
+            verb, ("proposals", "id")
+        )
+        return [one[key] for one in answer[name]]
+    if verb == "provenance":
+        return [one["added"]["revision"] for one in answer["quads"]]
+    if verb in ("contradictions", "duplicates"):
+        return answer["counts"]
+    if verb == "report":
+        return [one["name"] for one in answer["checks"]]
+    if verb == "query":
+        return [full(row[0]) for row in answer["rows"]]
+    return answer.get("outcome", answer.get("conforms"))
+
+
+# --- what it does -----------------------------------------------------------------------------------------------------
+
+QUAD = '<urn:new> <http://www.w3.org/2000/01/rdf-schema#label> "A kite"@en .'
+WRITES: dict[str, dict[str, Any]] = {  # of each verb that writes; the world has three revisions and a proposal
+    "add": {"quads": [QUAD], "message": "a bird"},
+    "remove": {"quads": [f'<{EX}Curiosity> <{EX}schema#seen> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .']},
+    "update": {"text": "INSERT DATA { ex:new s:seen 3 }"},
+    "undo": {"revision": 3, "message": "no"},
+    "bind": {"prefix": "n", "iri": "urn:n:"},
+    "merge": {"kept": "ex:Curiosity", "others": ["ex:Perseverance"], "conflicts": "kept", "message": "one"},
+    "distinct": {"a": "ex:Curiosity", "b": "ex:Perseverance", "graph": "urn:g"},
+    "propose": {"add": [QUAD], "why": "heard", "confidence": 0.25, "kind": "bird", "relies_on": [QUAD]},
+    "amend": {"id": 1, "add": [QUAD], "why": "rather this"},
+    "accept": {"id": 1, "why": "yes", "version": 1},
+    "reject": {"id": 1, "why": "no"},
+}
+
+
+def state(path: Path | worlds.World) -> Any:
+    """All that a write can change, but who and when: the key has another name than the author."""
+    opened = worlds.open(path, embedder=None) if isinstance(path, Path) else contextlib.nullcontext(path)
+    with opened as world:
+        assert world.check().ok
+        proposals = [one.to_dict() for one in world.proposals(status=None)]
+        names = ("id", "status", "kind", "why", "confidence", "added", "removed", "version", "decision")
+        return {
+            "quads": sorted(f"{quad}" for quad in world.quads()),
+            "messages": [(entry.added, entry.removed) for entry in world.history()],
+            "prefixes": world.prefixes,
+            "proposals": [{name: one[name] for name in names} for one in proposals],
+        }
+
+
+def write(world: worlds.World, verb: str, given: Mapping[str, Any]) -> None:
+    """The call in Python."""
+    options = dict(given)
+    for name in ("quads", "add", "relies_on"):
+        if name in options:
+            options[name] = parse_quads(options[name])
+    others = options.pop("others", ())
+    first = [options.pop("kept")] if others else []
+    getattr(world, verb)(*first, *others, **options)
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("original") / "kb.db"
+    make(path)
+    return path
+
+
+@pytest.fixture
+def copy(original: Path, tmp_path: Path) -> Callable[[str], Path]:
+    def copied(name: str) -> Path:
+        path = tmp_path / name / "kb.db"
+        path.parent.mkdir()
+        shutil.copy(original, path)
+        return path
+
+    return copied
+
+
+@pytest.mark.parametrize("verb", WRITES)
+def test_what_writes_does_the_same_at_every_door(copy: Callable[[str], Path], verb: str) -> None:
+    row, given = VERBS[verb], WRITES[verb]
+    own = copy("python")
+    before = state(own)
+    with worlds.open(own, embedder=None) as world:
+        write(world, verb, given)
+    expected = state(own)
+    assert expected != before
+    if "command" not in row.absent:
+        path = copy("command")
+        command_line_writes(path, verb, given)
+        assert state(path) == expected
+    path = copy("http")
+    key = keys_of(path).add("ann", {"*": "admin"})[1]
+    with served(path) as server, server.client(key) as client:
+        http_writes(client, verb, given)
+    assert state(path) == expected
+    if "agents" not in row.absent:
+        path = copy("agents")
+        with worlds.open(path, embedder=None) as world:
+            ask(inside(world, allow_writes=True), partial(agent_writes, verb=verb, given=given))
+        assert state(path) == expected
+
+
+def command_line_writes(path: Path, verb: str, given: Mapping[str, Any]) -> None:
+    row, words = VERBS[verb], []
+    for name, value in given.items():
+        if row.options[name].default is REQUIRED:
+            words += value if isinstance(value, list) else [value]
+        else:
+            words += [f"--{name.replace('_', '-')}", *(value if isinstance(value, list) else [value])]
+    json_ = [] if verb == "bind" else ["--json"]
+    result = run(row.names.get("command", verb), path, *map(str, words), *json_)
+    assert result.exit_code == 0, result.stderr
+
+
+def http_writes(client: httpx.Client, verb: str, given: Mapping[str, Any]) -> None:
+    if verb == "update":
+        response = client.post("/sparql", content=given["text"], headers={"content-type": "application/sparql-update"})
+        assert response.is_success, response.text
+    else:
+        over_http(client, verb, given)
+
+
+async def agent_writes(agent: Agent, *, verb: str, given: Mapping[str, Any]) -> None:
+    row = VERBS[verb]
+    arguments = {row.options[name].at("agents"): value for name, value in given.items()}
+    for name in ("quads", "add", "relies_on"):
+        if name in arguments:
+            arguments[name] = [["<urn:new>", "rdfs:label", '"A kite"@en']]
+    await agent.data(row.names.get("agents", verb), **arguments)
+
+
+def test_every_verb_that_writes_is_compared() -> None:
+    writes = {
+        name for name, row in VERBS.items() if row.effect != "reads" and not {"command", "http"} <= row.absent.keys()
+    }
+    assert writes - WRITES.keys() == {"split", "load", "add_document", "apply_patch", "prune", "embed", *BULK}
+
+
+BULK = ("accept_all", "reject_all", "propose_all", "compact", "build_vector_index", "drop_vector_index")

@@ -1,0 +1,27 @@
+"""A world on a server does what a file does, verb after verb."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import worlds
+from tests.project.test_parity import READS, WRITES, make, python, same, state, write
+from tests.support.primaries import Served
+from worlds.remote.pushing import push
+
+APART = ("undo", "merge", "accept")  # they need the state that another of these verbs takes away
+
+
+def test_a_world_on_a_server_does_the_same(served: Served, tmp_path: Path) -> None:
+    file = tmp_path / "kb.db"
+    make(file)
+    assert served.primary.keys is not None
+    push(file, served.url, key=served.primary.keys.admin, replace=True)
+    with worlds.open(file, embedder=None) as here, served.open() as there:
+        for verb, given in READS.items():
+            assert same(verb, python(there, verb, given)) == same(verb, python(here, verb, given)), verb
+        for verb, given in WRITES.items():
+            if verb not in APART:
+                write(here, verb, given)
+                write(there, verb, given)
+                assert state(there) == state(here), verb
