@@ -822,3 +822,16 @@ def test_a_folder_has_no_world_at_its_root(admin: httpx.Client, folder: Served) 
         problem(anonymous.put("/worlds/new"), 401)
         problem(anonymous.delete("/worlds/kb"), 401)
         assert anonymous.get("/worlds/kb/stats").json()["quads"] == 11
+
+
+def test_a_slash_after_a_worlds_name_leads_to_its_page(client: httpx.Client) -> None:
+    response = client.get("/worlds/kb/")
+    assert (response.status_code, response.headers["location"]) == (308, "/worlds/kb")
+    assert client.get("/worlds/kb", headers={"accept": "text/html"}).status_code == 200
+    assert client.get("/worlds/kb/x/").status_code == client.get("/search/").status_code == 404
+
+
+def test_every_tag_of_the_document_is_declared() -> None:
+    told = document("kb")
+    used = {tag for path in told["paths"].values() for one in path.values() if "tags" in one for tag in one["tags"]}
+    assert used == {tag["name"] for tag in told["tags"]}

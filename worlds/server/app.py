@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -95,6 +95,8 @@ def create_app(target: Path, settings: ServerSettings) -> Starlette:
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
+    if request.method in ("GET", "HEAD") and _SLASHED.fullmatch(request.url.path):  # what a person types
+        return RedirectResponse(request.url.path.removesuffix("/"), 308)
     raise NotFound(f"there is nothing at {request.url.path}; /openapi.json lists the addresses")
 
 
@@ -104,6 +106,7 @@ async def _not_allowed(request: Request, error: Exception) -> Response:
     raise MethodNotAllowed(f"{request.method} is not for this address", headers=allowed)
 
 
+_SLASHED = re.compile(r"/worlds/[A-Za-z0-9][A-Za-z0-9._-]*/")
 _RAISED: Mapping[Any, Any] = {404: _not_found, 405: _not_allowed}  # `ErrorAnswers` answers all errors alike
 
 

@@ -17,6 +17,7 @@ _ALWAYS = (400, 421, 429, 500)
 _OF_BODY = (408, 413, 415)
 _TAGS = {
     "World": "Search, entities, history and what a world holds.",
+    "Curation": "Merging, proposing and deciding.",
     "SPARQL": "The SPARQL 1.1 Protocol.",
     "Graph Store": "The SPARQL 1.1 Graph Store HTTP Protocol.",
     "Server": "Worlds, health and figures.",
@@ -95,8 +96,7 @@ def _operation(operation: Operation, path: str) -> dict[str, Any]:
         schema = _fields(operation.fields)
         shown["requestBody"] = {"required": not operation.body_optional, "content": {JSON: {"schema": schema}}}
     elif operation.body is not None:
-        content = {media: {} if name is None else {"schema": _ref(name)} for media, name in operation.body.items()}
-        shown["requestBody"] = {"required": True, "content": content}
+        shown["requestBody"] = {"required": True, "content": _content(operation.body)}
     return shown
 
 
@@ -144,8 +144,19 @@ def _problem(status: int) -> dict[str, Any]:
 def _answer(help: str, content: Mapping[str, str | None]) -> dict[str, Any]:
     shown: dict[str, Any] = {"description": help}
     if content:
-        shown["content"] = {media: {} if name is None else {"schema": _ref(name)} for media, name in content.items()}
+        shown["content"] = _content(content)
     return shown
+
+
+def _content(media: Mapping[str, str | None]) -> dict[str, Any]:
+    """What is sent or given, by media type: a schema by its name, or a document."""
+    return {kind: {"schema": _document(kind) if name is None else _ref(name)} for kind, name in media.items()}
+
+
+def _document(media_type: str) -> dict[str, Any]:
+    if media_type == "multipart/form-data":
+        return {"type": "object", "properties": {"graph": {"type": "string", "format": "binary"}}}
+    return {"type": "string", "format": "binary"}
 
 
 def _ref(name: str) -> dict[str, Any]:

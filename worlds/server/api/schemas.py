@@ -48,6 +48,27 @@ _LEG = _object(
         "factors": {"type": "object", "additionalProperties": _NUMBER},
     }
 )
+_COUNTS = {"type": "object", "additionalProperties": _COUNT}
+_CITED = _object(
+    {
+        "subject": _TEXT,
+        "predicate": _TEXT,
+        "object": _TEXT,
+        "graph": _MAYBE_TEXT,
+        "revision": {"type": ["integer", "null"], "description": "The revision that added it."},
+    }
+)
+_EVIDENCE = _object({"triple": _COUNT, "rule": _TEXT, "score": _NUMBER, "message": _TEXT, "quads": _list(_CITED)})
+_LABELLED = _list(_object({"term": _TEXT, "label": _MAYBE_TEXT}))
+_SAID = _object(
+    {
+        "quad": _list(_MAYBE_TEXT),
+        "revision": {"type": ["integer", "null"]},
+        "author": _MAYBE_TEXT,
+        "time": _MAYBE_TEXT,
+        "message": _MAYBE_TEXT,
+    }
+)
 _FACET = _list(_object({"value": _TEXT, "label": _TEXT, "count": _COUNT}))
 _ENTRY = {
     "revision": _REVISION,
@@ -96,7 +117,20 @@ SCHEMAS: dict[str, Any] = {
             "end": _COUNT,
             "quads": _list(_QUAD),
             "explain": {"anyOf": [{"type": "null"}, _object({}, {"vector": _LEG, "text": _LEG})]},
-            "steps": {"anyOf": [{"type": "null"}, _list({"type": "object"})]},
+            "steps": _or_null(
+                _list(
+                    _object(
+                        {
+                            "stage": _TEXT,
+                            "rank_before": {"type": ["integer", "null"]},
+                            "rank": {"type": ["integer", "null"]},
+                            "score_before": _NUMBER,
+                            "score": _NUMBER,
+                            "detail": {"type": "object", "additionalProperties": True},
+                        }
+                    )
+                )
+            ),
         },
         {
             "world": {"type": "string", "description": "Which of several worlds it cites."},
@@ -112,8 +146,19 @@ SCHEMAS: dict[str, Any] = {
             "question": _TEXT,
             "text": {"type": "string", "description": "For a language model; its numbers in brackets are the facts'."},
             "tokens": _COUNT,
-            "facts": _list({"type": "object"}),
-            "entities": _list({"type": "object"}),
+            "facts": _list(
+                _object(
+                    {
+                        "number": _COUNT,
+                        "text": _TEXT,
+                        "entity": _MAYBE_TEXT,
+                        "hops": _COUNT,
+                        "score": _NUMBER,
+                        "quads": _list(_CITED),
+                    }
+                )
+            ),
+            "entities": _list(_object({"iri": _TEXT, "label": _MAYBE_TEXT, "types": _list(_TEXT), "hops": _COUNT})),
             "left_out": {"type": "integer", "description": "Quads that were looked at and are not told."},
             "notes": _list(_TEXT),
         }
@@ -174,7 +219,24 @@ SCHEMAS: dict[str, Any] = {
             "notes": _list(_TEXT),
         }
     ),
-    "Findings": _object({"counts": {"type": "object"}, "findings": _list({"type": "object"})}),
+    "Finding": _object(
+        {
+            "kind": _TEXT,
+            "severity": {"type": "string", "enum": ["error", "warning", "info"]},
+            "score": _NUMBER,
+            "message": _TEXT,
+            "subjects": _list(_TEXT),
+            "quads": _list(_SAID),
+            "add": _list(_list(_MAYBE_TEXT)),
+            "remove": _list(_list(_MAYBE_TEXT)),
+        },
+        {
+            **{name: {**_TEXT, "description": "Of a link."} for name in ("subject", "predicate", "object", "text")},
+            **{name: {**_COUNT, "description": "Of a link, in characters."} for name in ("start", "end")},
+            **{name: {**_list(_TEXT), "description": "Of duplicates."} for name in ("evidence", "against")},
+        },
+    ),
+    "Findings": _object({"counts": _COUNTS, "findings": _list(_ref("Finding"))}),
     "WorldReport": _object(
         {
             "quads": _COUNT,
@@ -203,14 +265,14 @@ SCHEMAS: dict[str, Any] = {
             "outcomes": _list(_TEXT),
             "readings": _list(_TEXT),
             "unread": _list(_TEXT),
-            "supporting": _list({"type": "object"}),
-            "contradicting": _list({"type": "object"}),
-            "paths": _list(_list({"type": "object"})),
+            "supporting": _list(_EVIDENCE),
+            "contradicting": _list(_EVIDENCE),
+            "paths": _list(_list(_CITED)),
             "undecided": _list(_TEXT),
-            "odd": _list({"type": "object"}),
-            "visited": _list({"type": "object"}),
+            "odd": _list(_object({"kind": _TEXT, "message": _TEXT, "quads": _list(_CITED)})),
+            "visited": _list(_CITED),
             "left_out": _COUNT,
-            "passages": _list({"type": "object"}),
+            "passages": _list(_object({"text": _TEXT, "score": _NUMBER, "quads": _list(_list(_MAYBE_TEXT))})),
             "trail": {"type": "string", "description": "PROV-O in Turtle."},
         }
     ),
@@ -266,7 +328,9 @@ SCHEMAS: dict[str, Any] = {
             "merged": _list(_TEXT),
             "moved": {"type": "array", "items": _TEXT, "description": "What has changed of what it relies on."},
             "validation": _list(_TEXT),
-            "discussion": _list({"type": "object"}),
+            "discussion": _list(
+                _object({"time": _TEXT, "author": _MAYBE_TEXT, "text": _MAYBE_TEXT, "replaced": _MAYBE_TEXT})
+            ),
             "reviewer": _MAYBE_TEXT,
             "decided": _MAYBE_TEXT,
             "decision": _MAYBE_TEXT,
@@ -295,7 +359,32 @@ SCHEMAS: dict[str, Any] = {
         }
     ),
     "Schema": _object(
-        {"classes": _list({"type": "object"}), "predicates": _list({"type": "object"}), "notes": _list(_TEXT)},
+        {
+            "revision": _COUNT,
+            "quads": _COUNT,
+            "classes": _list(_object({"iri": _TEXT, "label": _MAYBE_TEXT, "instances": _COUNT, "examples": _LABELLED})),
+            "class_count": _COUNT,
+            "predicates": _list(
+                _object(
+                    {
+                        "iri": _TEXT,
+                        "label": _TEXT,
+                        "quads": _COUNT,
+                        "subjects": _COUNT,
+                        "kinds": _list(_object({"kind": _TEXT, "datatype": _MAYBE_TEXT, "language": _MAYBE_TEXT})),
+                        "subject_classes": _list(_TEXT),
+                        "object_classes": _list(_TEXT),
+                        "examples": _LABELLED,
+                    }
+                )
+            ),
+            "predicate_count": _COUNT,
+            "graphs": _list(_object({"name": _MAYBE_TEXT, "quads": _COUNT})),
+            "graph_count": _COUNT,
+            "languages": _COUNTS,
+            "prefixes": {"type": "object", "additionalProperties": _TEXT},
+            "notes": _list(_TEXT),
+        },
         help="Classes, predicates, graphs and languages, the commonest first.",
     ),
     "Report": _object(
@@ -311,7 +400,7 @@ SCHEMAS: dict[str, Any] = {
                         "component": _TEXT,
                         "shape": _TEXT,
                         "message": _TEXT,
-                        "quads": _list({"type": "array"}),
+                        "quads": _list(_list({"type": ["string", "integer", "null"]})),
                     }
                 )
             ),
