@@ -248,12 +248,17 @@ class Connection:
         return _stacked(self.columns(statement, parameters), 0)
 
     def page(
-        self, statement: str | Statement, parameters: Sequence[object] = ()
+        self, statement: str | Statement, parameters: Sequence[object] = (), *, after: int | None = None
     ) -> tuple[int | None, NDArray[np.int64]]:
-        """The last id of a page, None behind the last page, and its `columns` side by side, int64 [n, columns]."""
+        """The last id of a page, None behind the last page, and its `columns` side by side, int64 [n, columns].
+
+        IntegrityError if the page does not lead beyond the id `after`: a damaged file would give it for ever.
+        """
         last, *columns = self.rows(statement, parameters)[0]
         if last is not None and not (type(last) is int and -_INT_LIMIT <= last < _INT_LIMIT):
             raise IntegrityError(f"the file is damaged, {str(last)[:30]} is no number of a row: restore a backup")
+        if last is not None and after is not None and last <= after:
+            raise IntegrityError("the file is damaged, its rows are not in order: restore a backup")
         return last, _stacked([integers(column) for column in columns], 1)
 
     def meta(self, name: str) -> Any:

@@ -302,6 +302,7 @@ PAST: list[Callable[[], dict[str, Any]]] = [
     lambda: _past("html", b"<!DOCTYPE html><body>" + b"<pre> " * 40_000),
     lambda: _past("turtle", _LABEL),
     lambda: {"kind": "words", "text": "kite", "options": {}},
+    lambda: {"kind": "file", "seed": 986932658},
     lambda: {
         "kind": "query",
         "text": f"SELECT ?s {{ ?s <http://jena.apache.org/text#query> ( <urn:p> 'kite' {'5 ' * 300}) }}",

@@ -29,6 +29,7 @@ from worlds import (
 )
 from worlds.sql import SCHEMA_VERSION
 from worlds.sql.connection import Connection
+from worlds.world import connection_of
 
 # --- what is not a world ----------------------------------------------------------------------------------------------
 
@@ -227,6 +228,16 @@ def test_a_corrupted_world(path: Path, tmp_path: Path) -> None:
         with contextlib.suppress(IntegrityError, OpenError), worlds.open(broken, embedder=HashingEmbedder()) as world:
             assert not (number % 2 and world.check().ok)
             use(world)
+
+
+def test_pages_that_lead_nowhere_have_an_end(path: Path) -> None:
+    """A damaged table can give the same page for ever."""
+    with worlds.open(path, embedder=None) as world:
+        connection = connection_of(world)
+        page = "SELECT 3, '1'"
+        assert connection.page(page, after=2)[0] == 3
+        with pytest.raises(IntegrityError, match="not in order"):
+            connection.page(page, after=3)
 
 
 def test_text_that_is_not_utf8(path: Path, capfd: pytest.CaptureFixture[str]) -> None:

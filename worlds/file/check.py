@@ -303,7 +303,7 @@ class _Check:
         self._report_quads("quads of the history", np.concatenate(missing), np.concatenate(wrong))
 
     def _removed(self, after: int) -> tuple[int, Ids] | None:
-        last, block = self._connection.page(_SQL["removed_in_range"], (after, _TERMS))
+        last, block = self._connection.page(_SQL["removed_in_range"], (after, _TERMS), after=after)
         return None if last is None else (last, block)
 
     def _judge(self, block: Ids, missing: list[Ids], wrong: list[Ids]) -> None:

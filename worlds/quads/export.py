@@ -10,6 +10,7 @@ from typing import BinaryIO, cast
 import numpy as np
 import pyoxigraph as ox
 
+from worlds.errors import IntegrityError
 from worlds.graph.formats import FORMATS, find_format, serialize
 from worlds.graph.targets import compressing, file_name, format_of, replacing
 from worlds.graph.terms import GraphName
@@ -116,8 +117,15 @@ def _blocks(connection: Connection, name: str) -> Iterator[Ids]:
         block = connection.table(statement, statement.bind(**values, limit=_BLOCK))
         if not len(block):
             return
-        last = tuple(block[-1].tolist())
+        before, last = last, tuple(block[-1].tolist())
+        _require_order(before, last)
         yield block
+
+
+def _require_order(before: tuple[int, ...], last: tuple[int, ...]) -> None:
+    """IntegrityError unless a page leads beyond the one before: a damaged file would give it for ever."""
+    if last <= before:
+        raise IntegrityError("the file is damaged, its rows are not in order: restore a backup")
 
 
 def _blocks_by_graph(connection: Connection) -> Iterator[Ids]:
@@ -146,8 +154,8 @@ def _named(connection: Connection, first: int, last: int) -> Iterator[Ids]:
         last_id, block = connection.page(statement, statement.bind(**values))
         if last_id is None:
             break
-        after = last_id
-        graph = int(block[-1, 3])
+        _require_order((graph, after), (int(block[-1, 3]), last_id))
+        graph, after = int(block[-1, 3]), last_id
         begun = int(np.searchsorted(block[:, 3], graph))
         if begun:
             yield from _sorted([*held, block[:begun]])

@@ -94,7 +94,8 @@ def read_quads(
     """Blocks int64 [n, 4] of the statement `name`, which pages by `after`."""
     statement = _SQL[name]
     while True:
-        last, block = connection.page(statement, statement.bind(after=after, limit=BLOCK, **parameters))
+        bound = statement.bind(after=after, limit=BLOCK, **parameters)
+        last, block = connection.page(statement, bound, after=after)
         if last is None:
             return
         yield block if markers or block[:, 0].all() else block[block[:, 0] != 0]

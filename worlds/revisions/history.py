@@ -184,7 +184,8 @@ class History:
         statement = _SQL[name]
         pages: list[Ids] = []
         while True:
-            last, page = self._connection.page(statement, statement.bind(limit=_PAGE, **parameters))
+            bound = statement.bind(limit=_PAGE, **parameters)
+            last, page = self._connection.page(statement, bound, after=parameters["page"])
             pages.append(page)
             if last is None:
                 return np.concatenate(pages)

@@ -50,7 +50,9 @@ class Table:
         while True:
             statement = _SQL["all_quads"]
             last, block = self._connection.page(
-                statement, statement.bind(after=after, limit=_BLOCK, shapes=-1 if shapes is None else shapes)
+                statement,
+                statement.bind(after=after, limit=_BLOCK, shapes=-1 if shapes is None else shapes),
+                after=after,
             )
             if last is None:
                 return np.concatenate(blocks)
@@ -105,7 +107,8 @@ class Table:
         parts = [np.empty((0, 3), dtype=np.int64)]
         after = 0
         while True:
-            last, block = self._connection.page(_SQL["all_terms"], _SQL["all_terms"].bind(after=after, limit=_BLOCK))
+            bound = _SQL["all_terms"].bind(after=after, limit=_BLOCK)
+            last, block = self._connection.page(_SQL["all_terms"], bound, after=after)
             if last is None:
                 break
             parts.append(block)
