@@ -116,3 +116,12 @@ def test_a_cursor_of_many_pages_is_short() -> None:
         cursor = world.search("kite", limit=2000).cursor
     assert cursor is not None
     assert len(cursor) < 3000
+
+
+def test_a_cursor_behind_some_of_the_hits_goes_on_there() -> None:
+    with worlds.open(embedder=None) as world:
+        world.add([(f"urn:{n}", "urn:p", f'"kite {n} {"kite " * (n % 5)}"') for n in range(12)])
+        found = world.search("kite", limit=8)
+        assert found.cursor == found.cursor_after(8)
+        rest = world.search("kite", limit=5, cursor=found.cursor_after(3))
+        assert [hit.subject for hit in rest] == [hit.subject for hit in found][3:8]

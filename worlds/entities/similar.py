@@ -97,13 +97,11 @@ class SimilarEntities:
         ranked.sort(key=lambda item: item[:2])
         page = ranked[:limit]
 
-        def following() -> str:
-            return Cursor([*given.keys, *((number, 0) for _, _, number, _ in page)]).text(digest)
+        def following(count: int) -> str:
+            return Cursor([*given.keys, *((number, 0) for _, _, number, _ in page[:count])]).text(digest)
 
-        more = len(ranked) > limit or len(near) == needed
-        return SearchResults(
-            [hit for *_, hit in page], near.explain, lambda: near.facets, following if page and more else None
-        )
+        more = bool(page) and (len(ranked) > limit or len(near) == needed)
+        return SearchResults([hit for *_, hit in page], near.explain, lambda: near.facets, following, more=more)
 
     def _words_of(self, number: int) -> str:
         """The words of an entity's texts, as a query."""

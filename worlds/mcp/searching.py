@@ -97,8 +97,7 @@ def _found(
     """The results as numbered citations, as many as the budget allows; the numbers go on from page to page."""
     budget = service.budget(tokens)
     before, after = _sent(options["cursor"])
-    asked = {**options, "cursor": after, "explain": True}
-    hits = verb(**asked)
+    hits = verb(**{**options, "cursor": after, "explain": True})
     terms = service.terms()
     numbered = [_citation(number, hit, terms, full_text=full_text) for number, hit in enumerate(hits, before + 1)]
     notes = list(hits.notes)
@@ -106,7 +105,7 @@ def _found(
     shown = budget.fill(numbered, lambda one: (_cited(one), plain(one)))
     cut = len(numbered) - len(shown)
     # Where results were cut, the next page begins after the last one that is shown.
-    following = verb(**{**asked, "limit": len(shown)}).cursor if cut else hits.cursor
+    following = hits.cursor_after(len(shown)) if cut else hits.cursor
     cursor = None if following is None else f"{before + len(shown)}.{following}"
     lines = [_cited(one) for one in shown] or ["No results."]
     if cut:

@@ -97,12 +97,12 @@ class SearchEngine:
         clock.stop()
         told = _explained(request, prepared, found, ranked, clock, noted)
 
-        def following() -> str:
-            keys = [found.key(candidate) for candidate in chosen]
+        def following(count: int) -> str:
+            keys = [found.key(candidate) for candidate in chosen[:count]]
             return Cursor([*keys, *(() if given is None else given.keys)]).text(request.identity.digest)
 
         facets = partial(self._count_facets, request)
-        return SearchResults(hits, told, facets, following if len(hits) == request.limit else None)
+        return SearchResults(hits, told, facets, following, more=len(hits) == request.limit)
 
     def passages(self, request: SearchRequest) -> list[Passage]:
         """The passages that a search without stages after fusion finds, best first: its hits before they are shown."""

@@ -84,14 +84,14 @@ class GroupSearches:
         clock.stop()
         told = self._explained(first, requests, searches, lists, ranked, len(found), clock, notes)
 
-        def following() -> str:
-            keys = [found.key(candidate) for candidate in chosen]
+        def following(count: int) -> str:
+            keys = [found.key(candidate) for candidate in chosen[:count]]
             return Cursor([*keys, *(() if given is None else given.keys)]).text(identity.digest)
 
         def facets() -> Facets:
             return self._facets(requests)
 
-        return SearchResults(hits, told, facets, following if len(hits) == first.limit else None)
+        return SearchResults(hits, told, facets, following, more=len(hits) == first.limit)
 
     def _notes(
         self, requests: Sequence[SearchRequest], searches: Sequence[MemberSearch], found: Candidates

@@ -194,17 +194,24 @@ class SearchResults(Sequence[Hit], Tabular):
         hits: list[Hit],
         explain: Explanation,
         facets: Callable[[], Facets],
-        following: Callable[[], str] | None = None,
+        following: Callable[[int], str],
+        *,
+        more: bool,
     ) -> None:
         self._hits = hits
         self.explain = explain
         self._facets = facets
         self._following = following
+        self._more = more
 
     @cached_property
     def cursor(self) -> str | None:
         """What `cursor=` takes to give the hits that follow; None where there are no more."""
-        return None if self._following is None else self._following()
+        return self._following(len(self._hits)) if self._more else None
+
+    def cursor_after(self, count: int) -> str:
+        """What `cursor=` takes to give the hits that follow the first `count` of these."""
+        return self._following(count)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "cursor": self.cursor, "facets": self.facets, "_following": None, "_facets": None}
@@ -222,7 +229,7 @@ class SearchResults(Sequence[Hit], Tabular):
         if not notes:
             return self
         explain = replace(self.explain, notes=(*notes, *self.explain.notes))
-        return SearchResults(self._hits, explain, self._facets, self._following)
+        return SearchResults(self._hits, explain, self._facets, self._following, more=self._more)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -82,8 +82,14 @@ class Searching(Parts):
         fails; "vector" is an EmbedderError, and so is a `vector` of another dimension than the world's. FilterError
         if a filter cannot be one, QueryError for a wrong FTS5 expression, ValueError for any other wrong option.
         """
-        options = {name: value for name, value in locals().items() if name not in ("self", "text")}
-        return self._searches.run(text, noted=True, **options)
+        return self._searches.run(
+            text, noted=True, limit=limit, mode=mode, subjects=subjects, predicates=predicates, types=types,
+            subclasses=subclasses, graphs=graphs, languages=languages, where=where, exclude=exclude, fusion=fusion,
+            normalise=normalise, label_bonus=label_bonus, k=k, weights=weights, candidates=candidates, syntax=syntax,
+            vector=vector, plan=plan, min_similarity=min_similarity, rerank=rerank, rerank_top=rerank_top,
+            rerank_timeout=rerank_timeout, boost=boost, decay=decay, diversity=diversity, group_by=group_by,
+            per_subject=per_subject, cursor=cursor, explain=explain,
+        )  # fmt: skip
 
     def search_sql(self, text: str, **options: Any) -> tuple[str, tuple[object, ...]]:
         """The SQL statement of a search and its parameters `?1 … ?N`; the options are those of `search`.
