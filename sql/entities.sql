@@ -123,6 +123,16 @@ FROM (
 )
 WHERE place <= :limit ORDER BY predicate, subject;
 
+-- name: count_objects
+-- How many objects an entity has under a predicate.
+SELECT count(DISTINCT object) FROM quads INDEXED BY quads_spog
+WHERE subject = :entity AND predicate = :predicate AND object <> subject AND graph IS NOT {shapes};
+
+-- name: count_subjects
+-- How many subjects have an entity under a predicate.
+SELECT count(DISTINCT subject) FROM quads INDEXED BY quads_posg
+WHERE predicate = :predicate AND object = :entity AND subject > 0 AND subject <> object AND graph IS NOT {shapes};
+
 -- name: quads_around
 -- Gives, of each entity, ids of quads that it is the subject of, and of quads that it is the object of: at most :most.
 SELECT (SELECT group_concat(id) FROM (

@@ -164,3 +164,27 @@ def test_as_json_ready_values(companies: worlds.World) -> None:
     told = json.loads(json.dumps(context.to_dict()))
     assert told["text"] == str(context) == context.text
     assert told["facts"][0]["quads"][0].keys() == {"subject", "predicate", "object", "graph", "revision"}
+
+
+@pytest.mark.parametrize("incoming", [False, True])
+def test_a_number_of_further_values_is_the_true_one(incoming: bool) -> None:
+    with worlds.open(embedder=None) as world:
+        links = [("urn:hub", f"urn:s{n}", "urn:f") for n in range(1000)]
+        links += [("urn:hub", "urn:s1", "urn:g"), ("urn:hub", "urn:hub", "urn:f")]
+        world.add([(b, "urn:ship", a, g) if incoming else (a, "urn:ship", b, g) for a, b, g in links])
+        world.add([("urn:hub", "rdfs:label", '"Harbour"')])
+        world.add([(f"urn:s{n}", "rdfs:label", f'"ship {n}"') for n in range(1000)])
+        told = world.context("Which ship is in the Harbour?", budget=400, hops=1)
+        (fact,) = [fact for fact in told.facts if "ship 1" in fact.text and "more" in fact.text]
+        shown, _, rest = fact.text.partition(": ")[2].partition(" … and ")
+        assert len(shown.split(", ")) + int(rest.removesuffix(" more")) == 1000
+        assert told.tokens <= 400
+
+
+def test_values_in_other_languages_are_no_number() -> None:
+    with worlds.open(embedder=None) as world:
+        world.add([("urn:hub", "rdfs:label", '"Harbour"')])
+        world.add([("urn:hub", "urn:note", f'"note {n}"@{language}') for n in range(400) for language in ("en", "de")])
+        told = world.context("note of the Harbour", budget=300, hops=1, language="en")
+        assert re.search(r"… and (more|\d+ more)", told.text)
+        assert not re.search(r"… and \d+ more", told.text), "some of the notes say the same in German"

@@ -41,6 +41,7 @@ _BEYOND = 80  # entities a hop away that are looked at
 _VALUES = 12  # of a fact at first; what is left of the budget then goes to the rest
 _LONGEST_VALUE = 300  # characters of a literal in a fact
 _JOINS = 1.5  # what counts more that joins two entities which the question names
+_AND_MORE = 24  # bytes that tell how many more values there are
 _REMEMBERED = 10_000  # predicates whose vectors are kept
 _SECOND_HOP = 0.5  # what a fact a hop further counts
 _SHARED_BEGINNING = 4  # letters that words with one stem have in common
@@ -130,6 +131,7 @@ class _Group:
     predicate: int
     incoming: bool
     rows: list[tuple[int, ...]]
+    sampled: bool = False  # whether the entity may have more than these
     hops: int = 0
     score: float = 0.0
     values: list[int] | None = None  # what of it is told, at most
@@ -286,7 +288,7 @@ class Contexts:
         if not seeds or not hops:
             return drawn
         said = set(self._neighbours.facts.numbers(self._chunks.policy.predicates("label")))
-        drawn.first = _groups(self._neighbours.around(list(seeds), _OWN), seeds, said)
+        drawn.first = _groups(self._neighbours.around(list(seeds), _OWN), seeds, said, _OWN)
         self._name_predicates(drawn, drawn.first, language)
         if hops == 2:
             # Which entities are looked at, words alone decide.
@@ -294,7 +296,8 @@ class Contexts:
             beyond = drawn.beyond(seeds)
             terms = self._dictionary.terms(beyond)
             entities = [one for one in beyond if isinstance(terms[one], ox.NamedNode | ox.BlankNode)][:_BEYOND]
-            found = _groups(self._neighbours.around(entities, _FURTHER), entities, said) if entities else []
+            around = self._neighbours.around(entities, _FURTHER) if entities else None
+            found = [] if around is None else _groups(around, entities, said, _FURTHER)
             drawn.second = [group for group in found if seeds.keys().isdisjoint(group.others()) or len(group.rows) > 1]
             self._name_predicates(drawn, drawn.second, language)
         return drawn
@@ -321,7 +324,7 @@ class Contexts:
         missing = needed - drawn.terms.keys()
         drawn.terms |= self._dictionary.terms(missing)
         drawn.names |= self._neighbours.names(needed - drawn.names.keys(), drawn.terms, language)
-        page = _Page(budget, drawn, language)
+        page = _Page(budget, drawn, language, self._neighbours)
         # Labels and profiles say nothing that facts do not.
         texts = [
             hit for hit in hits if len(hit.text) > 2 * len(hit.label or "") and str(hit.predicate) != PROFILE.value
@@ -394,17 +397,19 @@ def _alike(one: str, other: str) -> float:
     return 0.9 if shared >= max(_SHARED_BEGINNING, math.ceil(0.6 * least)) else 0.0
 
 
-def _groups(around: tuple[Rows, Rows], entities: Iterable[int], said: set[int]) -> list[_Group]:
-    """The quads of entities by predicate and direction, but for those that name them."""
+def _groups(around: tuple[Rows, Rows], entities: Iterable[int], said: set[int], most: int) -> list[_Group]:
+    """The quads of entities by predicate and direction, but for those that name them; `most` were read of each."""
     wanted = set(entities)
     found: dict[tuple[int, int, bool], _Group] = {}
     for rows, incoming in zip(around, (False, True), strict=True):
         at = 3 if incoming else 1
+        ids, counts = np.unique(rows[:, at], return_counts=True)
+        cut = set(ids[counts >= most].tolist())
         for row in map(tuple, rows.tolist()):
             if row[at] in wanted and row[1] != row[3] and (incoming or row[2] not in said):
                 key = (row[at], row[2], incoming)
                 if key not in found:
-                    found[key] = _Group(*key, [])
+                    found[key] = _Group(*key, [], sampled=row[at] in cut)
                 found[key].rows.append(row)
     return list(found.values())
 
@@ -433,8 +438,9 @@ class _Passage:
 class _Page:
     """Fills a budget with facts and passages, then puts them in order: by entity, the best first."""
 
-    def __init__(self, budget: int, drawn: _Drawn, language: str | None) -> None:
+    def __init__(self, budget: int, drawn: _Drawn, language: str | None, neighbours: Neighbours) -> None:
         self._left = self._whole = budget * _BYTES_A_TOKEN - 1
+        self._neighbours = neighbours
         self._drawn = drawn
         self._language = language
         self._chosen: dict[int, list[_Group]] = {}  # by entity
@@ -471,7 +477,7 @@ class _Page:
                 if group.entity not in self._chosen:
                     head += len(f"{self._drawn.names[group.entity]}\n\n".encode())
                 first = len(self._value(others[0]).encode())
-                if not self._take(head + first + 14):
+                if not self._take(head + first + (_AND_MORE if group.sampled else 14)):
                     continue
                 self._chosen.setdefault(group.entity, []).append(group)
                 group.shown = 1
@@ -511,6 +517,16 @@ class _Page:
         name = self._drawn.names[group.predicate]
         return f"← {name}" if group.incoming else name
 
+    def _rest(self, group: _Group) -> str:
+        """How many more values there are; of values that were only sampled, the number that the world has."""
+        if not group.sampled:
+            told = len(self._values(group)) - group.shown
+            return f" … and {told} more" if told else ""
+        if any(isinstance(self._drawn.terms[one], ox.Literal) for one in group.others()):
+            return " … and more"  # texts of other languages, and those that say the same, would have to be read
+        rest = self._neighbours.count(group.entity, group.predicate, incoming=group.incoming) - group.shown
+        return f" … and {rest} more" if rest else ""
+
     def composed(
         self, cited: Callable[[Sequence[tuple[int, ...]]], tuple[CitedQuad, ...]], shown: Mapping[int, Any]
     ) -> tuple[str, tuple[ContextFact, ...]]:
@@ -521,8 +537,7 @@ class _Page:
             said = []
             for group in groups:
                 others = self._values(group)[: group.shown]
-                rest = len(self._values(group)) - len(others)
-                values = ", ".join(self._value(other) for other in others) + (f" … and {rest} more" if rest else "")
+                values = ", ".join(self._value(other) for other in others) + self._rest(group)
                 text = f"{self._predicate(group)}: {values}"
                 rows = self._rows(group)
                 number = len(facts) + 1

@@ -148,6 +148,11 @@ class Neighbours:
         table = self._connection.table(statement, (json_ids(distinct(np.concatenate([own, incoming]))),))
         return table[np.isin(table[:, 0], own)], table[np.isin(table[:, 0], incoming)]
 
+    def count(self, entity: int, predicate: int, *, incoming: bool) -> int:
+        """How many objects an entity has under a predicate, or how many subjects have it there."""
+        statement = _SQL["count_subjects" if incoming else "count_objects"]
+        return int(self._connection.value(statement, statement.bind(entity=entity, predicate=predicate)))
+
     def cited(self, rows: Rows, terms: Mapping[int, Any]) -> tuple[CitedQuad, ...]:
         """Rows as quads; `terms` are rdflib's."""
         return tuple(
