@@ -143,6 +143,17 @@ SELECT group_concat(subject), group_concat(predicate), group_concat(object), gro
 FROM (SELECT subject, predicate, object, graph FROM quads INDEXED BY quads_posg
       WHERE predicate = :predicate AND (:graph < 0 OR graph = :graph));
 
+-- name: has_texts
+-- Whether a predicate has a literal among the first and the last :most of its quads, or no quad at all.
+SELECT NOT EXISTS (SELECT 1 FROM quads WHERE predicate = :predicate) OR EXISTS (
+    SELECT 1 FROM (
+        SELECT * FROM (
+            SELECT object FROM quads INDEXED BY quads_posg WHERE predicate = :predicate ORDER BY object LIMIT :most)
+        UNION ALL
+        SELECT * FROM (
+            SELECT object FROM quads INDEXED BY quads_posg WHERE predicate = :predicate ORDER BY object DESC LIMIT :most)
+    ) AS some JOIN terms ON terms.id = some.object AND terms.kind = 3);
+
 -- name: quads_of_predicate_object
 SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
 FROM (SELECT subject, predicate, object, graph FROM quads INDEXED BY quads_posg

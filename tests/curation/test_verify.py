@@ -484,3 +484,35 @@ def every_quad_is_there(world: World, found: Any) -> None:
     for quad in (*found.cited, *found.visited):
         assert quad[:4] in quads
         assert 1 <= quad.revision <= found.revision
+
+
+NAMES = b"""
+@prefix ex: <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+ex:supplier rdfs:label "supplier" ; rdfs:range ex:Company . ex:weight rdfs:label "weight" .
+ex:acme a ex:Company ; rdfs:label "Acme Tools" . ex:bolt rdfs:label "Bolt" ; ex:supplier ex:acme ; ex:weight 14 .
+"""
+
+
+def test_a_name_of_nothing_contradicts_nothing() -> None:
+    with worlds.open(embedder=None) as world:
+        world.load(NAMES, format="turtle")
+        found = world.verify("the supplier of Bolt is Zorblax", extract=lambda _: [("Bolt", "supplier", "Zorblax")])
+        assert (found.outcome, found.contradicting) == ("unknown", ())
+        assert found.unread == ("'Zorblax' is the name of no entity",)
+        text = world.verify("it is heavy", extract=lambda _: [("Bolt", "weight", "heavy")])
+        assert "'heavy' is read as a text" in text.readings
+
+
+def test_a_shape_that_is_broken_names_the_path_and_the_value() -> None:
+    with worlds.open(embedder=None) as world:
+        world.load(NAMES, format="turtle")
+        world.shapes.load(
+            b"@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix ex: <http://example.org/> ."
+            b"[] a sh:NodeShape ; sh:targetNode ex:bolt ; sh:property [ sh:path ex:weight ; sh:maxCount 1 ] .",
+            format="turtle",
+        )
+        found = world.verify(("ex:bolt", "ex:weight", 15)) if "ex" in world.prefixes else None
+        assert found is not None
+        (against,) = [one for one in found.contradicting if one.rule == "shape"]
+        assert against.message.endswith("weight> has the value 14 already, and a shape allows 1 in all")

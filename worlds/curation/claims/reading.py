@@ -20,6 +20,7 @@ from worlds.texts.profiles import words_of
 
 _SQL = statements("queries.sql")
 _PREDICATES = 3000  # whose names are compared
+_LOOKED_AT = 1000  # objects of a predicate, from either end
 _RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 _OWL = "http://www.w3.org/2002/07/owl#"
 _DECLARING = {  # predicate → which ends of its quads are properties
@@ -80,11 +81,9 @@ class ClaimReader:
             parts = list(item)
             if len(parts) not in (3, 4) or None in parts[:3]:
                 raise ValueError(f"a claim has a subject, a predicate and an object, not {item!r}")
-            read = [
-                self._entity(parts[0], found),
-                self._predicate(parts[1], found),
-                self._entity(parts[2], found, value=True),
-            ]
+            predicate = self._predicate(parts[1], found)
+            value = predicate is not None and self._has_texts(predicate)
+            read = [self._entity(parts[0], found), predicate, self._entity(parts[2], found, value=value)]
             if None not in read:
                 found.triples.append(self.terms(read))
             if not words:
@@ -106,8 +105,20 @@ class ClaimReader:
         if value and resolved.outcome == "no match":
             found.readings.append(f"{part!r} is read as a text")
             return ox.Literal(part)
-        found.unread.append(f"{part!r} is the name of {'several entities' if resolved.candidates else 'no entity'}")
+        near = ", ".join(f"{one.label or one.matched} <{one.iri}>" for one in resolved.candidates)
+        found.unread.append(
+            f"{part!r} is the name of {'several entities' if resolved.outcome == 'ambiguous' else 'no entity'}"
+            + (f"; near it: {near}" if near else "")
+        )
         return None
+
+    def _has_texts(self, predicate: ox.NamedNode) -> bool:
+        """Whether a text can be meant under a predicate: one that has entities alone takes no name for a text."""
+        (number,) = self._dictionary.find([predicate])
+        statement = _SQL["has_texts"]
+        return number is None or bool(
+            self._connection.value(statement, statement.bind(predicate=number, most=_LOOKED_AT))
+        )
 
     def _predicate(self, part: object, found: Reading) -> Any:
         try:

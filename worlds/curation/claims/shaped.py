@@ -14,6 +14,7 @@ from worlds.curation.columns.vocabularies import OWL, RDFS, TYPE
 from worlds.graph.terms import format_term
 
 _SH = "http://www.w3.org/ns/shacl#"
+_NAMED = 3  # values that are told
 _KINDS = {"IRI": ox.NamedNode, "Literal": ox.Literal, "BlankNode": ox.BlankNode}
 
 
@@ -72,7 +73,10 @@ class Shaped:
             ]
             if text.isdecimal() and len(others) >= int(text):
                 rows = (*(row for _, row in others), *premises, row)
-                told = f"there are {len(others)} other values, and a shape allows {text} in all"
+                held = ", ".join(format_term(self._state.term(other)) for other, _ in others[:_NAMED])
+                more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+                path = format_term(claim.terms[1])
+                told = f"{path} has the value {held}{more} already, and a shape allows {text} in all"
                 yield Ground("shape", told, rows, score(rows))
         for head, row in shapes.objects(shape, _SH + "in").items():
             items = self._lists.items(head)
