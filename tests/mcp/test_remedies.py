@@ -332,6 +332,23 @@ def test_calls_do_not_wait_for_a_query(reading: Connect) -> None:
     ask(reading, scenario)
 
 
+def test_calls_do_not_wait_for_the_pattern_of_a_search(reading: Connect) -> None:
+    pattern = "?subject ?p ?o . ?a ?b ?c . ?d ?e ?f . ?g ?h ?i FILTER(CONCAT(STR(?a), STR(?d), STR(?g)) = 'zzz')"
+
+    async def scenario(agent: Agent) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(partial(agent.call, "search", query="water", where=pattern))
+            group.start_soon(partial(agent.call, "search", query="water", boost={"where": pattern, "factor": 2}))
+            await anyio.sleep(1)
+            with anyio.fail_after(10):
+                for _ in range(5):
+                    assert "[1]" in await agent.text("search", query="water", limit=1, where="?subject a ?type")
+                    assert "true" in await agent.text("sparql", query="ASK {}")
+            group.cancel_scope.cancel()
+
+    ask(reading, scenario)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are listed by /proc")
 def test_a_query_that_is_cancelled_at_any_moment_is_over(reading: Connect, long: bool) -> None:
     moments = random.Random(9)

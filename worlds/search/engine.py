@@ -60,6 +60,10 @@ class SearchEngine:
         counted = self._connection.remembered("counters", lambda: self._connection.rows(_SQL["state"])[0])
         return (*counted, self._connection.rollbacks)
 
+    def _state_now(self) -> tuple[Any, ...]:
+        with self._connection.snapshot():
+            return self.state()
+
     def statement(self, request: SearchRequest) -> tuple[str, tuple[object, ...]]:
         """The statement of a search and its parameters."""
         with self._connection.snapshot():
@@ -76,6 +80,9 @@ class SearchEngine:
         """Answer a search from one snapshot of the file; `notes` looks for what there is to say of it."""
         clock = Clock()
         stages, given = request.stages, request.cursor
+        if patterns := request.patterns:
+            with clock.step("filter"):
+                self._filters.ahead(patterns, request.filter, self._state_now, request.limits)
         with self._connection.snapshot():
             state = self.state()
             prepared, found, cited = self._found(request, state, clock)

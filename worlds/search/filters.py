@@ -7,7 +7,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -261,9 +261,32 @@ class Filters:
     def matching(self, pattern: str, graphs: tuple[Any, ...] | None, state: object, limits: Limits | None) -> Ids:
         """The subjects that match a pattern over ?subject in these graphs, None for all, as of `state`."""
         self._notice(state)
+        return self._matched(pattern, graphs, limits)
+
+    def _matched(self, pattern: str, graphs: tuple[Any, ...] | None, limits: Limits | None) -> Ids:
         return _kept(
             self._matching, (pattern, graphs), lambda: self.known(self._where_subjects(pattern, graphs, limits))
         )
+
+    def ahead(
+        self, patterns: Iterable[str], filter_: Filter, state: Callable[[], object], limits: Limits | None
+    ) -> None:
+        """Find what patterns match before a search holds the world, so that others go on meanwhile.
+
+        What a write overtakes is found again by the search itself.
+        """
+        graphs = filter_.include.graphs
+        for pattern in dict.fromkeys(patterns):
+            before = state()
+            with self._connection.lock:
+                self._notice(before)
+                if (pattern, graphs) in self._matching:
+                    continue
+            subjects = self._where_subjects(pattern, graphs, limits)
+            with self._connection.lock:
+                if state() == before:
+                    self._notice(before)
+                    _kept(self._matching, (pattern, graphs), partial(self.known, subjects))
 
     def _notice(self, state: object) -> None:
         if state != self._state:
@@ -309,7 +332,7 @@ class Filters:
         if conditions.types is not None:
             subjects = _intersection(subjects, self._typed(conditions.types, subclasses, graphs))
         if conditions.where is not None:
-            subjects = _intersection(subjects, self.known(self._where_subjects(conditions.where, graphs, limits)))
+            subjects = _intersection(subjects, self._matched(conditions.where, graphs, limits))
         return _Resolved(
             subjects,
             None if conditions.predicates is None else self.known(conditions.predicates),

@@ -63,6 +63,13 @@ class SearchRequest:
     limits: Limits | None  # of patterns, where the search stands in a query
     notes: tuple[str, ...] = ()
 
+    @property
+    def patterns(self) -> list[str]:
+        """The patterns over ?subject in its filters and boosts."""
+        filters = (self.filter.include.where, self.filter.exclude.where)
+        boosts = (boost.where for boost in self.stages.boosts)
+        return [pattern for pattern in (*filters, *boosts) if pattern is not None]
+
 
 class Requests:
     """Makes the requests of one world."""

@@ -8,7 +8,7 @@ from typing import Any
 import pyoxigraph as ox
 
 from worlds.errors import FilterError, QueryError, QueryTimeout
-from worlds.graph.query.evaluation import Selected, run
+from worlds.graph.query.evaluation import Selected, begin
 from worlds.graph.query.limits import Limits, Running, deadline_of
 from worlds.graph.query.query import Query
 from worlds.quads.namespaces import Namespaces
@@ -39,7 +39,7 @@ class SubjectPatterns:
             max_memory=limits.max_memory,
         )
         try:
-            found = self._index.use(lambda store: run(store, query, self._running))
+            found = self._index.apart(lambda store: begin(store, query, self._running))
         except QueryTimeout:
             raise
         except QueryError as error:
