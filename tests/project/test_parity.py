@@ -194,6 +194,7 @@ def same(verb: str, document: Any) -> Any:
 
 LISTED = ("history", "provenance", "proposals", "mentions")
 PASSING = (
+    "bytes",
     "explain",
     "path",
     "query",
