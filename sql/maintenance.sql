@@ -73,7 +73,8 @@ FROM (SELECT * FROM quads INDEXED BY quads_g
 -- All of what `objects` gives, and the encoding, as one text, which tells whether it was seen before.
 SELECT encoding || (
     SELECT coalesce(group_concat(definition, char(30)), '') FROM (
-        SELECT type || char(31) || name || char(31) || substr(sql, 1, 20000) AS definition FROM sqlite_master
+        SELECT type || char(31) || name || char(31) || coalesce(substr(sql, 1, 20000), '') AS definition
+        FROM sqlite_master
         WHERE sql IS NOT NULL OR type <> 'index' LIMIT 201
     )
 ) FROM pragma_encoding;

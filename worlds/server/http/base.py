@@ -205,10 +205,10 @@ class Server:
                 return await self._while_connected(request, call)
 
         async with self.limits.slot(bool(guest), client):
-            try:
-                return await once()
-            except _Replaced:
-                return await once()  # of the file that is there now
+            for _ in range(_AGAIN):
+                with contextlib.suppress(_Replaced):
+                    return await once()
+            return await once()
 
     async def write(self, request: Request, job: str, *, scope: Scope = "write", **arguments: Any) -> Any:
         """What a job gives that writes to the request's world; the key's name is the author of the revision.
@@ -342,6 +342,7 @@ async def _there(world: str, path: Path) -> AsyncIterator[None]:
             os.close(held)
 
 
+_AGAIN = 4  # times that a read is done once more, on the file that has come
 _PROPOSING = 10.0  # seconds of the writer's turn that a proposal may take
 
 
