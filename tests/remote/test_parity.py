@@ -9,7 +9,7 @@ from tests.project.test_parity import READS, WRITES, make, python, same, state, 
 from tests.support.primaries import Served
 from worlds.remote.pushing import push
 
-APART = ("undo", "merge", "accept")  # they need the state that another of these verbs takes away
+APART = ("add", "undo", "merge", "accept")  # they need the state that another of these verbs takes away
 
 
 def test_a_world_on_a_server_does_the_same(served: Served, tmp_path: Path) -> None:

@@ -208,7 +208,7 @@ class Server:
             for _ in range(_AGAIN):
                 with contextlib.suppress(_Replaced):
                     return await once()
-            return await once()
+            raise NotFound(f"there is no world {ref.name!r} here any more: it is made and deleted again and again")
 
     async def write(self, request: Request, job: str, *, scope: Scope = "write", **arguments: Any) -> Any:
         """What a job gives that writes to the request's world; the key's name is the author of the revision.
@@ -235,8 +235,9 @@ class Server:
 
     async def prepare(self, world: str, path: Path) -> None:
         """Have the index for SPARQL of a world ready. NotFound for one that was deleted meanwhile."""
-        async with _there(world, path):
-            await self.pool.prepare(path, timeout=self.settings.timeout)
+        with contextlib.suppress(_Replaced):  # who asks next prepares the new file
+            async with _there(world, path):
+                await self.pool.prepare(path, timeout=self.settings.timeout)
 
     async def rehearse(self, request: Request, update: str) -> dict[str, list[str]]:
         """What an update would "add" and "remove", as N-Quads, for a proposal of who may propose.
