@@ -315,7 +315,7 @@ class Server:
             await asyncio.gather(work, gone, return_exceptions=True)
 
 
-class _Replaced(Busy):
+class _Replaced(NotFound):
     """Another file took the place of the world's: a replica's, or one that was restored."""
 
 
