@@ -10,7 +10,7 @@ from worlds.cli.options import Command, EmbedderName, Json, WorldPath, examples,
 from worlds.cli.terminal import clean, note, output, write_json
 
 
-@of_verb("context", "question")
+@of_verb("context")
 def context(
     path: WorldPath,
     question: Annotated[list[str], typer.Argument(metavar="QUESTION...", help="The question.", show_default=False)],

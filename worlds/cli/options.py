@@ -156,10 +156,8 @@ _KINDS: Mapping[str, Any] = {
 }  # fmt: skip
 
 
-def of_verb(
-    name: str, *leave: str, key: Callable[[str], Any] | None = None, **defaults: Any
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of a verb that it does not name itself, but for those that are left out.
+def of_verb(name: str, **defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of a verb that it does not name itself.
 
     It gets them as `**given`, None for a list that is empty; its help begins with the verb's. `defaults` are those of
     the command line, where they are not Python's.
@@ -168,7 +166,7 @@ def of_verb(
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(function).parameters
-        options = [one for one in row.at("command") if not {one.name, one.at("command")} & {*own, *leave}]
+        options = [one for one in row.at("command") if not {one.name, one.at("command")} & own.keys()]
 
         @functools.wraps(function)
         def command(*before: Any, **given: Any) -> None:
@@ -189,7 +187,7 @@ def of_verb(
                 ), 0
             return (1 if row.options[option].default is REQUIRED else 2), places[option]
 
-        decorated = with_options(made, key=key or order)(command)
+        decorated = with_options(made, key=order)(command)
         decorated.__doc__ = "\n\n".join(filter(None, (row.help, inspect.getdoc(function))))
         return decorated
 

@@ -67,7 +67,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
         """OWL, SKOS and the world's shapes declare what contradicts; the data suggest odd values."""
         return _found(service, service.world.contradictions(**given), token_budget)
 
-    @tool(server, service, "duplicates", "Duplicates", "between", most={"limit": 500}, limit=20)
+    @tool(server, service, "duplicates", "Duplicates", most={"limit": 500}, limit=20)
     def duplicates(
         *,
         between: Annotated[

@@ -64,7 +64,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
         made = service.world.propose(why=why, author=service.author(context), **{**given, **quads})
         return _answer(f"Proposal {made.id} waits for a decision.", [_waiting(service.world, made.id)])
 
-    @tool(server, service, "propose_all", "Propose what findings ask for", "findings")
+    @tool(server, service, "propose_all", "Propose what findings ask for")
     def propose_all(
         *,
         context: Context[Any, Any],

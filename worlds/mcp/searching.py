@@ -39,7 +39,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
         """Filters hold before anything is ranked; `schema` has their names. Cite a result by its number and quad."""
         return _found(service, service.world.search, given, token_budget, full_text=full_text)
 
-    @tool(server, service, "context", "Context of a question", "budget")
+    @tool(server, service, "context", "Context of a question")
     def context(*, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, Told]:
         """It is the quickest way to an answer."""
         most = service.token_budget if token_budget is None else min(token_budget, 10 * service.token_budget)

@@ -128,6 +128,12 @@ async def _verify(request: Request, given: Given) -> Response:
     return answer(await server_of(request).read(request, "verify", **given))
 
 
+async def _provenance(request: Request, given: Given) -> Response:
+    if not given:
+        raise Problem("give the subject, the predicate, the object or the graph of the quads")
+    return await _plain("provenance")(request, given)
+
+
 async def _revision(request: Request, given: Given) -> Response:
     found = await server_of(request).read(request, "revision", **given)
     if found is None:
@@ -359,7 +365,7 @@ HANDLERS: Mapping[str, Handler] = {
     "report": _plain("report"),
     "verify": _verify,
     "history": _plain("history"),
-    "provenance": _plain("provenance"),
+    "provenance": _provenance,
     "revision": _revision,
     "undo": _undo,
     "quads": _quads,

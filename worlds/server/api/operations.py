@@ -67,7 +67,7 @@ def operations() -> tuple[Operation, ...]:
             leave=("names",),
         ),
         *finding_operations(),
-        of("history", "GET", "/history", answered("The revisions.", "History")),
+        of("history", "GET", "/history", answered("The revisions.", "History"), defaults={"limit": 50}),
         of("provenance", "GET", "/provenance", answered("The quads, each with its revisions.", "Provenance")),
         Operation(
             "revision",
