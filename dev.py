@@ -32,28 +32,29 @@ def call(*command: str) -> None:
         sys.exit(code)
 
 
-def needed(pyproject: str) -> str:
+def needed(pyproject: str, constraints: str) -> str:
     """A digest of what the environment is made from: another one asks for another environment."""
     import tomllib  # which a Python that is too old does not have
 
     about = tomllib.loads(pyproject)
     project = about["project"]
     installed = [project.get(name) for name in ("dependencies", "optional-dependencies", "scripts", "entry-points")]
-    parts = [sys.version_info[:2], TORCH, about["build-system"], about["tool"]["setuptools"], *installed]
+    parts = [sys.version_info[:2], TORCH, about["build-system"], about["tool"]["setuptools"], constraints, *installed]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def set_up() -> None:
     """Make the environment, or make it anew when what it is made from changed."""
     stamp = ENVIRONMENT / "set-up-for"
-    wanted = needed((ROOT / "pyproject.toml").read_text("utf-8"))
+    constraints = ROOT / "constraints.txt"
+    wanted = needed((ROOT / "pyproject.toml").read_text("utf-8"), constraints.read_text("utf-8"))
     if stamp.is_file() and stamp.read_text() == wanted:
         return
     print("Setting up .venv, once: a few minutes, most of them for torch.", flush=True)
     venv.create(ENVIRONMENT, with_pip=True, clear=ENVIRONMENT.exists())
     pip = (str(PYTHON), "-m", "pip", "--disable-pip-version-check", "install", "--quiet")
     call(*pip, TORCH)
-    call(*pip, TORCH, "--editable", ".[all,docs,dev]")
+    call(*pip, TORCH, "--constraint", str(constraints), "--editable", ".[all,docs,dev]")
     stamp.write_text(wanted)
 
 

@@ -1,1 +1,4 @@
-"""RDF: terms, formats, SPARQL. Knows nothing of search or of the World."""
+"""RDF: terms, formats, SPARQL. Knows nothing of search or of the World.
+
+It is imported as `worlds.graph`; CONTRIBUTING.md says why it stands beside `worlds`.
+"""

@@ -1,6 +1,7 @@
 """SQL as source: schema, named statements, migrations, and the one module that touches a driver.
 
 A statement stands in a `.sql` file under a line `-- name: <name>`, and its parameters are written `:name`.
+It is imported as `worlds.sql`; CONTRIBUTING.md says why it stands beside `worlds`.
 The driver knows only positional parameters, so loading turns each `:name` into `?N`. `{shapes}` stands for the id of
 the graph that holds the world's shapes.
 """

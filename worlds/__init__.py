@@ -18,6 +18,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from worlds.curation.changing.merging import Merge, Split
     from worlds.curation.changing.proposals import Proposal
+    from worlds.curation.claims.evidence import Verification
+    from worlds.curation.duplicates.finder import Duplicate
+    from worlds.curation.findings.findings import Finding, Findings
+    from worlds.curation.findings.report import WorldReport
+    from worlds.curation.linking.links import Mentions
+    from worlds.curation.linking.suggesting import Link
     from worlds.embedders import (
         Embedder,
         FallbackEmbedder,
@@ -25,6 +31,9 @@ if TYPE_CHECKING:
         OpenAIEmbedder,
         SentenceTransformerEmbedder,
     )
+    from worlds.entities.context import Context
+    from worlds.entities.describing import Description
+    from worlds.entities.names import Resolution
     from worlds.entities.schema import Schema
     from worlds.errors import (
         ConflictError,
@@ -42,32 +51,45 @@ if TYPE_CHECKING:
         ValidationError,
         WorldsError,
     )
+    from worlds.file.check import CheckReport
     from worlds.file.restoring import restore
+    from worlds.file.stats import Stats
     from worlds.graph.query.results import Solutions, Triples
     from worlds.groups.group import Group, group
     from worlds.revisions.diff import Diff
     from worlds.revisions.gate import Change
-    from worlds.revisions.history import Entry
+    from worlds.revisions.history import Entries, Entry
     from worlds.revisions.past import Past
     from worlds.revisions.provenance import Provenance
     from worlds.revisions.retention import Retention
-    from worlds.search.hits import Hit, SearchResults
+    from worlds.rules.report import ValidationReport
+    from worlds.search.hits import Explanation, Hit, SearchResults
     from worlds.texts.policy import ChunkSize, TextPolicy
     from worlds.world import World, open
 
 __all__ = [
     "Change",
+    "CheckReport",
     "ChunkSize",
     "ConflictError",
+    "Context",
+    "Description",
     "Diff",
+    "Duplicate",
     "Embedder",
     "EmbedderError",
+    "Entries",
     "Entry",
+    "Explanation",
     "FallbackEmbedder",
     "FilterError",
+    "Finding",
+    "Findings",
     "Group",
     "Hit",
     "IntegrityError",
+    "Link",
+    "Mentions",
     "Merge",
     "OnnxEmbedder",
     "OpenAIEmbedder",
@@ -79,6 +101,7 @@ __all__ = [
     "QueryError",
     "QueryTimeout",
     "ReadOnlyError",
+    "Resolution",
     "Retention",
     "Schema",
     "SchemaError",
@@ -87,11 +110,15 @@ __all__ = [
     "ShapesError",
     "Solutions",
     "Split",
+    "Stats",
     "TextPolicy",
     "Triples",
     "UncertainError",
     "ValidationError",
+    "ValidationReport",
+    "Verification",
     "World",
+    "WorldReport",
     "WorldsError",
     "group",
     "open",
@@ -99,6 +126,18 @@ __all__ = [
 ]
 
 _HOMES = {
+    "worlds.rules.report": "ValidationReport",
+    "worlds.file.stats": "Stats",
+    "worlds.file.check": "CheckReport",
+    "worlds.entities.names": "Resolution",
+    "worlds.entities.describing": "Description",
+    "worlds.entities.context": "Context",
+    "worlds.curation.linking.suggesting": "Link",
+    "worlds.curation.linking.links": "Mentions",
+    "worlds.curation.findings.report": "WorldReport",
+    "worlds.curation.findings.findings": "Finding Findings",
+    "worlds.curation.duplicates.finder": "Duplicate",
+    "worlds.curation.claims.evidence": "Verification",
     "worlds.embedders": "Embedder FallbackEmbedder OnnxEmbedder OpenAIEmbedder SentenceTransformerEmbedder",
     "worlds.errors": "ConflictError EmbedderError FilterError IntegrityError OpenError ParseError QueryError "
     "QueryTimeout ReadOnlyError SchemaError ShapesError UncertainError ValidationError WorldsError",
@@ -107,11 +146,11 @@ _HOMES = {
     "worlds.revisions.gate": "Change",
     "worlds.graph.query.results": "Solutions Triples",
     "worlds.revisions.diff": "Diff",
-    "worlds.revisions.history": "Entry",
+    "worlds.revisions.history": "Entries Entry",
     "worlds.revisions.past": "Past",
     "worlds.revisions.provenance": "Provenance",
     "worlds.revisions.retention": "Retention",
-    "worlds.search.hits": "Hit SearchResults",
+    "worlds.search.hits": "Explanation Hit SearchResults",
     "worlds.texts.policy": "ChunkSize TextPolicy",
     "worlds.entities.schema": "Schema",
     "worlds.groups.group": "Group group",

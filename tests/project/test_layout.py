@@ -144,6 +144,37 @@ def test_a_package_outside_worlds_is_linked_into_it(name: str, files: list[str])
     assert target == Path("..") / name
 
 
+def test_a_checkout_without_symbolic_links_installs_and_imports(files: list[str], tmp_path: Path) -> None:
+    """As git makes one on Windows, where a link is a file that holds its target."""
+    pytest.importorskip("setuptools", "77", reason="installing needs setuptools>=77, which is in the dev extra")
+    checkout, out, site = (tmp_path / name for name in ("checkout", "out", "site"))
+    for name in files:
+        target = checkout / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_symlink():
+            target.write_text(str((ROOT / name).readlink()))
+        else:
+            shutil.copy2(ROOT / name, target)
+    out.mkdir()
+    build = f"from setuptools.build_meta import build_editable; build_editable({str(out)!r})"
+    run(sys.executable, "-c", build, cwd=checkout, WORLDS_WITHOUT_NODE="1")
+    with zipfile.ZipFile(next(out.iterdir())) as archive:
+        archive.extractall(site)
+    script = f"""
+import site, sys
+sys.path += {[str(site), *(path for path in sys.path if path.endswith("site-packages"))]!r}
+site.addsitedir({str(site)!r})
+import worlds, worlds.graph.terms, worlds.sql
+with worlds.open(embedder=None) as world:
+    world.add([("urn:s", "urn:p", '"red kite"')])
+    print(world.search("kite")[0].text, worlds.__file__, worlds.graph.terms.__file__, worlds.sql.__file__, sep="\\n")
+"""
+    text, *places = run(sys.executable, "-S", "-c", script, cwd=tmp_path, PYTHONPATH="").splitlines()
+    assert text == "red kite"
+    found = [Path(place).relative_to(checkout).as_posix() for place in places]
+    assert found == ["worlds/__init__.py", "graph/terms.py", "sql/__init__.py"]
+
+
 # --- ruff -------------------------------------------------------------------------------------------------------------
 
 

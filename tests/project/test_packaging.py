@@ -116,12 +116,27 @@ def test_what_is_installed_here_satisfies_what_is_asked_for() -> None:
         assert asked.specifier.contains(version, prereleases=True), f"{asked}, and {version} is installed"
 
 
+def test_the_set_up_takes_the_versions_that_were_tested() -> None:
+    requirements = pytest.importorskip("packaging.requirements", reason="packaging comes with pytest")
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == [], "a name and a version, no more"
+    pinned = {re.sub(r"[-_.]+", "-", name).lower(): version for name, _, version in (x.partition("==") for x in lines)}
+    assert "torch" not in pinned, "dev.py pins it: the index that has a build for the CPU differs"
+    for line in [*PROJECT["project"]["dependencies"], *EXTRAS["all"], *(one for x in EXTRAS.values() for one in x)]:
+        asked = requirements.Requirement(line)
+        version = pinned.get(re.sub(r"[-_.]+", "-", asked.name).lower())
+        if asked.name not in ("worlds-kg", "ray") and (asked.marker is None or asked.marker.evaluate()):
+            assert version is not None, f"constraints.txt has no {asked.name}"
+            assert asked.specifier.contains(version, prereleases=True), line
+
+
 def test_the_environment_is_made_anew_when_its_packages_change_and_for_nothing_else() -> None:
     needed = runpy.run_path(str(ROOT / "dev.py"))["needed"]
-    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    text, pinned = (ROOT / "pyproject.toml").read_text("utf-8"), "numpy==2.4.0\n"
+    assert needed(text, pinned) != needed(text, "numpy==2.4.1\n")
     for same in ("# a comment\n" + text, text.replace('license = "MIT"', 'license = "ISC"')):
         assert same != text
-        assert needed(same) == needed(text)
+        assert needed(same, pinned) == needed(text, pinned)
     for other in (text.replace("numpy>=2.0", "numpy>=2.1"), text.replace('    "worlds.cli",\n', "")):
         assert other != text
-        assert needed(other) != needed(text)
+        assert needed(other, pinned) != needed(text, pinned)

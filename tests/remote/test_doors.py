@@ -88,7 +88,7 @@ def test_agents(cached: Served) -> None:
 def test_an_rdflib_store(cached: Served) -> None:
     from rdflib import Graph, Literal, URIRef
 
-    from worlds.rdflib_store import WorldsStore
+    from worlds.adapters.rdflib_store import WorldsStore
 
     graph = Graph(WorldsStore(cached.url))
     graph.add((URIRef(EX + "x"), URIRef(EX + "p"), Literal("green hill")))
@@ -98,7 +98,7 @@ def test_an_rdflib_store(cached: Served) -> None:
 
 
 def test_a_vector_store(cached: Served) -> None:
-    from worlds.langchain import WorldsVectorStore
+    from worlds.adapters.langchain import WorldsVectorStore
 
     with WorldsVectorStore(cached.url, mode="text") as store:
         store.add_texts(["a green hill"])
@@ -123,7 +123,7 @@ def test_a_group_of_a_file_and_a_world_on_a_server(cached: Served) -> None:
 def test_retrievers_and_a_property_graph(cached: Served) -> None:
     from llama_index.core.graph_stores.types import EntityNode
 
-    from worlds import langchain, llamaindex
+    from worlds.adapters import langchain, llamaindex
 
     graph = llamaindex.WorldsPropertyGraphStore(cached.url)
     graph.upsert_nodes([EntityNode(name="Ada", label="PERSON")])

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import worlds
 from tests.rules.test_validate import PERSONS, PREFIXES, SHAPES, shapes, triples
 from worlds import World
-from worlds.rules.report import Report
+from worlds.rules.report import ValidationReport
 
 OWN = "urn:worlds:shapes"
 Rows = list[tuple[str, str, str]]
@@ -25,7 +25,7 @@ def turtle(rows: Rows) -> bytes:
     return (PREFIXES + "".join(f"{s} {p} {o} .\n" for s, p, o in rows)).encode()
 
 
-def told(report: Report) -> Counter[Any]:
+def told(report: ValidationReport) -> Counter[Any]:
     return Counter((one.focus, one.path, one.value, one.component, one.shape, one.severity) for one in report)
 
 

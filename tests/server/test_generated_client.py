@@ -79,7 +79,7 @@ def test_it_calls_the_server(made: Path, tmp_path: Path) -> None:
     with served(tmp_path / "kb.db") as server:
         client = package.AuthenticatedClient(base_url=server.url, token=key)
         found = call("world.search", q="water", limit=3).parsed
-        assert [type(hit) for hit in found.hits] == [models.Hit] * 3
+        assert [type(hit) for hit in found.hits] == [models.RankedHit] * 3
         assert call("world.entity", "ex:Curiosity").parsed.label == "Mars Science Laboratory"
         report = call("world.validate").parsed
         assert report.conforms is False
@@ -107,11 +107,11 @@ def test_it_can_be_type_checked(made: Path) -> None:
 USE = """\
 from worlds_client import AuthenticatedClient
 from worlds_client.api.world import search
-from worlds_client.models import Hit, SearchResults
+from worlds_client.models import RankedHit, SearchResults
 
 found = search.sync(client=AuthenticatedClient(base_url="http://localhost", token="k"), q="water", limit=3)
 assert isinstance(found, SearchResults)
-hits: list[Hit] = found.hits
+hits: list[RankedHit] = found.hits
 score: float = hits[0].score
 quad: list[str | None] = hits[0].quads[0]
 wrong: int = hits[0].subject

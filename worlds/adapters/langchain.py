@@ -43,7 +43,7 @@ try:
     from pydantic import PrivateAttr
 except ImportError as error:
     raise ImportError(
-        "worlds.langchain needs langchain-core, which is not installed: pip install 'worlds-kg[langchain]'"
+        "worlds.adapters.langchain needs langchain-core, which is not installed: pip install 'worlds-kg[langchain]'"
     ) from error
 
 __all__ = ["LangChainEmbedder", "WorldsEmbeddings", "WorldsRetriever", "WorldsVectorStore"]

@@ -23,7 +23,7 @@ try:
     from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
 except ImportError as error:
     raise ImportError(
-        "worlds.llamaindex needs llama-index-core, which is not installed: pip install 'worlds-kg[llamaindex]'"
+        "worlds.adapters.llamaindex needs llama-index-core, which is not installed: pip install 'worlds-kg[llamaindex]'"
     ) from error
 
 from worlds.adapters.llamaindex_graph import WorldsPropertyGraphStore

@@ -15,7 +15,7 @@ from worlds.cli.terminal import clean
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from worlds.file.check import Report
+    from worlds.file.check import CheckReport
     from worlds.search.hits import Hit, Leg, SearchResults, Step
 
 _MARKED = re.compile(r"\*\*(.+?)\*\*")
@@ -211,7 +211,7 @@ def _fact(key: str, value: object) -> str:
     return str(value)
 
 
-def print_problems(console: Console, report: Report) -> None:
+def print_problems(console: Console, report: CheckReport) -> None:
     """The problems that a check found, each with examples."""
     for problem in report.problems:
         line = Text(f"{problem.kind}: ", style="bold red")

@@ -16,6 +16,7 @@ from worlds.entities.mentions import Mention, Mentions
 from worlds.entities.names import normal
 from worlds.entities.neighbours import CitedQuad, Neighbour, Neighbours, Rows
 from worlds.errors import EmbedderError
+from worlds.graph.records import Count, Iri, Number, Record, Score
 from worlds.graph.terms import to_oxigraph, to_rdflib
 from worlds.quads.dictionary import PROFILE, Dictionary
 from worlds.search.engine import Searches
@@ -54,34 +55,23 @@ def tokens(text: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class ContextFact:
+class ContextFact(Record):
     """What a context says under one number: a fact with the quads that say it, or a passage and the quads it is from.
 
     `hops` is how far its entity is from one that the question names or search found, `score` how much it bears on the
     question; both order facts within one context only.
     """
 
-    number: int
+    number: Number
     text: str
-    entity: Any
-    hops: int
-    score: float
+    entity: Iri
+    hops: Count
+    score: Score
     quads: tuple[CitedQuad, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fact as JSON-ready values."""
-        return {
-            "number": self.number,
-            "text": self.text,
-            "entity": str(self.entity),
-            "hops": self.hops,
-            "score": round(self.score, 4),
-            "quads": [quad.to_dict() for quad in self.quads],
-        }
 
 
 @dataclass(frozen=True)
-class Context:
+class Context(Record):
     """What bears on a question: `text` is for a language model, its numbers in brackets are those of `facts`.
 
     A line of names begins with an entity, and "←" says that what follows has this entity under the predicate.
@@ -90,11 +80,13 @@ class Context:
     many quads were looked at and are not told.
     """
 
+    _also = ("tokens",)
+
     question: str
     text: str
     facts: tuple[ContextFact, ...]
     entities: tuple[Neighbour, ...]
-    left_out: int
+    left_out: Count
     notes: tuple[str, ...] = ()
 
     @property
@@ -109,18 +101,6 @@ class Context:
 
     def __str__(self) -> str:
         return self.text
-
-    def to_dict(self) -> dict[str, Any]:
-        """The context as JSON-ready values."""
-        return {
-            "question": self.question,
-            "text": self.text,
-            "tokens": self.tokens,
-            "facts": [fact.to_dict() for fact in self.facts],
-            "entities": [entity.to_dict() for entity in self.entities],
-            "left_out": self.left_out,
-            "notes": list(self.notes),
-        }
 
 
 @dataclass

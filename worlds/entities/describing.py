@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import pyoxigraph as ox
 
 from worlds.entities.limits import check_limit
-from worlds.graph.terms import RDF, to_oxigraph, to_rdflib
+from worlds.graph.records import Count, Iri, Node, Number, Record, Spare, told
+from worlds.graph.terms import RDF, to_rdflib
 from worlds.quads.dictionary import Dictionary
 from worlds.sql import statements
 from worlds.sql.connection import Connection
@@ -23,48 +24,38 @@ _SQL = statements("entities.sql")
 class Source(NamedTuple):
     """Where a triple stands: its graph, None for the default graph, and the revision that added it there."""
 
-    graph: Any
-    revision: int
+    graph: Node | None
+    revision: Number
 
     def to_dict(self) -> dict[str, Any]:
-        """The graph as in N-Triples, and the revision."""
-        return {"graph": None if self.graph is None else str(to_oxigraph(self.graph)), "revision": self.revision}
+        """The fields as JSON-ready values."""
+        return told(self)
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class Value(Record):
     """A term, the label of what it names, and where it is said; `label` is None for literals and what has no label."""
 
-    term: Any
+    term: Node
     label: str | None
-    sources: tuple[Source, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The term as in N-Triples, the label, and the sources, where it is the value of a triple."""
-        told: dict[str, Any] = {"term": str(to_oxigraph(self.term)), "label": self.label}
-        return {**told, "sources": [source.to_dict() for source in self.sources]} if self.sources else told
+    sources: Annotated[tuple[Source, ...], Spare] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Property:
+class Property(Record):
     """What an entity has under one predicate, or who has it there; `count` is how many there are in all."""
 
-    predicate: Any
+    predicate: Iri
     label: str
     values: tuple[Value, ...]
-    count: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """The property as JSON-ready values."""
-        values = [value.to_dict() for value in self.values]
-        return {"predicate": str(self.predicate), "label": self.label, "count": self.count, "values": values}
+    count: Count
 
 
 @dataclass(frozen=True)
-class Description:
+class Description(Record):
     """What a world says of an entity. `properties` are its triples by predicate, `incoming` those that point to it."""
 
-    iri: Any
+    iri: Iri
     label: str | None
     types: tuple[Value, ...]
     description: str | None
@@ -74,17 +65,6 @@ class Description:
     def __bool__(self) -> bool:
         """Whether anything is said at all."""
         return bool(self.types or self.properties or self.incoming)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The description as JSON-ready values."""
-        return {
-            "iri": str(self.iri),
-            "label": self.label,
-            "types": [value.to_dict() for value in self.types],
-            "description": self.description,
-            "properties": [part.to_dict() for part in self.properties],
-            "incoming": [part.to_dict() for part in self.incoming],
-        }
 
 
 class Describer:

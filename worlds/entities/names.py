@@ -6,14 +6,15 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import heappop, heappush
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from worlds.entities.likeness import bounds, likeness
+from worlds.graph.records import Iri, Record
 from worlds.graph.tabular import Tabular
 
 _LONGEST = 300  # characters of a name that are compared
@@ -24,6 +25,8 @@ _APART = 0.2  # by how much the best has to lead
 
 words = re.compile(r"\w+").findall
 _article = re.compile(r"\s*(?:the|an?)\s+(?=\w)", re.IGNORECASE)
+
+Outcome: TypeAlias = Literal["match", "ambiguous", "no match"]
 
 FEATURES = ("label", "alias", "spelling", "words", "prefix", "rivals", "lead", "cosine", "context")
 """What a confidence is made from; see `features`."""
@@ -36,7 +39,7 @@ WEIGHTS: Mapping[str, tuple[float, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Record):
     """An entity that a name may mean, and why.
 
     `confidence`, from 0 to 1, is the chance that it is meant. `kind` says how `matched`, one of its names, fits:
@@ -45,7 +48,7 @@ class Candidate:
     context's words that are said of the entity; all from 0 to 1.
     """
 
-    iri: Any
+    iri: Iri
     label: str | None
     confidence: float
     kind: str
@@ -53,19 +56,15 @@ class Candidate:
     score: float
     similarity: float | None
     context: float
-    types: tuple[Any, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The candidate as JSON-ready values."""
-        return {**asdict(self), "iri": str(self.iri), "types": [str(kind) for kind in self.types]}
+    types: tuple[Iri, ...]
 
 
 @dataclass(frozen=True)
-class Resolution(Tabular):
+class Resolution(Record, Tabular):
     """Whom a name means: "match", "ambiguous" (several are as likely), or "no match"."""
 
     name: str
-    outcome: str
+    outcome: Outcome
     candidates: tuple[Candidate, ...]  # the likeliest first
     notes: tuple[str, ...] = ()  # what is odd: names that the world does not know, why nothing matches
 
@@ -81,11 +80,6 @@ class Resolution(Tabular):
     def to_dicts(self) -> list[dict[str, Any]]:
         """One dict a candidate."""
         return [{name: told[name] for name in self._columns} for told in self.to_dict()["candidates"]]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The resolution as JSON-ready values."""
-        found = [candidate.to_dict() for candidate in self.candidates]
-        return {"name": self.name, "outcome": self.outcome, "candidates": found, "notes": list(self.notes)}
 
 
 @dataclass
@@ -219,7 +213,7 @@ def ranked(sought: str, close: Sequence[Named]) -> list[tuple[tuple[float, ...],
     return sorted(found, key=lambda item: (-item[1].confidence, -item[1].score, str(item[1].iri)))
 
 
-def outcome(sought: str, close: Sequence[Named], found: Sequence[Candidate]) -> str:
+def outcome(sought: str, close: Sequence[Named], found: Sequence[Candidate]) -> Outcome:
     """What candidates, the likeliest first, come to.
 
     Several that bear one name share its confidence. So whether the name is there at all is asked of the best one as if

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyoxigraph as ox
 
 from worlds.entities.limits import check_limit
+from worlds.graph.records import As, Count, Iri, Node, Record, told
 from worlds.graph.terms import RDF, to_oxigraph, to_rdflib
 from worlds.quads.dictionary import Dictionary, json_ids
 from worlds.quads.rows import distinct
@@ -33,43 +34,29 @@ Rows: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 class CitedQuad(NamedTuple):
     """A quad, and the revision that added it; `graph` is None for the default graph."""
 
-    subject: Any
-    predicate: Any
-    object: Any
-    graph: Any
-    revision: int
+    subject: Node
+    predicate: Node
+    object: Node
+    graph: Node | None
+    revision: Annotated[int, As(schema={"description": "The revision that added it."})]
 
     def to_dict(self) -> dict[str, Any]:
-        """The terms as in N-Triples."""
-        terms = {name: str(to_oxigraph(getattr(self, name))) for name in ("subject", "predicate", "object")}
-        return {
-            **terms,
-            "graph": None if self.graph is None else str(to_oxigraph(self.graph)),
-            "revision": self.revision,
-        }
+        """The fields as JSON-ready values."""
+        return told(self)
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class Neighbour(Record):
     """An entity, how many hops away it is, and what it is called; `label` falls back to the words of its IRI."""
 
-    iri: Any
+    iri: Iri
     label: str
-    types: tuple[Any, ...]
-    hops: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """The entity as JSON-ready values."""
-        return {
-            "iri": str(self.iri),
-            "label": self.label,
-            "types": [str(kind) for kind in self.types],
-            "hops": self.hops,
-        }
+    types: tuple[Iri, ...]
+    hops: Count
 
 
 @dataclass(frozen=True)
-class Neighbourhood:
+class Neighbourhood(Record):
     """What stands around an entity: `entities`, the nearest first and the entity itself before them, and the quads.
 
     `labels` has a label for every term of the quads but literals. `whole` says whether nothing was left out.
@@ -77,25 +64,18 @@ class Neighbourhood:
 
     entities: tuple[Neighbour, ...]
     quads: tuple[CitedQuad, ...]
-    labels: Mapping[Any, str]
+    labels: Mapping[Node, str]
     whole: bool
 
     def __bool__(self) -> bool:
         return bool(self.quads)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The neighbourhood as JSON-ready values."""
-        return {
-            "entities": [entity.to_dict() for entity in self.entities],
-            "quads": [quad.to_dict() for quad in self.quads],
-            "labels": {str(to_oxigraph(term)): label for term, label in self.labels.items()},
-            "whole": self.whole,
-        }
-
 
 @dataclass(frozen=True)
-class Path:
+class Path(Record):
     """A way from one entity to another: the entities on it, and the quad of each step, whichever way that points."""
+
+    _also = ("text",)
 
     entities: tuple[Neighbour, ...]
     quads: tuple[CitedQuad, ...]
@@ -105,20 +85,16 @@ class Path:
         """The number of steps."""
         return len(self.quads)
 
+    @property
+    def text(self) -> str:
+        """The way in words."""
+        return str(self)
+
     def __str__(self) -> str:
         shown = self.entities[0].label
         for name, entity in zip(self.predicates, self.entities[1:], strict=True):
             shown += f" — {name} — {entity.label}"
         return shown
-
-    def to_dict(self) -> dict[str, Any]:
-        """The path as JSON-ready values."""
-        return {
-            "text": str(self),
-            "entities": [entity.to_dict() for entity in self.entities],
-            "quads": [quad.to_dict() for quad in self.quads],
-            "predicates": list(self.predicates),
-        }
 
 
 class Neighbours:

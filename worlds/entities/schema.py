@@ -12,6 +12,7 @@ import pyoxigraph as ox
 
 from worlds.entities.describing import Value
 from worlds.entities.limits import check_limit
+from worlds.graph.records import Count, Iri, Record
 from worlds.graph.terms import RDF, shorten, to_rdflib
 from worlds.quads.dictionary import BLANK_NODE, IRI, LITERAL, Dictionary, json_ids
 from worlds.quads.vocabulary import nearest, spelled
@@ -36,79 +37,52 @@ _KINDS: Mapping[int, Literal["IRI", "blank node", "literal", "triple term"]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class ClassSummary:
+class ClassSummary(Record):
     """A class, how many subjects have it as their type, and a few of them."""
 
-    iri: Any
+    iri: Iri
     label: str | None
-    instances: int
+    instances: Count
     examples: tuple[Value, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The class as JSON-ready values."""
-        examples = [value.to_dict() for value in self.examples]
-        return {"iri": str(self.iri), "label": self.label, "instances": self.instances, "examples": examples}
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectKind:
+class ObjectKind(Record):
     """What objects can be: "IRI", "blank node", "literal" (of a datatype, or in a language), or "triple term"."""
 
     kind: Literal["IRI", "blank node", "literal", "triple term"]
-    datatype: Any = None
+    datatype: Iri | None = None
     language: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The kind as JSON-ready values."""
-        datatype = None if self.datatype is None else str(self.datatype)
-        return {"kind": self.kind, "datatype": datatype, "language": self.language}
 
 
 @dataclass(frozen=True, slots=True)
-class PredicateSummary:
+class PredicateSummary(Record):
     """A predicate, how many quads and distinct subjects have it, and what its objects are.
 
     `kinds`, `subject_classes` and `object_classes` have the commonest first. They are of all quads where there are at
     most 500, else of a sample of some 200, which can miss what is rare. `examples` are short ones.
     """
 
-    iri: Any
+    iri: Iri
     label: str
-    quads: int
-    subjects: int
+    quads: Count
+    subjects: Count
     kinds: tuple[ObjectKind, ...]
-    subject_classes: tuple[Any, ...]
-    object_classes: tuple[Any, ...]
+    subject_classes: tuple[Iri, ...]
+    object_classes: tuple[Iri, ...]
     examples: tuple[Value, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The predicate as JSON-ready values."""
-        return {
-            "iri": str(self.iri),
-            "label": self.label,
-            "quads": self.quads,
-            "subjects": self.subjects,
-            "kinds": [kind.to_dict() for kind in self.kinds],
-            "subject_classes": [str(iri) for iri in self.subject_classes],
-            "object_classes": [str(iri) for iri in self.object_classes],
-            "examples": [value.to_dict() for value in self.examples],
-        }
 
 
 @dataclass(frozen=True, slots=True)
-class GraphSummary:
+class GraphSummary(Record):
     """A graph and its number of quads; `name` is None for the default graph."""
 
-    name: Any
-    quads: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """The graph as JSON-ready values."""
-        return {"name": None if self.name is None else str(self.name), "quads": self.quads}
+    name: Iri | None
+    quads: Count
 
 
 @dataclass(frozen=True)
-class Schema:
+class Schema(Record):
     """What a world's data look like; see `World.schema`. Lists have the commonest first.
 
     `class_count`, `predicate_count` and `graph_count` are how many there are in all; the default graph is no part of
@@ -116,15 +90,15 @@ class Schema:
     graphs that were asked for there are not.
     """
 
-    revision: int
-    quads: int
+    revision: Count
+    quads: Count
     classes: tuple[ClassSummary, ...]
-    class_count: int
+    class_count: Count
     predicates: tuple[PredicateSummary, ...]
-    predicate_count: int
+    predicate_count: Count
     graphs: tuple[GraphSummary, ...]
-    graph_count: int
-    languages: Mapping[str, int]
+    graph_count: Count
+    languages: Mapping[str, Count]
     prefixes: Mapping[str, str]
     notes: tuple[str, ...] = ()
 
@@ -137,22 +111,6 @@ class Schema:
             if label:
                 spellings.setdefault("".join(label.split()).casefold(), str(iri))
         return nearest(name, spellings)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The schema as JSON-ready values."""
-        return {
-            "revision": self.revision,
-            "quads": self.quads,
-            "classes": [one.to_dict() for one in self.classes],
-            "class_count": self.class_count,
-            "predicates": [one.to_dict() for one in self.predicates],
-            "predicate_count": self.predicate_count,
-            "graphs": [one.to_dict() for one in self.graphs],
-            "graph_count": self.graph_count,
-            "languages": dict(self.languages),
-            "prefixes": dict(self.prefixes),
-            "notes": list(self.notes),
-        }
 
 
 def overview(

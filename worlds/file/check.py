@@ -6,8 +6,7 @@ import contextlib
 import io
 import itertools
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 from zlib import crc32
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from worlds.errors import ConflictError, IntegrityError, ParseError
 from worlds.file.scans import ChunkScan, VectorScan
 from worlds.graph.patches import read_patch
+from worlds.graph.records import Record
 from worlds.quads.dataset import SHAPES_GRAPH
 from worlds.quads.dictionary import BLANK_NODE, DEFAULT_GRAPH_ID, IRI, LITERAL, TRIPLE, Dictionary, Ids, json_ids
 from worlds.quads.rows import NO_QUADS, read_quads
@@ -64,8 +64,10 @@ class Problem:
 
 
 @dataclass
-class Report:
+class CheckReport(Record):
     """What `check` found. `checked` counts what was verified, `recall` tells how many of the nearest a plan finds."""
+
+    _also = ("ok",)
 
     problems: list[Problem] = field(default_factory=list)
     checked: dict[str, int] = field(default_factory=dict)
@@ -80,14 +82,10 @@ class Report:
         verified = ", ".join(f"{count:,} {name}" for name, count in self.checked.items())
         return "\n".join([f"checked: {verified}", *(map(str, self.problems) if self.problems else ["no problems"])])
 
-    def to_dict(self) -> dict[str, Any]:
-        """The report as JSON-ready values."""
-        return {"ok": self.ok, **asdict(self)}
-
 
 def check(
     connection: Connection, dictionary: Dictionary, chunks: ChunkStore, embeddings: Embeddings, sparql: SparqlIndex
-) -> Report:
+) -> CheckReport:
     """Verify the world and report what does not agree; see `World.check`.
 
     All is read from one snapshot, but for the full-text index, which verifies itself under a write lock, before. It
@@ -114,14 +112,14 @@ class _Check:
         self._chunks = chunks
         self._embeddings = embeddings
         self._sparql = sparql
-        self.report = Report()
+        self.report = CheckReport()
         self._last = 0  # the highest term id
         self._kinds: NDArray[np.uint8] = np.zeros(1, dtype=np.uint8)  # by term id, 0 where there is no term
         self._texts: NDArray[np.uint8] = np.zeros(1, dtype=np.uint8)  # by term id: _BLANK, _ANY or _TEXT
         self._expected: NDArray[np.bool_] = np.zeros(1, dtype=np.bool_)  # by term id: must have chunks
         self._compared_texts = False
 
-    def run(self) -> Report:
+    def run(self) -> CheckReport:
         with self._connection.lock:
             self._guarded(self._verify_full_text)
             with self._connection.snapshot():

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, cast
 
 import pyoxigraph as ox
 
+from worlds.graph.records import Record, Spare
 from worlds.graph.terms import RDF
 from worlds.quads.dictionary import BLANK_NODE, IRI, LITERAL, TRIPLE, Dictionary
 from worlds.sql import statements
@@ -20,10 +21,12 @@ _COMMONEST = 10  # predicates and types that stats() names
 
 
 @dataclass(frozen=True)
-class Stats:
+class Stats(Record):
     """What a world holds, as of one moment."""
 
-    path: str
+    _also = ("terms",)
+
+    path: Annotated[str, Spare]
     bytes: int  # the file and its log
     created: str  # UTC, ISO 8601
     quads: int
@@ -51,10 +54,6 @@ class Stats:
     def terms(self) -> int:
         """The number of distinct terms."""
         return self.iris + self.blank_nodes + self.literals + self.triple_terms
-
-    def to_dict(self) -> dict[str, Any]:
-        """The figures as JSON-ready values."""
-        return {**asdict(self), "terms": self.terms}
 
 
 def stats(connection: Connection, embeddings: Embeddings) -> Stats:

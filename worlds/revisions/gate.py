@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from worlds.errors import ValidationError
+from worlds.graph.records import Record
 from worlds.quads.delta import Delta, Follower
 from worlds.quads.dictionary import Dictionary, Ids, batches
 from worlds.quads.rows import NO_QUADS, find_quads, in_storing_order
@@ -35,7 +36,7 @@ Check = Callable[[int, int, Any], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Change(Record):
     """What a write did: quads added and removed, chunks made, texts embedded.
 
     `revision` is the number of the revision that holds the change, None when nothing changed. `notes` say what could

@@ -18,6 +18,7 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.errors import ArgumentError, WorldsError
+from worlds.graph.records import Count, Number, Record
 from worlds.graph.tabular import Tabular
 from worlds.quads.dictionary import Dictionary, Ids
 from worlds.quads.rows import difference
@@ -34,31 +35,34 @@ _PATCHES = uuid.UUID("5d0e6f3c-1c52-4d2c-9a57-6a5f1c3f2b10")  # what the names o
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Record):
     """One revision: when (in UTC), by whom and why it was made, and how many quads it added and removed.
 
     `created` and `dropped` are the numbers of named graphs that came to exist, or ceased to, apart from their quads.
     `undoes` is the revision that it took back, `undone_by` the one that took it back and was not taken back itself.
     """
 
-    revision: int
+    revision: Number
     time: datetime.datetime
     author: str | None
     message: str | None
-    added: int
-    removed: int
-    created: int = 0
-    dropped: int = 0
+    added: Count
+    removed: Count
+    created: Count = 0
+    dropped: Count = 0
     undoes: int | None = None
     undone_by: int | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The revision as JSON-ready values; its time by ISO 8601."""
-        return {**asdict(self), "time": self.time.isoformat()}
 
-
-class Entries(list[Entry], Tabular):
+class Entries(list[Entry], Record, Tabular):
     """Revisions, newest first: a list, and a table."""
+
+    _also = ("revisions",)
+
+    @property
+    def revisions(self) -> tuple[Entry, ...]:
+        """All of them."""
+        return tuple(self)
 
     @property
     def _columns(self) -> list[str]:

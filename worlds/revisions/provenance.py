@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.graph.terms import GraphName, Term, format_term, to_oxigraph, to_rdflib
+from worlds.graph.records import Quad, Record
+from worlds.graph.terms import GraphName, Term, to_rdflib
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary
 from worlds.quads.patterns import Patterns
 from worlds.quads.rows import find_quads
@@ -22,24 +23,16 @@ _ANY = -1  # no term has this id
 
 
 @dataclass(frozen=True, slots=True)
-class Provenance:
+class Provenance(Record):
     """A quad, and one time during which it held: since the revision `added`, up to the revision `removed`.
 
     The quad is a tuple of four rdflib terms, the fourth None in the default graph. `removed` is None for a quad that
     holds now, `added` for one whose revision was forgotten.
     """
 
-    quad: tuple[Any, Any, Any, Any]
+    quad: Quad
     added: Entry | None
     removed: Entry | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The quad in N-Quads' syntax, None for the default graph, and the revisions, as JSON-ready values."""
-        return {
-            "quad": [None if term is None else format_term(to_oxigraph(term)) for term in self.quad],
-            "added": None if self.added is None else self.added.to_dict(),
-            "removed": None if self.removed is None else self.removed.to_dict(),
-        }
 
 
 class Provenances:

@@ -20,7 +20,7 @@ from worlds.rules.guard import Queued, sentence
 from worlds.sql.connection import Connection
 
 if TYPE_CHECKING:
-    from worlds.rules.report import Report
+    from worlds.rules.report import ValidationReport
 
 _log = logging.getLogger("worlds")
 
@@ -42,7 +42,7 @@ EmbedNew = Callable[[int, Progress | None], tuple[int, tuple[str, ...]]]
 """Embeds the chunks above an id; gives the number of texts, and what there is to say if some stay pending."""
 
 
-Queue = Callable[[Diff, "Report", str | None, str | None], int]
+Queue = Callable[[Diff, "ValidationReport", str | None, str | None], int]
 """Keeps a write, by what it makes different, its report, author and message, as a proposal; gives its number."""
 
 

@@ -17,7 +17,7 @@ from worlds.quads.dataset import SHAPES_GRAPH
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary
 from worlds.quads.rows import decoded, read_quads
 from worlds.rules.data import Terms, Triples
-from worlds.rules.report import Found, Report, as_results, report_graph
+from worlds.rules.report import Found, ValidationReport, as_results, report_graph
 from worlds.rules.shapes import ShapesGraph
 from worlds.rules.sparql import Ask
 from worlds.rules.touched import Touched
@@ -43,7 +43,7 @@ class ShapeChecker:
         self._own = ShapesGraph(())
         self.touched = Touched(())
 
-    def validate(self, subjects: Sequence[Any] | None, shapes: object) -> Report:
+    def validate(self, subjects: Sequence[Any] | None, shapes: object) -> ValidationReport:
         """The results of validating all targets, or those among `subjects`; see `World.validate`."""
         given = None if shapes is None else ShapesGraph(_triples(shapes))
         with self._connection.snapshot():
@@ -84,7 +84,9 @@ class ShapeChecker:
         for block in read_quads(self._connection, "quads_of_graph", graph=graph):
             yield from decoded(block, self._dictionary.terms(np.unique(block).tolist()))
 
-    def report(self, violations: Sequence[Violation], terms: Terms, excluded: int, *, new: bool = False) -> Report:
+    def report(
+        self, violations: Sequence[Violation], terms: Terms, excluded: int, *, new: bool = False
+    ) -> ValidationReport:
         """The violations as they are shown; `excluded` is the id of the shapes' graph."""
         ids = {number for one in violations for number in (one.focus, one.value, one.predicate) if number >= 0}
         known = terms.terms(ids)
@@ -97,7 +99,7 @@ class ShapeChecker:
         prefixes = self.prefixes()
         messages = [one.message(prefixes) for one in found]
         quads = self._quads(violations, found, terms, excluded)
-        return Report(as_results(found, messages, quads, new=new), report_graph(found, messages), prefixes)
+        return ValidationReport(as_results(found, messages, quads, new=new), report_graph(found, messages), prefixes)
 
     def _quads(
         self, violations: Sequence[Violation], found: Sequence[Found], terms: Terms, excluded: int

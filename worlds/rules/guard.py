@@ -16,7 +16,7 @@ from worlds.sql.connection import Connection
 
 if TYPE_CHECKING:
     from worlds.rules.checking import ShapeChecker
-    from worlds.rules.report import Report, Result
+    from worlds.rules.report import Result, ValidationReport
     from worlds.rules.validation import Violation
 
 GuardSetting: TypeAlias = Literal["off", "warn", "queue", "reject"]
@@ -32,7 +32,7 @@ _TOLD = 3  # violations that a message names
 class Queued(Exception):  # noqa: N818  # no error: the write becomes a proposal
     """A write that violates the shapes and shall wait: its `diff`, made while its terms are there, and its `report`."""
 
-    def __init__(self, diff: Any, report: Report) -> None:
+    def __init__(self, diff: Any, report: ValidationReport) -> None:
         self.diff = diff
         self.report = report
 
@@ -104,16 +104,16 @@ class Guard:
         )
         return written, removed
 
-    def _new(self, revision: int, first_quad: int) -> Report:
+    def _new(self, revision: int, first_quad: int) -> ValidationReport:
         """What is violated now, and was not before the revision."""
         from worlds.rules.data import Terms, Triples  # a world without a guard pays nothing for them
-        from worlds.rules.report import Report
+        from worlds.rules.report import ValidationReport
         from worlds.rules.validation import Validator
 
         checker = self._checker()
         graph, excluded = checker.own()
         if not graph.shapes:
-            return Report((), (), {})
+            return ValidationReport((), (), {})
         written, removed = self._written(revision, first_quad, excluded)
         fresh = written[:, 4] == 1
         changed = np.concatenate([written[fresh, :3], removed[:, :3]])
@@ -129,7 +129,7 @@ class Guard:
             with self._before(written[fresh, :4], removed) if graph.asks else nullcontext():
                 known = Counter(Validator(graph, terms, then, checker.ask).touched(foci))
             found = list(_without(found, known))
-        return checker.report(found, terms, excluded, new=True) if found else Report((), (), {})
+        return checker.report(found, terms, excluded, new=True) if found else ValidationReport((), (), {})
 
 
 def _without(found: Sequence[Violation], known: Counter[Violation]) -> list[Violation]:
@@ -143,7 +143,7 @@ def _without(found: Sequence[Violation], known: Counter[Violation]) -> list[Viol
     return fresh
 
 
-def sentence(report: Report, some: Sequence[Result] | None = None) -> str:
+def sentence(report: ValidationReport, some: Sequence[Result] | None = None) -> str:
     """What a write violates, in words."""
     results = report.results if some is None else some
     told = "; ".join(report.line(one) for one in results[:_TOLD])

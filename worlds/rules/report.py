@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyoxigraph as ox
 
 from worlds.graph.query.results import Triples as GraphTriples
+from worlds.graph.records import Plain, Record
 from worlds.graph.terms import RDF, XSD, shorten, to_rdflib
 from worlds.rules.paths import Path
 from worlds.rules.shapes import Constraint, Shape, sh
@@ -22,7 +23,7 @@ _IRI = re.compile(r"<([^<>]*)>")
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Record):
     """One result of a validation (SHACL, section 3.6); terms are rdflib's.
 
     `path` is a property path as SPARQL writes it, None for a node shape's result; `quads` are those that bear it out:
@@ -31,21 +32,25 @@ class Result:
     """
 
     severity: str  # "Violation", "Warning", "Info", or an IRI
-    focus: Any
+    focus: Plain
     path: str | None
-    value: Any  # None where no single value is wrong
+    value: Plain | None  # None where no single value is wrong
     component: str  # the constraint component's IRI
-    shape: Any
+    shape: Plain
     message: str
-    quads: tuple[tuple[Any, Any, Any, Any, int], ...] = ()
+    quads: tuple[tuple[Plain, Plain, Plain, Plain | None, int], ...] = ()
     new: bool = False
+    _untold = ("new",)
 
 
-class Report:
+class ValidationReport(Record):
     """What a validation found. True where the data conform; iterates over its results.
 
     `results` are ordered by shape, then by focus node.
     """
+
+    results: tuple[Result, ...]
+    _also = ("conforms", "results")
 
     def __init__(self, results: Sequence[Result], graph: Sequence[ox.Triple], prefixes: Mapping[str, str]) -> None:
         self.results = tuple(results)
@@ -67,7 +72,7 @@ class Report:
         return iter(self.results)
 
     def __repr__(self) -> str:
-        return f"<Report: {'conforms' if self.conforms else f'{len(self.results)} results'}>"
+        return f"<ValidationReport: {'conforms' if self.conforms else f'{len(self.results)} results'}>"
 
     def __str__(self) -> str:
         if self.conforms:
@@ -102,19 +107,7 @@ class Report:
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The results as rows of JSON-ready values."""
-        return [
-            {
-                "severity": one.severity,
-                "focus": str(one.focus),
-                "path": one.path,
-                "value": None if one.value is None else str(one.value),
-                "component": one.component,
-                "shape": str(one.shape),
-                "message": one.message,
-                "quads": [[None if part is None else str(part) for part in quad[:4]] + [quad[4]] for quad in one.quads],
-            }
-            for one in self.results
-        ]
+        return [one.to_dict() for one in self.results]
 
     @property
     def triples(self) -> GraphTriples:

@@ -6,20 +6,25 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Annotated, Any, overload
 
+from worlds.graph.records import As, Count, Iri, Quad, Record, Spare
 from worlds.graph.tabular import Tabular
-from worlds.graph.terms import to_oxigraph, to_rdflib
+from worlds.graph.terms import to_rdflib
+from worlds.quads.dictionary import Dictionary
 from worlds.texts.segmentation import unsegment
 
 if TYPE_CHECKING:
-    from worlds.quads.dictionary import Dictionary
     from worlds.search.facets import Facets
 
 _MARKS = ("\x02", "\x03")
 _SNIPPET = 240  # characters
+
+
+def _thousandths(number: float) -> float:
+    return round(number, 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +48,18 @@ class Step:
     """What one stage after fusion did to a hit; `detail` says why, by names of its own."""
 
     stage: str  # rerank, boost, decay, diversity or group
-    rank_before: int  # from 1, among all candidates
-    rank: int
+    rank_before: int | None  # from 1, among all candidates
+    rank: int | None
     score_before: float
     score: float
     detail: Mapping[str, object]
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Record):
     """How a search was answered."""
+
+    _untold = ("parameters",)
 
     query: str
     mode: str  # what was done: hybrid, vector or text
@@ -67,15 +74,9 @@ class Explanation:
     candidates: int  # what fusion handed to the stages
     stages: tuple[str, ...]  # that were done, in their order
     notes: tuple[str, ...]  # what could not be done, and what was done instead
-    milliseconds: dict[str, float]  # by step
-    sql: str
+    milliseconds: dict[str, Annotated[float, As(_thousandths)]]  # by step
+    sql: Annotated[str, Spare]
     parameters: tuple[object, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """All but the parameters, which can be large, as JSON-ready values."""
-        told = {name: value for name, value in vars(self).items() if name != "parameters"}
-        times = {step: round(time_, 3) for step, time_ in self.milliseconds.items()}
-        return {**told, "stages": list(self.stages), "notes": list(self.notes), "milliseconds": times}
 
 
 class Clock:
@@ -100,13 +101,8 @@ class Clock:
         self.milliseconds["all"] = (time.perf_counter() - self._began) * 1e3
 
 
-def _name(term: Any) -> str:
-    """What a filter takes for an IRI or a blank node."""
-    return str(to_oxigraph(term)).strip("<>")
-
-
 @dataclass(frozen=True)
-class Hit:
+class Hit(Record):
     """One passage of text that was found. Terms are rdflib terms; `graph` is None for the default graph.
 
     `subject`, `predicate`, `literal` and `graph` are those of the first of its quads; `chunk` is one of this passage.
@@ -117,16 +113,19 @@ class Hit:
     and has the same text of the `others`, each with its own citations.
     """
 
+    _also = ("snippet", "language", "quads")
+    _untold = ("literal",)
+
     score: float  # higher is better
     text: str
-    subject: Any
-    predicate: Any
-    graph: Any
+    subject: Iri
+    predicate: Iri
+    graph: Iri | None
     literal: Any
-    start: int
-    end: int
+    start: Count
+    end: Count
     label: str | None
-    types: tuple[Any, ...]
+    types: tuple[Iri, ...]
     explain: dict[str, Leg] | None
     steps: tuple[Step, ...] | None
     chunk: int
@@ -134,11 +133,16 @@ class Hit:
     _dictionary: Dictionary = field(repr=False, compare=False)
     _snippets: Callable[[], dict[int, str]] = field(repr=False, compare=False)
     _made_from: Callable[[], list[tuple[int, int, int, int]]] | None = field(default=None, repr=False, compare=False)
-    world: str | None = None
-    others: tuple[Hit, ...] = ()
+    world: Annotated[str | None, Spare] = None
+    others: Annotated[tuple[Hit, ...], Spare] = ()
+
+    @property
+    def language(self) -> str | None:
+        """The language of the literal."""
+        return getattr(self.literal, "language", None)
 
     @cached_property
-    def quads(self) -> list[tuple[Any, Any, Any, Any]]:
+    def quads(self) -> list[Quad]:
         """The quads (subject, predicate, object, graph) that hold the passage and pass the filter.
 
         Those of `literal` stand first, then those of literals that differ from it in language, datatype, or in what
@@ -159,28 +163,6 @@ class Hit:
         # All that is read later is read now: a copy knows no world.
         later = dict.fromkeys(("_dictionary", "_snippets", "_made_from"))
         return {**vars(self), "quads": self.quads, "snippet": self.snippet, **later}
-
-    def to_dict(self) -> dict[str, Any]:
-        """The hit as JSON-ready values: IRIs, `_:label` for a blank node; terms of the quads as in N-Triples."""
-        return {
-            "score": self.score,
-            "subject": _name(self.subject),
-            "label": self.label,
-            "types": [str(kind) for kind in self.types],
-            "predicate": str(self.predicate),
-            "graph": None if self.graph is None else _name(self.graph),
-            "text": self.text,
-            "snippet": self.snippet,
-            "language": getattr(self.literal, "language", None),
-            "chunk": self.chunk,
-            "start": self.start,
-            "end": self.end,
-            "quads": [[None if term is None else str(to_oxigraph(term)) for term in quad] for quad in self.quads],
-            "explain": None if self.explain is None else {name: asdict(leg) for name, leg in self.explain.items()},
-            "steps": None if self.steps is None else [asdict(step) for step in self.steps],
-            **({} if self.world is None else {"world": self.world}),
-            **({"others": [hit.to_dict() for hit in self.others]} if self.others else {}),
-        }
 
 
 _COLUMNS = ("rank", "score", "subject", "label", "predicate", "graph", "snippet")
@@ -250,7 +232,7 @@ class SearchResults(Sequence[Hit], Tabular):
         hits = [{"rank": rank, **hit.to_dict()} for rank, hit in enumerate(self, 1)]
         explain = self.explain.to_dict()
         if not sql:
-            del explain["sql"]
+            explain.pop("sql", None)
         return {"hits": hits, "cursor": self.cursor, "notes": list(self.notes), "explain": explain}
 
     def to_json(self, *, indent: int | None = None) -> str:

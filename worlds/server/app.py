@@ -19,7 +19,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from worlds.server import page
 from worlds.server.api import handlers as api
-from worlds.server.api.openapi import document
 from worlds.server.api.operation import Operation
 from worlds.server.api.operations import operations
 from worlds.server.errors import ErrorAnswers, MethodNotAllowed, NotFound
@@ -90,7 +89,6 @@ def create_app(target: Path, settings: ServerSettings) -> Starlette:
     app.state.server = Server(
         settings, hosting=hosting, pool=pool, keys=keys, access=access, limits=limits, metrics=metrics
     )
-    app.state.openapi = document(None if hosting.single is None else hosting.single.stem)
     return app
 
 

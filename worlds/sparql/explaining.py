@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from worlds.graph.query.query import Query
 from worlds.graph.query.shape import Path, Shape
+from worlds.graph.records import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class PatternCount:
 
 
 @dataclass(frozen=True, slots=True)
-class QueryExplanation:
+class QueryExplanation(Record):
     """How a query was answered: see `World.explain`. Times are in milliseconds."""
 
     results: int  # solutions, triples, or 1 for the answer of an ASK
@@ -31,10 +32,6 @@ class QueryExplanation:
     evaluated: str  # what pyoxigraph was given: the query, with the solutions of its searches written in
     patterns: tuple[PatternCount, ...]
     notes: tuple[str, ...] = ()  # why it found nothing, as far as can be told
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
-        return asdict(self)
 
     def __str__(self) -> str:
         times = ", ".join(f"{name} {value:,.1f} ms" for name, value in self.milliseconds.items())

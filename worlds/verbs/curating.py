@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from worlds.curation.claims.evidence import Verification
     from worlds.curation.findings.findings import Finding, Findings
     from worlds.curation.linking.links import Mentions
-    from worlds.rules.report import Report
+    from worlds.rules.report import ValidationReport
 
 
 class Curating(Parts):
@@ -104,8 +104,8 @@ class Curating(Parts):
     def guard(self, setting: GuardSetting) -> None:
         self._guard.setting = setting
 
-    def validate(self, *, subjects: Iterable[object] | None = None, shapes: object = None) -> Report:
-        """Validate the data against SHACL shapes: a `Report` of every violation, by shape and focus node.
+    def validate(self, *, subjects: Iterable[object] | None = None, shapes: object = None) -> ValidationReport:
+        """Validate the data against SHACL shapes: a `ValidationReport` of every violation, by shape and focus node.
 
         `shapes` is an rdflib graph or what `load` takes (a file, bytes, …); None takes the world's own, in its graph
         <urn:worlds:shapes>. What is validated is the union of all graphs but that one. `subjects` are the only focus

@@ -15,7 +15,7 @@ from worlds.verbs.parts import Parts
 if TYPE_CHECKING:
     import rdflib
 
-    from worlds.file.check import Report
+    from worlds.file.check import CheckReport
     from worlds.file.stats import Stats
 
 
@@ -81,7 +81,7 @@ class Reading(Parts):
 
         return stats(self._connection, self._embeddings)
 
-    def check(self) -> Report:
+    def check(self) -> CheckReport:
         """Verify that quads, chunks, full-text and vectors agree; the report says what doesn't. Changes nothing."""
         from worlds.file.check import check
 

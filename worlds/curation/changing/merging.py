@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from worlds.curation.changing.conflicts import Conflict, Conflicts, Rule
 from worlds.curation.changing.rewriting import Rewriting
 from worlds.errors import ArgumentError, ConflictError
+from worlds.graph.records import Quad
 from worlds.graph.terms import format_term
 from worlds.quads.dictionary import Dictionary, Ids, json_ids
 from worlds.quads.interner import Interner
@@ -50,7 +51,7 @@ class Split(Change):
     They stay with it: whose they are is for somebody to decide.
     """
 
-    unassigned: Sequence[Any] = ()
+    unassigned: Sequence[Quad] = ()
 
 
 class Merging:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 import pyoxigraph as ox
 
@@ -18,6 +18,7 @@ from worlds.curation.changing.ground import Ground
 from worlds.curation.changing.merging import Merging
 from worlds.errors import ArgumentError, ConflictError, ReadOnlyError, ShapesError
 from worlds.graph.patches import read_patch, write_patch
+from worlds.graph.records import As, Count, Node, Number, Record
 from worlds.graph.terms import quad_to_rdflib, to_oxigraph, to_rdflib
 from worlds.quads.dictionary import Dictionary
 from worlds.quads.reader import quad_ids
@@ -25,7 +26,7 @@ from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change, remark
 from worlds.revisions.history import History, is_whole
 from worlds.revisions.writer import Writer
-from worlds.rules.report import Report
+from worlds.rules.report import ValidationReport
 from worlds.sql import statements
 from worlds.sql.connection import Connection, Row, as_text, reading
 
@@ -35,8 +36,15 @@ _SQL = statements("curation.sql")
 _MOST = 2**31 - 1
 
 
+def _as_nquads(quads: Iterable[Sequence[Any]]) -> list[str]:
+    return [" ".join(str(to_oxigraph(term)) for term in quad if term is not None) for quad in quads]
+
+
+_NQUADS = As(_as_nquads, list[str])
+
+
 @dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(Record):
     """What somebody said of a proposal, and when (in UTC).
 
     `replaced` is the RDF Patch that the proposal had before, where its author gave it another one.
@@ -49,7 +57,7 @@ class Remark:
 
 
 @dataclass(frozen=True)
-class Proposal:
+class Proposal(Record):
     """A change that waits, or that was decided.
 
     `base` is the last revision when it was made, `patch` what it would change as an RDF Patch; that of a merge is what
@@ -60,16 +68,19 @@ class Proposal:
     as it is not accepted, and where nothing was left to do.
     """
 
-    id: int
-    status: str
+    _also = ("content_author", "version", "added", "removed")
+    _untold = ("patch", "relies_on")
+
+    id: Number
+    status: Status
     kind: str
     time: datetime.datetime
     author: str | None
     why: str | None
     confidence: float | None
-    base: int
+    base: Count
     patch: str
-    merged: tuple[Any, ...]
+    merged: tuple[Node, ...]
     relies_on: tuple[Any, ...]
     validation: tuple[str, ...]
     discussion: tuple[Remark, ...]
@@ -98,43 +109,14 @@ class Proposal:
         return amended[-1] if amended else self.author
 
     @property
-    def added(self) -> tuple[Any, ...]:
+    def added(self) -> Annotated[tuple[Any, ...], _NQUADS]:
         """The quads to add, as tuples of rdflib terms."""
         return tuple(map(quad_to_rdflib, self.quads[0]))
 
     @property
-    def removed(self) -> tuple[Any, ...]:
+    def removed(self) -> Annotated[tuple[Any, ...], _NQUADS]:
         """The quads to remove, as tuples of rdflib terms."""
         return tuple(map(quad_to_rdflib, self.quads[1]))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The proposal as JSON-ready values, its quads as N-Quads."""
-        added, removed = self.quads
-        return {
-            "id": self.id,
-            "status": self.status,
-            "kind": self.kind,
-            "time": self.time.isoformat(),
-            "author": self.author,
-            "content_author": self.content_author,
-            "version": self.version,
-            "why": self.why,
-            "confidence": self.confidence,
-            "base": self.base,
-            "added": list(map(str, added)),
-            "removed": list(map(str, removed)),
-            "merged": [str(to_oxigraph(term)) for term in self.merged],
-            "moved": list(self.moved),
-            "validation": list(self.validation),
-            "discussion": [
-                {"time": one.time.isoformat(), "author": one.author, "text": one.text, "replaced": one.replaced}
-                for one in self.discussion
-            ],
-            "reviewer": self.reviewer,
-            "decided": None if self.decided is None else self.decided.isoformat(),
-            "decision": self.decision,
-            "revision": self.revision,
-        }
 
 
 @dataclass
@@ -228,7 +210,7 @@ class Proposals:
             self._note_entities(number, [*added, *removed], merged)
         return int(number)
 
-    def queue(self, diff: Diff, report: Report, author: str | None, message: str | None) -> int:
+    def queue(self, diff: Diff, report: ValidationReport, author: str | None, message: str | None) -> int:
         """Keep a write that a guard refused, and what it violates, as a proposal; gives its number."""
         return self.propose(diff, map(report.line, report), author=author, why=message, kind="guard")
 

@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from worlds.curation.claims.state import Rows
 from worlds.entities.neighbours import CitedQuad
+from worlds.graph.records import Count, Node, Quad, Record, Score
 from worlds.graph.tabular import Tabular
-from worlds.graph.terms import format_term, to_oxigraph
 
 Outcome: TypeAlias = Literal["supported", "contradicted", "unknown"]
 
@@ -24,7 +24,7 @@ class Ground(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Record):
     """What speaks for a claim, or against it, and by which rule.
 
     `quads` are all that it rests on, in the order in which one leads to the next, the declarations included, each with
@@ -32,25 +32,15 @@ class Evidence:
     n quads are right. `triple` is the place of the triple in the claim that it is about.
     """
 
-    triple: int
+    triple: Count
     rule: str
-    score: float
+    score: Score
     message: str
     quads: tuple[CitedQuad, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The evidence as JSON-ready values."""
-        return {
-            "triple": self.triple,
-            "rule": self.rule,
-            "score": round(self.score, 4),
-            "message": self.message,
-            "quads": [quad.to_dict() for quad in self.quads],
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Oddity:
+class Oddity(Record):
     """Something strange that was met on the way, though it decides nothing.
 
     `kind` is "disagreement" (values that cannot all be right), "several values" (where nearly all subjects have one),
@@ -61,27 +51,18 @@ class Oddity:
     message: str
     quads: tuple[CitedQuad, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The oddity as JSON-ready values."""
-        return {"kind": self.kind, "message": self.message, "quads": [quad.to_dict() for quad in self.quads]}
-
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Record):
     """A passage that search finds for a claim in words, and the quads that have it; it decides nothing."""
 
     text: str
-    score: float
-    quads: tuple[tuple[Any, ...], ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The passage as JSON-ready values."""
-        quads = [[None if part is None else format_term(to_oxigraph(part)) for part in quad] for quad in self.quads]
-        return {"text": self.text, "score": round(self.score, 4), "quads": quads}
+    score: Score
+    quads: tuple[Quad, ...]
 
 
 @dataclass(frozen=True)
-class Verification(Tabular):
+class Verification(Record, Tabular):
     """Whether a claim holds in a world at a revision: `outcome` is "supported", "contradicted" or "unknown".
 
     A claim of several triples (`triples`, with their `outcomes`) is supported where each is, and contradicted where one
@@ -92,9 +73,9 @@ class Verification(Tabular):
     """
 
     claim: str
-    revision: int
+    revision: Count
     outcome: Outcome
-    triples: tuple[tuple[Any, Any, Any], ...]
+    triples: tuple[tuple[Node, Node, Node], ...]
     outcomes: tuple[Outcome, ...]
     readings: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
@@ -104,7 +85,7 @@ class Verification(Tabular):
     undecided: tuple[str, ...] = ()
     odd: tuple[Oddity, ...] = ()
     visited: tuple[CitedQuad, ...] = ()
-    left_out: int = 0
+    left_out: Count = 0
     passages: tuple[Passage, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
@@ -140,26 +121,6 @@ class Verification(Tabular):
             for verdict, found in (("supports", self.supporting), ("contradicts", self.contradicting))
             for one in found
         ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The verification as JSON-ready values; terms as in N-Triples."""
-        return {
-            "claim": self.claim,
-            "revision": self.revision,
-            "outcome": self.outcome,
-            "triples": [[format_term(to_oxigraph(term)) for term in triple] for triple in self.triples],
-            "outcomes": list(self.outcomes),
-            "readings": list(self.readings),
-            "unread": list(self.unread),
-            "supporting": [one.to_dict() for one in self.supporting],
-            "contradicting": [one.to_dict() for one in self.contradicting],
-            "paths": [[quad.to_dict() for quad in path] for path in self.paths],
-            "undecided": list(self.undecided),
-            "odd": [one.to_dict() for one in self.odd],
-            "visited": [quad.to_dict() for quad in self.visited],
-            "left_out": self.left_out,
-            "passages": [one.to_dict() for one in self.passages],
-        }
 
     def rdf(self) -> str:
         """The trail as a document: PROV-O in Turtle, which any world can load, and `World.verify` replays as bytes."""

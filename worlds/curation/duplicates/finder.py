@@ -39,11 +39,6 @@ class Duplicate(Finding):
     evidence: tuple[str, ...] = ()
     against: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """The pair as JSON-ready values."""
-        told = Finding.to_dict(self)
-        return {**told, "evidence": list(self.evidence), "against": list(self.against)}
-
 
 class Duplicates(Findings[Duplicate]):
     """Pairs that may be one entity, the likeliest first."""

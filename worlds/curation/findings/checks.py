@@ -17,7 +17,7 @@ from worlds.curation.columns.axioms import Axioms
 from worlds.curation.columns.table import NO_IDS, Mask, Table, distinct
 from worlds.curation.columns.vocabularies import OWL, RDFS, SKOS, TYPE
 from worlds.curation.findings.declared import Declared
-from worlds.curation.findings.findings import Raw
+from worlds.curation.findings.findings import Raw, Severity
 from worlds.graph.terms import RDF
 from worlds.quads.dictionary import IRI, LITERAL, Ids
 from worlds.quads.redirects import REDIRECTS
@@ -33,7 +33,7 @@ class Met:
     """What one check found, as ids; `rows` are of triples, where these are at fault rather than entities."""
 
     name: str
-    level: str
+    level: Severity
     title: str
     ids: Ids
     query: str
@@ -108,11 +108,7 @@ class Checks:
         yield from self._vocabulary()
 
     def _missing(self) -> Iterator[Met]:
-        for role, level, title in (
-            ("label", "warning", "entities without a label"),
-            ("type", "warning", "entities without a type"),
-            ("description", "info", "entities without a description"),
-        ):
+        for role in ("label", "type", "description"):
             iris = [TYPE] if role == "type" else self._roles[role]
             having = self._with(iris, literal=role != "type")
             path = "|".join(f"<{iri}>" for iri in iris)
@@ -120,8 +116,8 @@ class Checks:
             absent = f" FILTER NOT EXISTS {{ ?entity {path} ?x {lacking}}}" if iris else ""
             yield Met(
                 f"missing {role}",
-                level,
-                title,
+                "info" if role == "description" else "warning",
+                f"entities without a {role}",
                 self.entities[~having[self.entities]],
                 f"SELECT DISTINCT ?entity WHERE {{ ?entity ?p ?o {_ENTITY}{absent} }}",
             )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from worlds.curation.columns.table import Table
 from worlds.curation.findings.declared import Declared
-from worlds.curation.findings.findings import Finding, Findings, shown
+from worlds.curation.findings.findings import SEVERITIES, Finding, Findings, Severity, shown
 from worlds.curation.findings.suggested import Suggested
 from worlds.errors import ShapesError
 from worlds.quads.dataset import SHAPES_GRAPH
@@ -19,7 +19,7 @@ from worlds.sql import statements
 from worlds.sql.connection import Connection
 
 _SQL = statements("queries.sql")
-_SEVERITIES = {"Violation": "error", "Warning": "warning"}
+_SEVERITIES: Mapping[str, Severity] = {"Violation": "error", "Warning": "warning"}
 
 
 class Contradictions:
@@ -44,7 +44,7 @@ class Contradictions:
         kept = by_shapes[:limit]
         counts = Counter(found.counts)
         counts["shape"] += len(by_shapes)
-        order = sorted([*found, *kept], key=lambda one: ("error", "warning", "info").index(one.severity))
+        order = sorted([*found, *kept], key=lambda one: SEVERITIES.index(one.severity))
         return Findings(order, +counts)
 
     def _by_shapes(self) -> list[Finding]:

@@ -14,7 +14,7 @@ import numpy as np
 from worlds.curation.columns.axioms import Axioms
 from worlds.curation.columns.table import Table, distinct, groups, several
 from worlds.curation.columns.vocabularies import OWL, RDFS
-from worlds.curation.findings.findings import Raw, listed
+from worlds.curation.findings.findings import Raw, Severity, listed
 from worlds.curation.findings.hierarchies import Hierarchies
 from worlds.curation.findings.signatures import Signatures
 from worlds.graph.lexical import canonical, is_by_value
@@ -135,7 +135,7 @@ class Declared:
                     (kind, *subjects[:3]),
                 )
 
-    def _grave(self, ids: list[int]) -> str:
+    def _grave(self, ids: list[int]) -> Severity:
         """An error where these are surely not one: literals, or entities that are said to be different."""
         if any(self.table.kinds[number] == LITERAL for number in ids):
             return "error"

@@ -2,24 +2,48 @@
 
 from __future__ import annotations
 
+import datetime
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, overload
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
 from worlds.curation.columns.table import Table
+from worlds.graph.records import As, Iri, Node, Quad, Record, Score, told
 from worlds.graph.tabular import Tabular
 from worlds.graph.terms import format_term, to_rdflib
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID
 from worlds.revisions.history import History
 from worlds.revisions.provenance import Provenance
 
-SEVERITIES = ("error", "warning", "info")
+Severity: TypeAlias = Literal["error", "warning", "info"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 """The gravest first."""
 
 
+class SaidQuad(NamedTuple):
+    """A quad, and who added it, in which revision, when and why."""
+
+    quad: Quad
+    revision: int | None
+    author: str | None
+    time: datetime.datetime | None
+    message: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON-ready values."""
+        return told(self)
+
+
+def _said(one: Provenance) -> dict[str, Any]:
+    entry = one.added
+    if entry is None:
+        return SaidQuad(one.quad, None, None, None, None).to_dict()
+    return SaidQuad(one.quad, entry.revision, entry.author, entry.time, entry.message).to_dict()
+
+
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Record):
     """Something that is wrong, or may be.
 
     `severity` is "error" (the data contradict what is declared), "warning" or "info"; `score`, from 0 to 1, says how
@@ -29,48 +53,23 @@ class Finding:
     """
 
     kind: str
-    severity: str
-    score: float
+    severity: Severity
+    score: Score
     message: str
-    subjects: tuple[Any, ...] = ()
-    quads: tuple[Provenance, ...] = ()
-    add: tuple[tuple[Any, ...], ...] = ()
-    remove: tuple[tuple[Any, ...], ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The finding as JSON-ready values."""
-        return {
-            "kind": self.kind,
-            "severity": self.severity,
-            "score": round(self.score, 4),
-            "message": self.message,
-            "subjects": [str(subject) for subject in self.subjects],
-            "quads": [_said(one) for one in self.quads],
-            "add": [_written(quad) for quad in self.add],
-            "remove": [_written(quad) for quad in self.remove],
-        }
-
-
-def _said(one: Provenance) -> dict[str, Any]:
-    entry = one.added
-    return {
-        "quad": _written(one.quad),
-        "revision": None if entry is None else entry.revision,
-        "author": None if entry is None else entry.author,
-        "time": None if entry is None else entry.time.isoformat(),
-        "message": None if entry is None else entry.message,
-    }
-
-
-def _written(quad: Sequence[Any]) -> list[str | None]:
-    return [None if part is None else part.n3() if hasattr(part, "n3") else str(part) for part in quad]
+    subjects: tuple[Iri, ...] = ()
+    quads: tuple[Annotated[Provenance, As(_said, SaidQuad)], ...] = ()
+    add: tuple[tuple[Node | None, ...], ...] = ()
+    remove: tuple[tuple[Node | None, ...], ...] = ()
 
 
 F = TypeVar("F", bound=Finding)
 
 
-class Findings(Tabular, Sequence[F]):
+class Findings(Record, Tabular, Sequence[F]):
     """Findings, the gravest first; `counts` has how many there are of each kind, those that are not shown included."""
+
+    counts: dict[str, int]
+    _also = ("counts", "findings")
 
     def __init__(self, findings: Iterable[F], counts: Mapping[str, int]) -> None:
         self._findings = tuple(findings)
@@ -84,6 +83,11 @@ class Findings(Tabular, Sequence[F]):
         if isinstance(place, slice):
             return Findings(self._findings[place], Counter(one.kind for one in self._findings[place]))
         return self._findings[place]
+
+    @property
+    def findings(self) -> tuple[F, ...]:
+        """All that are shown."""
+        return self._findings
 
     def __len__(self) -> int:
         return len(self._findings)
@@ -112,7 +116,7 @@ class Raw:
     """A finding as ids, before it is shown: `rows` of the table, and a `text` with places for the terms of `parts`."""
 
     kind: str
-    severity: str
+    severity: Severity
     score: float
     subjects: tuple[int, ...]
     rows: tuple[int, ...]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from worlds.curation.columns.table import Table
 from worlds.curation.findings.checks import Checks, Met
-from worlds.curation.findings.findings import SEVERITIES
+from worlds.curation.findings.findings import SEVERITIES, Severity
+from worlds.graph.records import Count, Record
 from worlds.graph.tabular import Tabular
 from worlds.graph.terms import format_term
 from worlds.quads.dictionary import Dictionary
@@ -22,27 +23,36 @@ _COLOURS = {"error": "#c0392b", "warning": "#d68910", "info": "#2471a3"}
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Check(Record):
     """One thing that was looked for: how many were found, some of them, and the SPARQL query that gives all.
 
     `level` is "error", "warning" or "info". The query is asked of all graphs: `query(check.query, union=True)`.
     """
 
     name: str
-    level: str
+    level: Severity
     title: str
-    count: int
+    count: Count
     examples: tuple[str, ...]
     query: str
 
 
-class WorldReport(Tabular, Sequence[Check]):
+class WorldReport(Record, Tabular, Sequence[Check]):
     """What a world lacks and what is untidy in it: its checks, those that found something first, the gravest first."""
+
+    quads: Count
+    entities: Count
+    _also = ("quads", "entities", "counts", "checks")
 
     def __init__(self, checks: Sequence[Check], quads: int, entities: int) -> None:
         self._checks = tuple(sorted(checks, key=lambda one: (not one.count, SEVERITIES.index(one.level))))
         self.quads = quads
         self.entities = entities
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """All of them."""
+        return self._checks
 
     def __getitem__(self, place: Any) -> Any:
         return self._checks[place]
@@ -76,11 +86,7 @@ class WorldReport(Tabular, Sequence[Check]):
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """One dict a check, as JSON-ready values."""
-        return [asdict(one) | {"examples": list(one.examples)} for one in self]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The report as JSON-ready values."""
-        return {"quads": self.quads, "entities": self.entities, "counts": self.counts, "checks": self.to_dicts()}
+        return [one.to_dict() for one in self]
 
     def to_markdown(self) -> str:
         """A table of what was found, with the queries below it."""

@@ -10,7 +10,7 @@ from worlds.curation.columns.axioms import Axioms
 from worlds.curation.columns.table import Mask, Table, distinct, groups
 from worlds.curation.columns.values import LITERALS, ill_typed, is_of
 from worlds.curation.columns.vocabularies import OWL, RDFS
-from worlds.curation.findings.findings import Raw
+from worlds.curation.findings.findings import Raw, Severity
 from worlds.graph.terms import RDF, XSD
 from worlds.quads.dictionary import LITERAL, Ids
 
@@ -114,13 +114,13 @@ class Signatures:
         of = bad | wrong
         for node, (at,) in groups(nodes[of], rows[of]):
             is_error = bool(np.isin(node, never))
-            severity, score = ("error", 1.0) if is_error else ("warning", 0.5)
+            severity: Severity = "error" if is_error else "warning"
             told = "is, by its types, no instance of" if is_error else "is not said to be an instance of"
             found = (*sorted(set(at.tolist())), *self.axioms.type_rows(node, distinct(axioms.types[1])))
             yield Raw(
                 kind,
                 severity,
-                score,
+                1.0 if is_error else 0.5,
                 (node,),
                 found,
                 f"{{0}} {told} {{2}}, the {kind} of {{1}}" + (" (any of a union)" if len(named) > 1 else ""),

@@ -11,6 +11,7 @@ import pyoxigraph as ox
 from worlds.entities.gazetteer import Gazetteer, Name, Span, Word, ends_sentence, words
 from worlds.entities.names import Candidate, Named, normal, ranked
 from worlds.entities.neighbours import CitedQuad, Neighbours
+from worlds.graph.records import Count, Iri, Record, Score
 from worlds.graph.tabular import Tabular
 from worlds.graph.terms import XSD, to_rdflib
 from worlds.quads.dictionary import Dictionary
@@ -29,21 +30,23 @@ _SHOWN = 5  # candidates of a mention
 
 
 @dataclass(frozen=True, slots=True)
-class EntityMention:
+class EntityMention(Record):
     """A part of a text that names an entity: `text` is what stands from character `start` up to `end`.
 
     `candidates` are those that may be meant, the likeliest first, at most five; `iri`, `label`, `types` and
     `confidence` are the first one's. `quad` is the one whose literal the text is, None for a text that was given.
     """
 
+    _also = ("iri", "label", "types", "confidence")
+
     text: str
-    start: int
-    end: int
+    start: Count
+    end: Count
     candidates: tuple[Candidate, ...]
     quad: CitedQuad | None = None
 
     @property
-    def iri(self) -> Any:
+    def iri(self) -> Iri:
         """The entity."""
         return self.candidates[0].iri
 
@@ -53,34 +56,26 @@ class EntityMention:
         return self.candidates[0].label
 
     @property
-    def types(self) -> tuple[Any, ...]:
+    def types(self) -> tuple[Iri, ...]:
         """The entity's classes."""
         return self.candidates[0].types
 
     @property
-    def confidence(self) -> float:
+    def confidence(self) -> Score:
         """The chance that the entity is meant, from 0 to 1; see `World.resolve`."""
         return self.candidates[0].confidence
 
-    def to_dict(self) -> dict[str, Any]:
-        """The mention as JSON-ready values."""
-        return {
-            "text": self.text,
-            "start": self.start,
-            "end": self.end,
-            "iri": str(self.iri),
-            "label": self.label,
-            "types": [str(kind) for kind in self.types],
-            "confidence": round(self.confidence, 4),
-            "candidates": [one.to_dict() for one in self.candidates],
-            "quad": None if self.quad is None else self.quad.to_dict(),
-        }
 
-
-class Mentions(list[EntityMention], Tabular):
+class Mentions(list[EntityMention], Record, Tabular):
     """Mentions in the order of the text: a list, and a table; `notes` say what types there are not, why it is empty."""
 
     notes: tuple[str, ...] = ()
+    _also = ("mentions", "notes")
+
+    @property
+    def mentions(self) -> tuple[EntityMention, ...]:
+        """All of them."""
+        return tuple(self)
 
     def noting(self, notes: tuple[str, ...]) -> Mentions:
         """The same, with these notes."""

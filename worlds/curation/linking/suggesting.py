@@ -16,6 +16,7 @@ from worlds.curation.linking.links import Choice, Linker, is_text
 from worlds.entities.gazetteer import Span, Word, words
 from worlds.entities.limits import check_limit
 from worlds.entities.neighbours import Neighbours
+from worlds.graph.records import Count, Iri
 from worlds.graph.terms import format_term, to_oxigraph, to_rdflib
 from worlds.quads.dataset import SHAPES_GRAPH
 from worlds.quads.dictionary import Dictionary
@@ -52,29 +53,17 @@ class Link(Finding):
     confidence that the entity is meant; see `World.resolve`.
     """
 
-    subject: Any = None
-    predicate: Any = None
-    object: Any = None
+    subject: Iri = None
+    predicate: Iri = None
+    object: Iri = None
     text: str = ""
-    start: int = 0
-    end: int = 0
+    start: Count = 0
+    end: Count = 0
 
     @property
     def confidence(self) -> float:
         """The chance that the entity is meant, from 0 to 1."""
         return self.score
-
-    def to_dict(self) -> dict[str, Any]:
-        """The link as JSON-ready values."""
-        return {
-            **Finding.to_dict(self),
-            "subject": str(self.subject),
-            "predicate": str(self.predicate),
-            "object": str(self.object),
-            "text": self.text,
-            "start": self.start,
-            "end": self.end,
-        }
 
 
 @dataclass(frozen=True, slots=True)

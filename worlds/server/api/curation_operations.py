@@ -14,11 +14,11 @@ def finding_operations() -> tuple[Operation, ...]:
     """What is read of a text, of claims and of the world as a whole."""
     return (
         of("mentions", "POST", "/mentions", answered("The mentions, in the order of the text.", "Mentions")),
-        of("suggest_links", "GET", "/links", answered("The links, the surest first.", "Findings")),
+        of("suggest_links", "GET", "/links", answered("The links, the surest first.", "Links")),
         of(
             "contradictions", "GET", "/contradictions", answered("The findings, the gravest first.", "Findings"), **_FEW
         ),
-        of("duplicates", "GET", "/duplicates", answered("The pairs, the likeliest first.", "Findings"), **_FEW),
+        of("duplicates", "GET", "/duplicates", answered("The pairs, the likeliest first.", "Duplicates"), **_FEW),
         of("report", "GET", "/report", answered("Checks with counts, examples and queries.", "WorldReport")),
         of(
             "verify",

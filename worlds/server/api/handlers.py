@@ -19,7 +19,7 @@ from worlds.server.api.operation import JSON, Operation
 from worlds.server.api.parameters import MOST_JSON, MOST_WITHOUT_KEY, read_json, read_query
 from worlds.server.errors import Busy, NotFound, Problem
 from worlds.server.hosting import Listed, is_name
-from worlds.server.http.base import server_of
+from worlds.server.http.base import Scope, server_of
 from worlds.server.protocols.sparql import LARGE
 
 Given: TypeAlias = Mapping[str, Any]
@@ -50,6 +50,7 @@ async def run(operation: Operation, handler: Handler, request: Request) -> Respo
             given[parameter.name] = parameter.parse([request.path_params[parameter.name]])
     if operation.fields is not None:
         given |= await read_json(request, operation.fields, optional=operation.body_optional, most=most)
+    given = {operation.keys.get(name, name): value for name, value in given.items()}
     try:
         return await handler(request, given)
     except ArgumentError as error:
@@ -74,10 +75,7 @@ async def _search(request: Request, given: Given) -> Response:
 
 async def _similar(request: Request, given: Given) -> Response:
     await _check_search(request, given)
-    found = await server_of(request).read(request, "similar", **given)
-    if found is None:
-        raise NotFound(f"the world says nothing of {given['iri']!r}")
-    return answer(found)
+    return _of_entity(given, await server_of(request).read(request, "similar", **given))
 
 
 async def _check_search(request: Request, given: Given) -> None:
@@ -90,8 +88,11 @@ async def _check_search(request: Request, given: Given) -> None:
             await server.prepare(name, path)
 
 
-async def _entity(request: Request, given: Given) -> Response:
-    found = await server_of(request).read(request, "entity", **given)
+async def _describe(request: Request, given: Given) -> Response:
+    return _of_entity(given, await server_of(request).read(request, "describe", **given))
+
+
+def _of_entity(given: Given, found: object) -> Response:
     if found is None:
         raise NotFound(f"the world says nothing of {given['iri']!r}")
     return answer(found)
@@ -135,21 +136,17 @@ async def _provenance(request: Request, given: Given) -> Response:
 
 
 async def _revision(request: Request, given: Given) -> Response:
-    found = await server_of(request).read(request, "revision", **given)
-    if found is None:
-        raise NotFound(f"there is no revision {given['revision']}, or it was forgotten")
-    return answer(found)
+    return answer(_known(given, await server_of(request).read(request, "revision", **given)))
 
 
 async def _undo(request: Request, given: Given) -> Response:
-    done = await server_of(request).write(request, "undo", **given)
-    if done is None:
+    return _changed(request, _known(given, await server_of(request).write(request, "undo", **given)))
+
+
+def _known(given: Given, found: Any) -> Any:
+    if found is None:
         raise NotFound(f"there is no revision {given['revision']}, or it was forgotten")
-    return _changed(request, done)
-
-
-async def _distinct(request: Request, given: Given) -> Response:
-    return _changed(request, await server_of(request).write(request, "distinct", **given))
+    return found
 
 
 async def _quads(request: Request, given: Given) -> Response:
@@ -162,10 +159,6 @@ async def _quads(request: Request, given: Given) -> Response:
 async def _merge(request: Request, given: Given) -> Response:
     options = {**given, "others": _listed("others", given["others"])}
     return _changed(request, await server_of(request).write(request, "merge", **options))
-
-
-async def _split(request: Request, given: Given) -> Response:
-    return _changed(request, await server_of(request).write(request, "split", **given))
 
 
 async def _propose(request: Request, given: Given) -> Response:
@@ -198,10 +191,6 @@ async def _accept(request: Request, given: Given) -> Response:
     return _changed(request, await server_of(request).write(request, "accept", **given))
 
 
-async def _reject(request: Request, given: Given) -> Response:
-    return answer(await server_of(request).write(request, "reject", **given))
-
-
 async def _amend(request: Request, given: Given) -> Response:
     server = server_of(request)
     options = await _rehearsed(request, given, ("add", "remove"))
@@ -229,14 +218,6 @@ def _propose_all(verb: str) -> Handler:
     return handle
 
 
-async def _bind(request: Request, given: Given) -> Response:
-    return answer(await server_of(request).write(request, "bind", **given))
-
-
-async def _change_policy(request: Request, given: Given) -> Response:
-    return answer(await server_of(request).write(request, "change_policy", scope="admin", **given))
-
-
 def _changed(request: Request, change: Mapping[str, Any]) -> Response:
     server = server_of(request)
     if change["added"] + change["removed"] > LARGE:
@@ -250,6 +231,24 @@ def _listed(name: str, value: object) -> list[str]:
     if len(found) < len(texts):
         raise Problem(f"{name} is a text or a list of texts")
     return found
+
+
+def _changing(job: str) -> Handler:
+    """What has a job change quads, and answers with the change."""
+
+    async def handle(request: Request, given: Given) -> Response:
+        return _changed(request, await server_of(request).write(request, job, **given))
+
+    return handle
+
+
+def _writing(job: str, level: Scope = "write") -> Handler:
+    """What has a job write, and answers with what it gives."""
+
+    async def handle(request: Request, given: Given) -> Response:
+        return answer(await server_of(request).write(request, job, scope=level, **given))
+
+    return handle
 
 
 def _plain(job: str) -> Handler:
@@ -345,48 +344,43 @@ async def _metrics(request: Request, given: Given) -> Response:
 
 
 async def _openapi(request: Request, given: Given) -> Response:
-    return answer(request.app.state.openapi)
+    from worlds.server.api.openapi import document  # it reads the types of all answers
 
+    single = server_of(request).hosting.single
+    return answer(document(None if single is None else single.stem))
+
+
+_READ = """
+    context contradictions duplicates history mentions policy prefixes proposals report schema stats suggest_links
+    validate
+""".split()  # noqa: SIM905
 
 HANDLERS: Mapping[str, Handler] = {
+    **{name: _plain(name) for name in _READ},
+    **{name: _changing(name) for name in ("distinct", "split")},
+    **{f"propose_{verb}": _propose_all(verb) for verb in ("contradictions", "duplicates", "suggest_links")},
     "search": _search,
     "search_post": _search,
     "search_several": _search,
     "search_several_post": _search,
-    "context": _plain("context"),
-    "entity": _entity,
+    "entity": _describe,
     "similar": _similar,
     "resolve": _resolve,
     "resolve_post": _resolve_all,
-    "mentions": _plain("mentions"),
-    "suggest_links": _plain("suggest_links"),
-    "contradictions": _plain("contradictions"),
-    "duplicates": _plain("duplicates"),
-    "report": _plain("report"),
     "verify": _verify,
-    "history": _plain("history"),
     "provenance": _provenance,
     "revision": _revision,
     "undo": _undo,
     "quads": _quads,
     "merge": _merge,
-    "split": _split,
-    "distinct": _distinct,
     "propose": _propose,
-    "proposals": _plain("proposals"),
     "proposal": _proposal,
     "accept": _accept,
-    "reject": _reject,
+    "reject": _writing("reject"),
     "amend": _amend,
     "remark": _amend,
-    **{f"propose_{verb}": _propose_all(verb) for verb in ("contradictions", "duplicates", "suggest_links")},
-    "stats": _plain("stats"),
-    "schema": _plain("schema"),
-    "validate": _plain("validate"),
-    "prefixes": _plain("prefixes"),
-    "bind": _bind,
-    "policy": _plain("policy"),
-    "change_policy": _change_policy,
+    "bind": _writing("bind"),
+    "change_policy": _writing("change_policy", "admin"),
     "page": _page,
     "worlds": _worlds,
     "create_world": _create,

@@ -6,20 +6,23 @@ Answers that can be large are JSON already: the server, which is one process, on
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pyoxigraph as ox
 
 import worlds
 from worlds.errors import ArgumentError
 from worlds.graph.longtexts import parse_quads
-from worlds.graph.terms import to_oxigraph
+from worlds.graph.records import As, Node, Quad
+from worlds.graph.terms import quad_to_rdflib
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.history import Entry
+from worlds.search.hits import SearchResults
 from worlds.server.errors import Problem
 from worlds.server.workers.jobs import job
 from worlds.world import World
@@ -44,48 +47,41 @@ def ping(world: World) -> bool:
 
 
 @job("search")
-def search(world: World, *, q: str, facets: bool = False, **options: Any) -> bytes:
+def search(world: World, *, facets: bool = False, **options: Any) -> bytes:
     """`World.search`; the statement is told only where it was asked to explain."""
-    found = world.search(q, **options)
-    document = found.to_dict(sql=bool(options.get("explain")))
+    return _hits(world, world.search(**options), facets=facets, sql=bool(options.get("explain")))
+
+
+@job("search_together")
+def search_together(
+    world: World, *, own: str, beside: Mapping[str, Path], facets: bool = False, **options: Any
+) -> bytes:
+    """`Group.search` of a world, by its `own` name, and those `beside` it, by names and paths."""
+    members: dict[str, Any] = {own: world, **beside}
+    with worlds.group(members, embedder=world.embedder) as group:
+        return _hits(world, group.search(**options), facets=facets, sql=bool(options.get("explain")))
+
+
+def _hits(world: World, found: SearchResults, *, facets: bool, sql: bool) -> bytes:
+    document = found.to_dict(sql=sql)
     if facets:
         document["facets"] = found.facets.to_dict(world.prefixes)
     return encoded(document)
 
 
-@job("search_together")
-def search_together(
-    world: World, *, own: str, beside: Mapping[str, Path], q: str, facets: bool = False, **options: Any
-) -> bytes:
-    """`Group.search` of a world, by its `own` name, and those `beside` it, by names and paths."""
-    members: dict[str, Any] = {own: world, **beside}
-    with worlds.group(members, embedder=world.embedder) as group:
-        found = group.search(q, **options)
-        document = found.to_dict(sql=bool(options.get("explain")))
-        if facets:
-            document["facets"] = found.facets.to_dict(world.prefixes)
-        return encoded(document)
-
-
-@job("context")
-def context(world: World, *, q: str, **options: Any) -> bytes:
-    """`World.context`."""
-    return encoded(world.context(q, **options).to_dict())
-
-
-@job("entity")
-def entity(world: World, *, iri: str, limit: int = 20, language: str | None = None) -> bytes | None:
+@job("describe")
+def describe(world: World, **options: Any) -> bytes | None:
     """`World.describe`; None for an unknown entity."""
-    found = world.describe(iri, limit=limit, language=language)
+    found = world.describe(**options)
     return encoded(found.to_dict()) if found else None
 
 
 @job("similar")
-def similar(world: World, *, iri: str, limit: int = 10, **options: Any) -> bytes | None:
+def similar(world: World, *, iri: str, **options: Any) -> bytes | None:
     """`World.similar`; None for an unknown entity."""
     if not world.describe(iri, limit=1):
         return None
-    return encoded(world.similar(iri, limit=limit, **options).to_dict(sql=bool(options.get("explain"))))
+    return _hits(world, world.similar(iri, **options), facets=False, sql=bool(options.get("explain")))
 
 
 @job("resolve")
@@ -94,32 +90,17 @@ def resolve(world: World, *, names: Sequence[tuple[str, str | None]], **options:
     return [world.resolve(name, context=context, **options).to_dict() for name, context in names]
 
 
-@job("validate")
-def validate(world: World, *, subjects: Any = None) -> bytes:
-    """`World.validate`, by the world's own shapes."""
-    report = world.validate(subjects=subjects)
-    return encoded({"conforms": report.conforms, "results": report.to_dicts()})
+def _reads(verb: str) -> Callable[..., bytes]:
+    """What answers with what a verb gives."""
+
+    def read(world: World, **options: Any) -> bytes:
+        return encoded(getattr(world, verb)(**options).to_dict())
+
+    return read
 
 
-@job("mentions")
-def mentions(world: World, *, text: str, types: Any = None) -> bytes:
-    """`World.mentions`."""
-    found = world.mentions(text, types=types)
-    return encoded({"mentions": [one.to_dict() for one in found], "notes": list(found.notes)})
-
-
-@job("suggest_links")
-def suggest_links(world: World, **options: Any) -> bytes:
-    """`World.suggest_links`."""
-    found = world.suggest_links(**options)
-    return encoded({"counts": found.counts, "findings": found.to_dicts()})
-
-
-@job("contradictions")
-def contradictions(world: World, **options: Any) -> bytes:
-    """`World.contradictions`."""
-    found = world.contradictions(**options)
-    return encoded({"counts": found.counts, "findings": found.to_dicts()})
+for _verb in ["context", "contradictions", "history", "mentions", "report", "schema", "suggest_links", "validate"]:
+    job(_verb)(_reads(_verb))
 
 
 @job("duplicates")
@@ -128,13 +109,7 @@ def duplicates(world: World, *, between: Sequence[str] | None = None, **options:
     if between is not None and len(between) != 2:
         raise ArgumentError(f"between is given twice, for two graphs, not {len(between)} times")
     found = world.duplicates(between=None if between is None else (between[0], between[1]), **options)
-    return encoded({"counts": found.counts, "findings": found.to_dicts()})
-
-
-@job("report")
-def report(world: World) -> bytes:
-    """`World.report`."""
-    return encoded(world.report().to_dict())
+    return encoded(found.to_dict())
 
 
 @job("verify")
@@ -150,12 +125,6 @@ def stats(world: World) -> dict[str, Any]:
     found = world.stats().to_dict()
     del found["path"]
     return found
-
-
-@job("schema")
-def schema(world: World, *, limit: int = 50, graphs: Any = None) -> bytes:
-    """`World.schema`."""
-    return encoded(world.schema(limit=limit, graphs=graphs).to_dict())
 
 
 @job("prefixes")
@@ -190,16 +159,22 @@ def change_policy(world: World, *, author: str | None, changes: dict[str, Any]) 
 # --- history --------------------------------------------------------------------------------------------------------
 
 
-@job("history")
-def history(world: World, **options: Any) -> bytes:
-    """`World.history`."""
-    return encoded({"revisions": [entry.to_dict() for entry in world.history(**options)]})
-
-
 @job("provenance")
 def provenance(world: World, **of: Any) -> bytes:
     """`World.provenance`."""
     return encoded({"quads": [one.to_dict() for one in world.provenance(**of)]})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevisionDetails(Entry):
+    """A revision, and what it did."""
+
+    quads_added: Sequence[Quad]
+    quads_removed: Sequence[Quad]
+    graphs_created: Sequence[Node]
+    graphs_dropped: Sequence[Node]
+    truncated: Annotated[bool, As(schema={"description": "Whether there are more quads than are listed."})]
+    undone: Annotated[bool, As(schema={"description": "Whether nothing of what it did holds any more."})]
 
 
 @job("revision")
@@ -209,16 +184,16 @@ def revision(world: World, *, revision: int, limit: int = 1000) -> bytes | None:
     if entry is None:
         return None
     diff: Diff = world.diff(revision - 1, revision)
-    document = {
-        **entry.to_dict(),
-        "quads_added": [_quad(quad) for quad in islice(diff.added.terms(), limit)],
-        "quads_removed": [_quad(quad) for quad in islice(diff.removed.terms(), limit)],
-        "graphs_created": [str(to_oxigraph(graph)) for graph in diff.created],
-        "graphs_dropped": [str(to_oxigraph(graph)) for graph in diff.dropped],
-        "truncated": max(len(diff.added), len(diff.removed)) > limit,
-        "undone": entry.undone_by is not None or _is_undone(world, diff),
-    }
-    return encoded(document)
+    told = RevisionDetails(
+        **{field.name: getattr(entry, field.name) for field in fields(entry)},
+        quads_added=[quad_to_rdflib(quad) for quad in islice(diff.added.terms(), limit)],
+        quads_removed=[quad_to_rdflib(quad) for quad in islice(diff.removed.terms(), limit)],
+        graphs_created=diff.created,
+        graphs_dropped=diff.dropped,
+        truncated=max(len(diff.added), len(diff.removed)) > limit,
+        undone=entry.undone_by is not None or _is_undone(world, diff),
+    )
+    return encoded(told.to_dict())
 
 
 def _is_undone(world: World, diff: Diff) -> bool:
@@ -247,12 +222,6 @@ def _find(world: World, revision: int) -> Entry | None:
     return next((entry for entry in found if entry.revision == revision), None)
 
 
-def _quad(quad: ox.Quad) -> list[str | None]:
-    """Subject, predicate, object and graph as in N-Triples; None for the default graph, as in a hit's quads."""
-    graph = None if isinstance(quad.graph_name, ox.DefaultGraph) else str(quad.graph_name)
-    return [str(quad.subject), str(quad.predicate), str(quad.object), graph]
-
-
 # --- writes ---------------------------------------------------------------------------------------------------------
 
 
@@ -263,7 +232,7 @@ def undo(
     """`World.undo`; None for an unknown revision."""
     if _find(world, revision) is None:
         return None
-    return _change(world.undo(revision, force=force, author=author, message=message))
+    return world.undo(revision, force=force, author=author, message=message).to_dict()
 
 
 @job("quads", write=True)
@@ -278,28 +247,26 @@ def quads(
     number = gone.revision if new.revision is None else new.revision
     kept = next((entry for entry in world.history(1) if entry.revision == number), None)
     if kept is None:  # what was removed and added again is no change
-        return _change(Change(None, 0, 0))
-    return _change(Change(number, kept.added, kept.removed, new.chunks))
+        return Change(None, 0, 0).to_dict()
+    return Change(number, kept.added, kept.removed, new.chunks).to_dict()
 
 
 @job("merge", write=True)
-def merge(world: World, *, author: str | None, kept: str, others: Sequence[str], **options: Any) -> dict[str, Any]:
+def merge(world: World, *, author: str | None, kept: str, others: Sequence[str], **options: Any) -> Any:
     """`World.merge`."""
-    return _change(world.merge(kept, *others, author=author, **options))
+    return world.merge(kept, *others, author=author, **options).to_dict()
 
 
 @job("split", write=True)
-def split(world: World, *, author: str | None, revision: int, message: str | None = None) -> dict[str, Any]:
+def split(world: World, *, author: str | None, revision: int, message: str | None = None) -> Any:
     """`World.split`."""
-    done = world.split(revision, author=author, message=message)
-    left = [[None if term is None else str(to_oxigraph(term)) for term in quad] for quad in done.unassigned]
-    return {"revision": done.revision, "added": done.added, "removed": done.removed, "unassigned": left}
+    return world.split(revision, author=author, message=message).to_dict()
 
 
 @job("distinct", write=True)
-def distinct(world: World, *, author: str | None, **options: Any) -> dict[str, Any]:
+def distinct(world: World, *, author: str | None, **options: Any) -> Any:
     """`World.distinct`."""
-    return _change(world.distinct(author=author, **options))
+    return world.distinct(author=author, **options).to_dict()
 
 
 @job("propose", write=True)
@@ -330,9 +297,9 @@ def proposal(world: World, *, id: int) -> dict[str, Any]:
 
 
 @job("accept", write=True)
-def accept(world: World, *, author: str | None, id: int, **options: Any) -> dict[str, Any]:
+def accept(world: World, *, author: str | None, id: int, **options: Any) -> Any:
     """`World.accept`; the key's name is the reviewer's."""
-    return _change(world.accept(id, reviewer=author, **options))
+    return world.accept(id, reviewer=author, **options).to_dict()
 
 
 @job("reject", write=True)
@@ -358,8 +325,3 @@ def found(world: World, *, of: str, **options: Any) -> list[Any]:
 def propose_all(world: World, *, author: str | None, findings: Sequence[Any]) -> dict[str, Any]:
     """`World.propose_all`."""
     return {"proposals": [one.to_dict() for one in world.propose_all(findings, author=author)]}
-
-
-def _change(change: Change) -> dict[str, Any]:
-    told = {name: getattr(change, name) for name in ("revision", "added", "removed", "chunks", "embedded")}
-    return {**told, "notes": list(change.notes)}

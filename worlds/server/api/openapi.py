@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from http import HTTPStatus
 from importlib import metadata
 from typing import Any
@@ -25,6 +26,7 @@ _TAGS = {
 }
 
 
+@cache
 def document(single: str | None) -> dict[str, Any]:
     """The document of a server with one world, by its name, or of one with several.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from worlds.server.api.parameters import Parameter, options_of
@@ -47,6 +48,11 @@ class Operation:
     errors: tuple[int, ...] = ()
     tag: str = "World"
     defaults: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def keys(self) -> Mapping[str, str]:
+        """Python's names of what a request may say."""
+        return {one.name: one.key for one in (*self.parameters, *(self.fields or ())) if one.key}
 
 
 def of(

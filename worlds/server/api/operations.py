@@ -67,15 +67,15 @@ def operations() -> tuple[Operation, ...]:
             leave=("names",),
         ),
         *finding_operations(),
-        of("history", "GET", "/history", answered("The revisions.", "History"), defaults={"limit": 50}),
-        of("provenance", "GET", "/provenance", answered("The quads, each with its revisions.", "Provenance")),
+        of("history", "GET", "/history", answered("The revisions.", "Entries"), defaults={"limit": 50}),
+        of("provenance", "GET", "/provenance", answered("The quads, each with its revisions.", "Provenances")),
         Operation(
             "revision",
             "GET",
             "/history/{revision}",
             "Tell what a revision did.",
             "read",
-            answered("The revision and its quads.", "Revision"),
+            answered("The revision and its quads.", "RevisionDetails"),
             parameters=(
                 replace(options_of("undo")[0], where="path"),
                 Parameter("limit", "integer", "The most quads of each list.", default=1000, least=0, most=100_000),
@@ -102,7 +102,7 @@ def operations() -> tuple[Operation, ...]:
         *curation_operations(),
         of("stats", "GET", "/stats", answered("The figures.", "Stats")),
         of("schema", "GET", "/schema", answered("Classes, predicates, graphs and languages.", "Schema")),
-        of("validate", "GET", "/validate", answered("The violations.", "Report")),
+        of("validate", "GET", "/validate", answered("The violations.", "ValidationReport")),
         Operation(
             "prefixes",
             "GET",

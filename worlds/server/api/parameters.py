@@ -60,6 +60,7 @@ class Parameter:
     where: Literal["query", "path", "header"] = "query"
     example: Any = None
     schema: Mapping[str, Any] | None = None  # of a value of the kind "json"
+    key: str = ""  # Python's name for it, where that is another
 
     def expects(self) -> str:
         """What a value must be, in words."""
@@ -306,6 +307,7 @@ def _parameter(option: Option) -> Parameter:
     }
     told |= {
         "name": option.at("http"),
+        "key": option.name,
         "default": option.default if isinstance(option.default, bool | float | int | str) else None,
     }
     told |= {"required": option.default is REQUIRED}
