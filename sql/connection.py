@@ -34,6 +34,7 @@ from worlds.sql import Statement
 from worlds.sql.failures import fail
 from worlds.sql.identity import GONE, Identity, header_of, new_stamp
 from worlds.sql.locks import write_lock
+from worlds.sql.values import INT_LIMIT, bound, integers, reading, stacked
 
 if sys.platform == "win32" or sys.version_info >= (3, 14):
     import libsql as driver
@@ -43,10 +44,10 @@ else:
 Row = tuple[Any, ...]
 T = TypeVar("T")
 
-_INT_LIMIT = 2**31
 _LONGEST_TIMEOUT = 2_000_000.0  # seconds; SQLite counts milliseconds in 31 bits
 _ROWS_PER_INSERT = 200
-_CACHE = 131072  # KB of pages
+CACHE = 131072
+"""KB of pages."""
 
 
 _READING = re.compile(
@@ -59,37 +60,6 @@ _READING = re.compile(
 def _writes(sql: str) -> bool:
     """Whether a statement may change the file."""
     return _READING.match(sql) is None
-
-
-@contextlib.contextmanager
-def reading(what: str) -> Iterator[None]:
-    """IntegrityError if something that was stored cannot be made into what it should be."""
-    try:
-        yield
-    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise IntegrityError(f"the file is damaged, {what} cannot be read: restore a backup ({error})") from error
-
-
-def integers(column: str | None) -> NDArray[np.int64]:
-    """What a group_concat of integers gives, as int64 [n]; NULL is none. IntegrityError for what is no integer."""
-    try:
-        return np.fromstring(column, dtype=np.int64, sep=",") if column else np.empty(0, dtype=np.int64)
-    except (TypeError, ValueError) as error:
-        raise IntegrityError(f"the file is damaged, a number in it is none: restore a backup ({error})") from error
-
-
-def _stacked(columns: Sequence[NDArray[np.int64]], axis: int) -> NDArray[np.int64]:
-    if len({len(column) for column in columns}) > 1:
-        raise IntegrityError("the file is damaged, a number is missing in it: restore a backup")
-    found: NDArray[np.int64] = np.stack(columns, axis=axis)
-    if found.size and (found.max() >= _INT_LIMIT or found.min() < -_INT_LIMIT):
-        raise IntegrityError("the file is damaged, a number in it is beyond all that a world has: restore a backup")
-    return found
-
-
-def as_text(stored: str | bytes) -> str:
-    """A text as it was stored: one with U+0000 is a BLOB of its UTF-8."""
-    return stored.decode() if type(stored) is bytes else stored  # type: ignore[return-value]  # no other type
 
 
 def replicating(path: str, url: str, token: str) -> Any:
@@ -161,7 +131,7 @@ class Connection:
             f"PRAGMA busy_timeout = {int(self.timeout * 1000)};"
             "PRAGMA recursive_triggers = ON;"
             "PRAGMA trusted_schema = OFF;"
-            f"PRAGMA cache_size = -{_CACHE};"
+            f"PRAGMA cache_size = -{CACHE};"
             "PRAGMA temp_store = MEMORY;"
             "PRAGMA mmap_size = 8589934592;"
             f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'};"
@@ -214,7 +184,7 @@ class Connection:
             if _writes(sql):
                 self._forget("meta" in sql)
             try:
-                return self._driver.execute(sql, _checked(parameters)).fetchall() or []
+                return self._driver.execute(sql, bound(parameters)).fetchall() or []
             except BaseException as error:
                 fail(error, self.path)
 
@@ -241,11 +211,11 @@ class Connection:
 
     def table(self, statement: str | Statement, parameters: Sequence[object] = ()) -> NDArray[np.int64]:
         """The `columns` side by side, int64 [n, columns]."""
-        return _stacked(self.columns(statement, parameters), 1)
+        return stacked(self.columns(statement, parameters), 1)
 
     def stack(self, statement: str | Statement, parameters: Sequence[object] = ()) -> NDArray[np.int64]:
         """The `columns` one below the other, int64 [columns, n]."""
-        return _stacked(self.columns(statement, parameters), 0)
+        return stacked(self.columns(statement, parameters), 0)
 
     def page(
         self, statement: str | Statement, parameters: Sequence[object] = (), *, after: int | None = None
@@ -255,11 +225,11 @@ class Connection:
         IntegrityError if the page does not lead beyond the id `after`: a damaged file would give it for ever.
         """
         last, *columns = self.rows(statement, parameters)[0]
-        if last is not None and not (type(last) is int and -_INT_LIMIT <= last < _INT_LIMIT):
+        if last is not None and not (type(last) is int and -INT_LIMIT <= last < INT_LIMIT):
             raise IntegrityError(f"the file is damaged, {str(last)[:30]} is no number of a row: restore a backup")
         if last is not None and after is not None and last <= after:
             raise IntegrityError("the file is damaged, its rows are not in order: restore a backup")
-        return last, _stacked([integers(column) for column in columns], 1)
+        return last, stacked([integers(column) for column in columns], 1)
 
     def meta(self, name: str) -> Any:
         """What the table meta has under a name, None for nothing; the table is read once while it stays as it is."""
@@ -449,58 +419,6 @@ class Connection:
                     with contextlib.suppress(WorldsError):
                         self.run("ROLLBACK")
 
-    @contextlib.contextmanager
-    def without(
-        self, kind: str, table: str, made: Callable[[int, int], None] | None = None
-    ) -> Iterator[Callable[[], None]]:
-        """Drop the table's indexes or triggers (`kind` is "index" or "trigger"), and make them again after the block.
-
-        Inside a transaction, which brings them back should the block raise. For indexes it is one sort instead of
-        many insertions. Gives a function that makes them again at once, for a block that finds it needs them. `made` is
-        told how many of how many have been made again.
-        """
-        found = self.rows(
-            "SELECT name, sql FROM sqlite_master WHERE type = ?1 AND tbl_name = ?2 AND sql IS NOT NULL",
-            (kind, table),
-        )
-        for name, _ in found:
-            self.run(f"DROP {kind} {name}")
-        of = len(found)
-
-        def make_again() -> None:
-            with self._sorting_in_files() if kind == "index" and found else contextlib.nullcontext():
-                while found:
-                    self.run(found.pop()[1])
-                    if made is not None:
-                        made(of - len(found), of)
-
-        yield make_again
-        make_again()
-
-    @contextlib.contextmanager
-    def _sorting_in_files(self) -> Iterator[None]:
-        """Let the indexes that the block makes be sorted in runs of 2 MB, which are merged from a temporary file.
-
-        Not where the world is encrypted: temporary files are not.
-
-        They have ids and hashes alone. All in memory would take half as long again, for the processor's caches, and
-        30 bytes a row.
-        """
-        if self.encryption_key is not None:
-            yield
-            return
-        try:
-            self.run("PRAGMA temp_store = FILE")
-        except WorldsError:  # a temporary table is there, or it is a server's
-            yield
-            return
-        self.run("PRAGMA cache_size = -2048")  # the length of a run
-        try:
-            yield
-        finally:
-            self.run(f"PRAGMA cache_size = -{_CACHE}")
-            self.run("PRAGMA temp_store = MEMORY")
-
     def vacuum(self) -> None:
         """Rebuild the file without its unused pages, and empty its log. WorldsError inside a transaction.
 
@@ -571,23 +489,3 @@ def _unlock() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_unlock)
-
-
-_BINDABLE = {int, str, bytes, float, type(None)}
-
-
-def _checked(parameters: Sequence[object]) -> tuple[object, ...]:
-    """The parameters as a tuple that the driver binds faithfully; TypeError or IntegrityError for others."""
-    values = tuple(parameters)
-    strange = set(map(type, values)) - _BINDABLE
-    if strange:
-        raise TypeError(f"a {strange.pop().__name__} cannot be bound")
-    numbers = [value for value in values if type(value) is int]
-    if numbers and not (min(numbers) >= -_INT_LIMIT and max(numbers) < _INT_LIMIT):
-        beyond = max(numbers, key=abs)  # the driver would bind it as REAL
-        raise IntegrityError(
-            f"{beyond} is beyond all numbers that a world has: it is of no world, or of a damaged file"
-        )
-    if "\0" in "\n".join([value for value in values if type(value) is str]):
-        raise TypeError("a str with U+0000 would be read back cut: bind its UTF-8 as bytes")
-    return values

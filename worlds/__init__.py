@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from worlds.curation.changing.merging import Merge, Split
     from worlds.curation.changing.proposals import Proposal
-    from worlds.curation.claims.evidence import Verification
+    from worlds.curation.claims.verification import Verification
     from worlds.curation.duplicates.finder import Duplicate
     from worlds.curation.findings.findings import Finding, Findings
     from worlds.curation.findings.report import WorldReport
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         ValidationError,
         WorldsError,
     )
-    from worlds.file.check import CheckReport
+    from worlds.file.problems import CheckReport
     from worlds.file.restoring import restore
     from worlds.file.stats import Stats
     from worlds.graph.query.results import Solutions, Triples
@@ -137,7 +137,7 @@ _HOMES = {
     "worlds.curation.findings.report": "WorldReport",
     "worlds.curation.findings.findings": "Finding Findings",
     "worlds.curation.duplicates.finder": "Duplicate",
-    "worlds.curation.claims.evidence": "Verification",
+    "worlds.curation.claims.verification": "Verification",
     "worlds.embedders": "Embedder FallbackEmbedder OnnxEmbedder OpenAIEmbedder SentenceTransformerEmbedder",
     "worlds.errors": "ConflictError EmbedderError FilterError IntegrityError OpenError ParseError QueryError "
     "QueryTimeout ReadOnlyError SchemaError ShapesError UncertainError ValidationError WorldsError",

@@ -82,7 +82,7 @@ def propose_with_keys(seed: int, number: int, *, steps: int = 250) -> tuple[int,
 
 def _propose(path: Path, chance: random.Random, steps: int) -> None:
     worlds.open(path, embedder=None).close()
-    keys = {name: keys_of(path).add(name, {"*": scope})[1] for name, scope in LEVELS.items()}
+    keys = {name: keys_of(path).add(name, {"*": level})[1] for name, level in LEVELS.items()}
     model = Model()
     environment = {"WORLDS_SERVER_MAX_PROPOSALS": str(MOST)}
     with served(path, environment=environment) as server, contextlib.ExitStack() as stack:

@@ -258,7 +258,7 @@ def test_kill_9_loses_no_acknowledged_write(kb: Path) -> None:
 
 
 def test_keys_are_shown_once_listed_and_revoked(kb: Path) -> None:
-    added = keys("add", str(kb), "ann", "--scope", "write", "--world", "kb", "--expires", "90d")
+    added = keys("add", str(kb), "ann", "--level", "write", "--world", "kb", "--expires", "90d")
     assert added.exit_code == 0, added.stderr
     text = added.stdout.strip()
     assert text.startswith("wk_")
@@ -267,7 +267,7 @@ def test_keys_are_shown_once_listed_and_revoked(kb: Path) -> None:
     assert text not in listed.stdout
     assert "write kb" in listed.stdout
     told = json.loads(keys("list", str(kb), "--json").stdout)
-    assert [(key["name"], key["scopes"], key["state"]) for key in told] == [("ann", {"kb": "write"}, "valid")]
+    assert [(key["name"], key["levels"], key["state"]) for key in told] == [("ann", {"kb": "write"}, "valid")]
     with served(kb, "--readers", "1") as server, server.client(text) as client:
         assert client.post("/quads", json={"add": f"<{EX}a> <{EX}p> <{EX}b> ."}).status_code == 200
         revoked = keys("revoke", str(kb), "ann")
@@ -282,7 +282,7 @@ def test_keys_are_shown_once_listed_and_revoked(kb: Path) -> None:
     ("arguments", "code", "said"),
     [
         (["add", "kb.db", "ann", "--expires", "soon"], 2, "90d"),
-        (["add", "kb.db", "ann", "--scope", "root"], 2, "scope"),
+        (["add", "kb.db", "ann", "--level", "root"], 2, "level"),
         (["add", "kb.db", "ann", "--world", "../x"], 2, "world"),
         (["add", "kb.db", "a\nb"], 2, "name"),
         (["add", "missing.db", "ann"], 3, "missing.db"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,10 @@ from hypothesis import strategies as st
 
 import worlds
 from worlds import World
+from worlds.curation.findings.findings import CONTRADICTIONS
+from worlds.errors import ArgumentError
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 PREFIXES = """
 @prefix ex: <http://ex/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -297,3 +303,40 @@ def test_shapes_that_cannot_be_checked_are_said() -> None:
     with made(data) as world:
         (found,) = world.contradictions()
         assert "cannot be checked" in found.message
+
+
+def test_findings_of_a_kind_an_author_and_an_entity() -> None:
+    """Each filter gives what is left of all findings, counted and limited after it."""
+    data = """
+        ex:p a owl:FunctionalProperty . ex:C owl:disjointWith ex:D . ex:x a ex:C, ex:D .
+        GRAPH <urn:worlds:shapes> { ex:S sh:targetNode ex:x ; sh:property [ sh:path ex:q ; sh:minCount 1 ] }
+    """
+    with made(data) as world:
+        world.bind("ex", "http://ex/")
+        world.add([(f"ex:a{number}", "ex:p", number) for number in range(4)], author="bob")
+        world.add([(f"ex:a{number}", "ex:p", 9) for number in range(3)], author="eve")
+        everything = world.contradictions(limit=None)
+        assert everything.counts == {"functional": 3, "disjoint classes": 1, "shape": 1}
+
+        def told(found: Any) -> list[str]:
+            return [one.message for one in found]
+
+        for kind in everything.counts:
+            assert told(world.contradictions(kinds=kind)) == told(one for one in everything if one.kind == kind)
+        assert world.contradictions(kinds=["shape", "cycle"]).counts == {"shape": 1}
+        assert world.contradictions(author="eve").counts == {"functional": 3}
+        assert world.contradictions(author="ann").counts == {"disjoint classes": 1}
+        assert world.contradictions(author="nobody").counts == {}
+        assert world.contradictions(author="eve", limit=1).counts == {"functional": 3}
+        assert len(world.contradictions(author="eve", limit=1)) == 1
+        for entity in ("ex:x", "ex:a1", "ex:unknown"):
+            about = [one for one in everything if any(str(part) == f"http://ex/{entity[3:]}" for part in one.subjects)]
+            assert told(world.contradictions(entity=entity)) == told(about)
+        with pytest.raises(ArgumentError, match="no kind 'functionl' of contradictions; the kinds are functional, inv"):
+            world.contradictions(kinds=["functionl"])
+
+
+def test_the_kinds_are_those_that_are_documented() -> None:
+    assert {kind for kind, *_ in PLANTED} <= set(CONTRADICTIONS)
+    rows = re.findall(r"(?m)^\| ([a-z][a-z, -]+) \| .* \|$", (DOCS / "findings.md").read_text("utf-8"))
+    assert {kind for row in rows for kind in row.split(", ")} == {"kind", *CONTRADICTIONS}

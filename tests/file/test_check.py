@@ -17,7 +17,7 @@ import worlds
 from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from worlds import ChunkSize, ParseError, TextPolicy, World
-from worlds.file.check import Problem
+from worlds.file.problems import Problem
 
 Vector: TypeAlias = NDArray[np.float32]
 

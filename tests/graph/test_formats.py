@@ -23,10 +23,10 @@ from worlds.graph.formats import (
     EXTENSIONS,
     escape_xml,
     find_format,
-    parsing,
     rdflib_quads,
     serialize,
 )
+from worlds.graph.parsing import parsing
 from worlds.graph.sources import sources
 from worlds.graph.terms import RDF, XSD, Term
 

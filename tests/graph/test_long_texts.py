@@ -12,8 +12,9 @@ import pytest
 
 import worlds
 from tests.support import seams
-from worlds.graph.formats import FORMATS, parsing, serialize
+from worlds.graph.formats import FORMATS, serialize
 from worlds.graph.longtexts import LongTexts, parse_all
+from worlds.graph.parsing import parsing
 from worlds.graph.sources import sources
 
 S, P = ox.NamedNode("urn:x:s"), ox.NamedNode("urn:x:p")

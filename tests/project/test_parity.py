@@ -98,7 +98,7 @@ READS: dict[str, dict[str, Any]] = {  # a call of each verb that reads, by Pytho
     "suggest_links": {"limit": 5, "minimum": 0.3},
     "verify": {"claim": ["ex:Curiosity", "rdf:type", "s:Rover"], "at": 1},
     "validate": {"subjects": ["ex:Curiosity"]},
-    "contradictions": {"suggested": True, "limit": 3},
+    "contradictions": {"suggested": True, "kinds": ["functional", "outlier"], "author": "ann", "limit": 3},
     "duplicates": {"types": "s:Rover", "probability": 0.1, "limit": 3},
     "report": {},
     "proposals": {"status": "any", "limit": 5},
@@ -159,8 +159,10 @@ def command_line(path: Path, verb: str, given: Mapping[str, Any]) -> Any:
         elif isinstance(value, bool):
             words += [f"--{'' if value else 'no-'}{name}"]
         else:
-            flag = {"types": "type", "subjects": "subject", "graphs": "graph"}.get(name, name)
-            words += [f"--{flag}", *(value if isinstance(value, list) else [value])]
+            flag = {"types": "type", "subjects": "subject", "graphs": "graph", "kinds": "kind"}.get(
+                name, option.at("command")
+            )
+            words += [part for one in (value if isinstance(value, list) else [value]) for part in (f"--{flag}", one)]
     if verb == "provenance":
         words = [words[1], *words[2:]]  # the subject is an argument
     name = row.names.get("command", verb).replace("_", "-")

@@ -221,7 +221,7 @@ VERBS = {
     "distinct": ["a", "b", "*graph", "*author", "*message", "*dry_run"],
     "duplicates": ["*types", "*graphs", "*between", "*probability", "*limit"],
     "report": [],
-    "contradictions": ["*suggested", "*limit"],
+    "contradictions": ["*suggested", "*kinds", "*author", "*entity", "*limit"],
     "validate": ["*subjects", "*shapes"],
     "mentions": ["text", "*types"],
     "suggest_links": ["*types", "*graphs", "*predicates", "*limit", "*minimum"],

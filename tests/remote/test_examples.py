@@ -94,7 +94,7 @@ def test_a_primary_and_three_replicas(tmp_path: Path, processes: contextlib.Exit
     until(lambda: (home / "data" / "keys" / "admin").exists() and _listens(ports["primary"]))
     told("push", tmp_path / "kb.db", url, "--key", (home / "data" / "keys" / "admin").read_text().strip())
     token = told("token", "data", "kb", cwd=home).strip()
-    key = told("keys", "add", ".", "ann", "--scope", "write", "--key-file", "keys.json").strip().split()[-1]
+    key = told("keys", "add", ".", "ann", "--level", "write", "--key-file", "keys.json").strip().split()[-1]
     replicas = [name for name in run if name != "primary"]
     for name in replicas:
         begin(name, **{TOKEN: token})

@@ -544,7 +544,7 @@ def test_what_cannot_be_written(writer: httpx.Client, client: httpx.Client) -> N
     problem(writer.post("/history/999999/undo"), 404)
     problem(client.get("/history/999999"), 404)
     problem(client.get("/history/0"), 400)
-    assert "key with the scope write" in problem(client.post("/quads", json={"add": ""}), 401)
+    assert "key with the level write" in problem(client.post("/quads", json={"add": ""}), 401)
     assert client.get("/stats").json()["last_revision"] == before
 
 

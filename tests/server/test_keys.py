@@ -86,10 +86,10 @@ def test_two_valid_keys_cannot_have_one_name(store: KeyStore) -> None:
         store.add("ann", {"*": "write"})
 
 
-@pytest.mark.parametrize("scopes", [{}, {"*": "all"}, {"../kb": "read"}, {"": "read"}, {"*": ""}])
-def test_scopes_that_mean_nothing_are_refused(store: KeyStore, scopes: dict[str, str]) -> None:
-    with pytest.raises(ValueError, match=r"scope|world"):
-        store.add("ann", scopes)
+@pytest.mark.parametrize("levels", [{}, {"*": "all"}, {"../kb": "read"}, {"": "read"}, {"*": ""}])
+def test_levels_that_mean_nothing_are_refused(store: KeyStore, levels: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match=r"level|world"):
+        store.add("ann", levels)
 
 
 def test_keys_added_at_the_same_time_are_all_kept(store: KeyStore) -> None:
@@ -115,10 +115,10 @@ def test_a_file_of_something_else_is_an_error_and_not_no_keys(store: KeyStore, c
     assert store.path.read_bytes() == content.encode("utf-8", "surrogateescape")
 
 
-def test_an_unknown_scope_in_the_file_is_an_error(store: KeyStore) -> None:
+def test_an_unknown_level_in_the_file_is_an_error(store: KeyStore) -> None:
     store.add("ann", {"*": "read"})
     store.path.write_text(store.path.read_text().replace('"read"', '"root"'))
-    with pytest.raises(OpenError, match="unknown scope"):
+    with pytest.raises(OpenError, match="unknown level"):
         store.all()
 
 

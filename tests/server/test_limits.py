@@ -17,12 +17,13 @@ import pytest
 import worlds
 from tests.support.serving import Served, served
 from worlds.errors import WorldsError
+from worlds.server.configuration import ServerSettings
 from worlds.server.errors import TooMany
 from worlds.server.http.access import check_settings
-from worlds.server.http.base import Principal, ServerSettings
 from worlds.server.http.limits import Limits
 from worlds.server.http.metrics import Metrics
 from worlds.server.keys import KeyStore, keys_of
+from worlds.server.principal import Principal
 
 SLOW = "SELECT (COUNT(*) AS ?n) { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f . ?g ?s ?h . ?i ?t ?j }"
 QUAD = "<http://example.org/a> <http://example.org/p> <http://example.org/b> ."
@@ -66,7 +67,7 @@ def store(folder: Path) -> KeyStore:
 
 
 @pytest.mark.parametrize(
-    ("scope", "world", "allowed"),
+    ("level", "world", "allowed"),
     [
         ("read", "one", {"read one"}),
         ("write", "one", {"read one", "write one"}),
@@ -76,9 +77,9 @@ def store(folder: Path) -> KeyStore:
     ],
 )
 def test_a_key_does_what_its_scopes_say(
-    locked: Served, store: KeyStore, folder: Path, scope: str, world: str, allowed: set[str]
+    locked: Served, store: KeyStore, folder: Path, level: str, world: str, allowed: set[str]
 ) -> None:
-    _, text = store.add(f"{scope} {world}", {world: scope})
+    _, text = store.add(f"{level} {world}", {world: level})
     with locked.client(text) as client:
         done = {
             "read one": client.get("/worlds/one/stats"),
@@ -93,7 +94,7 @@ def test_a_key_does_what_its_scopes_say(
     assert {name for name, response in done.items() if response.is_success} == allowed
     for name, response in done.items():
         if name not in allowed:
-            assert f"the key '{scope} {world}' lacks the scope" in problem(response, 403)
+            assert f"the key '{level} {world}' lacks the level" in problem(response, 403)
     assert listed == ({"two"} if world == "*" else set()) | ({"one"} if "delete one" not in allowed else set())
     if "delete one" in allowed:
         make_world(folder / "one.db")

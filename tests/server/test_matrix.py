@@ -11,7 +11,8 @@ import worlds
 from tests.support.serving import Served, served
 from worlds.server.api.operation import Operation
 from worlds.server.api.operations import operations
-from worlds.server.keys import SCOPES, KeyStore, keys_of
+from worlds.server.keys import KeyStore, keys_of
+from worlds.verbs.table import LEVELS
 
 WORLDS = ("a", "b")
 FILLED = {"iri": "urn%3As", "revision": "999999", "number": "999999", "name": "base.css"}
@@ -21,20 +22,20 @@ SENT = {  # what an update is, the table cannot say
 TABLE = {**{one.name: one for one in operations()}, **SENT}
 KEYS: dict[str, dict[str, str] | None] = {
     "none": None,
-    **{f"{level} on a": {"a": level} for level in SCOPES},
-    **{f"{level} on all": {"*": level} for level in SCOPES},
+    **{f"{level} on a": {"a": level} for level in LEVELS},
+    **{f"{level} on all": {"*": level} for level in LEVELS},
     "write on a, read on all": {"a": "write", "*": "read"},
 }
 
 
-def allowed(operation: Operation, scopes: dict[str, str] | None, world: str) -> bool:
+def allowed(operation: Operation, levels: dict[str, str] | None, world: str) -> bool:
     """What the documentation says: a level includes those before it; without a key, one may read on loopback."""
-    if operation.scope is None:
+    if operation.level is None:
         return True
-    if scopes is None:
-        return operation.scope == "read"
-    held = [scopes[name] for name in (world, "*") if name in scopes]
-    return any(SCOPES.index(level) >= SCOPES.index(operation.scope) for level in held)
+    if levels is None:
+        return operation.level == "read"
+    held = [levels[name] for name in (world, "*") if name in levels]
+    return any(LEVELS.index(level) >= LEVELS.index(operation.level) for level in held)
 
 
 @pytest.fixture(scope="module")
@@ -59,19 +60,19 @@ def address(operation: Operation, world: str) -> str:
 @pytest.mark.parametrize("key", KEYS)
 def test_every_cell(folder: tuple[Served, KeyStore], key: str) -> None:
     server, store = folder
-    scopes = KEYS[key]
-    text = None if scopes is None else store.add(key, scopes)[1]
+    levels = KEYS[key]
+    text = None if levels is None else store.add(key, levels)[1]
     admin = store.add(f"admin beside {key}", {"*": "admin"})[1]
     wrong = []
     with server.client(text) as client, server.client(admin) as root:
         for operation in TABLE.values():
             for world in WORLDS:
                 if operation.name == "metrics":  # of all worlds
-                    expected = scopes is None or scopes.get("*") is not None
+                    expected = levels is None or levels.get("*") is not None
                 elif operation.of_world or operation.several or "{world}" in operation.path:
-                    expected = allowed(operation, scopes, world)
+                    expected = allowed(operation, levels, world)
                 else:
-                    expected = operation.scope is None or allowed(operation, scopes, "*")
+                    expected = operation.level is None or allowed(operation, levels, "*")
                 body = {"update": "CLEAR GRAPH <urn:none>"} if operation.name == "update" else None
                 json: dict[str, object] | None = {} if operation.fields is not None else None
                 response = client.request(
@@ -87,6 +88,6 @@ def test_every_cell(folder: tuple[Served, KeyStore], key: str) -> None:
         store.revoke(key)
         with server.client(text) as client:
             for operation in TABLE.values():
-                if operation.scope is not None:
+                if operation.level is not None:
                     response = client.request(operation.method, address(operation, "a"))
                     assert response.status_code == 401, operation.name

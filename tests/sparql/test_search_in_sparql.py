@@ -634,3 +634,20 @@ def test_what_lucene_alone_knows_is_refused_with_its_place() -> None:
     with worlds.open(embedder=None) as world, pytest.raises(QueryError, match="'~' in 'rover~'") as caught:
         world.query("PREFIX text: <http://jena.apache.org/text#> SELECT * { ?s text:query 'rover~' }")
     assert caught.value.line == 1
+
+
+def test_a_label_is_that_of_the_row_s_own_subject() -> None:
+    with worlds.open(embedder=None) as world:
+        world.bind("ex", "http://example.org/")
+        data = "PREFIX ex: <http://example.org/> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
+        note = 'ex:note "a red kite above the lake"'
+        world.load(
+            f'{data} ex:a rdfs:label "Ann" ; {note} . ex:b rdfs:label "Bob" ; {note} . ex:c {note} .'.encode(),
+            format="ttl",
+        )
+        asked = (
+            "PREFIX w: <urn:worlds:> SELECT ?s ?label "
+            "{ SERVICE w:search { ?hit w:query 'kite' ; w:subject ?s ; w:label ?label } }"
+        )
+        found = {str(row[0])[-1]: row[1] for row in world.query(asked)}  # type: ignore[union-attr, index]
+        assert {name: label and str(label) for name, label in found.items()} == {"a": "Ann", "b": "Bob", "c": None}

@@ -34,7 +34,7 @@ def keep_small_indexes_on_disk(monkeypatch: Setter, quads: int) -> None:
 
 def hold_few_terms(monkeypatch: Setter) -> None:
     """Let the SPARQL index be built of terms read block by block; otherwise it takes four million terms."""
-    monkeypatch.setattr("worlds.sparql.index.HELD", 0)
+    monkeypatch.setattr("worlds.sparql.filling.HELD", 0)
 
 
 def move_indexes_to_memory_at_once(monkeypatch: Setter) -> None:
@@ -45,8 +45,8 @@ def move_indexes_to_memory_at_once(monkeypatch: Setter) -> None:
 
 def move_indexes_slowly(monkeypatch: Setter) -> None:
     """Let each query move three quads to memory; otherwise it is what a tenth of a second suffices for."""
-    monkeypatch.setattr("worlds.sparql.index.SLICE", -1.0)
-    monkeypatch.setattr("worlds.sparql.index.AT_ONCE", 3)
+    monkeypatch.setattr("worlds.sparql.moving.SLICE", -1.0)
+    monkeypatch.setattr("worlds.sparql.moving.AT_ONCE", 3)
 
 
 def parse_beside_from(monkeypatch: Setter, size: int) -> None:

@@ -70,7 +70,7 @@ def operations() -> dict[str, Any]:
     from worlds.server.api.operations import operations as table
 
     return {
-        f"{one.method} {one.path or '/'} ({one.name}, {one.scope})": {
+        f"{one.method} {one.path or '/'} ({one.name}, {one.level})": {
             field.name: _field(field) for field in (*one.parameters, *(one.fields or ()))
         }
         for one in table()

@@ -12,37 +12,44 @@ import os
 import shutil
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
-from urllib.parse import quote, unquote
+from typing import Any
 
 import pyoxigraph as ox
-from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Dataset, Graph
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
 from rdflib.plugins.stores.memory import Memory
 from rdflib.query import Result
 from rdflib.store import NO_STORE, VALID_STORE, Store, TripleAddedEvent, TripleRemovedEvent
-from rdflib.term import BNode, IdentifiedNode, Literal, URIRef, Variable
+from rdflib.term import BNode, IdentifiedNode, URIRef
 
 import worlds
-from worlds.errors import OpenError, QueryError, ReadOnlyError
-from worlds.graph.query.results import Solutions
-from worlds.graph.query.tokens import Token, error_at, tokenize
-from worlds.graph.terms import WELL_KNOWN_PREFIXES, to_oxigraph
+from worlds.adapters.rdflib_terms import (
+    Context,
+    Triple,
+    declared,
+    has_blank,
+    place_of_from,
+    query_text,
+    rdflib_result,
+    rdflib_term,
+    refuse_network,
+    shown_bindings,
+    world_graph,
+    world_pattern,
+    world_quad,
+    world_term,
+)
+from worlds.errors import OpenError, ReadOnlyError
+from worlds.graph.query.tokens import error_at, tokenize
+from worlds.graph.terms import WELL_KNOWN_PREFIXES
 from worlds.remote.address import is_address
 
 FILE = "world.db"
 """The world's file where a store is opened by the name of a folder, as other stores of rdflib are."""
 
 # rdflib takes relative IRIs and any label of a blank node. RDF does not: the world holds them in these forms.
-_ODD_IRI = "urn:worlds:rdflib:"
-_ODD_LABEL = "worlds-rdflib-"
 
 _BUFFERED = 10_000  # triples added in a transaction before they are written
 _FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
-_AFTER_FROM = ("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "VALUES")
-_REACHING = ("SERVICE", "LOAD", "FROM", "USING")  # what lets rdflib's own engine read from the network
-
-Triple: TypeAlias = tuple[Any, Any, Any]
-Context: TypeAlias = Any  # a Graph, its identifier, or None
 
 
 class _Undone(Exception):  # noqa: N818  # it reports no error
@@ -177,13 +184,13 @@ class WorldsStore(Store):
         """Add a triple to a graph; ValueError or TypeError for a term in a place where RDF allows none of its kind."""
         if quoted:
             raise ValueError("a world holds no quoted statements of N3")
-        self._write([_quad(triple, context)])
+        self._write([world_quad(triple, context)])
         self._tell(TripleAddedEvent, triple, context)
 
     def addN(self, quads: Iterable[tuple[Any, Any, Any, Any]]) -> None:  # noqa: N802  # rdflib's name
         """Add many triples to their graphs, as one revision."""
         given = list(quads)
-        self._write([_quad((s, p, o), context) for s, p, o, context in given])
+        self._write([world_quad((s, p, o), context) for s, p, o, context in given])
         for s, p, o, context in given:
             self._tell(TripleAddedEvent, (s, p, o), context)
 
@@ -200,10 +207,10 @@ class WorldsStore(Store):
         """Remove the triples that match from a graph, or from all; None matches everything."""
         self._begin()
         world = self._flush()
-        pattern = _pattern(triple)
+        pattern = world_pattern(triple)
         if pattern is not None:
             with world.transaction():
-                world.remove(list(world.quads(*pattern, _graph(context))))
+                world.remove(list(world.quads(*pattern, world_graph(context))))
         self._tell(TripleRemovedEvent, triple, context)
 
     def _tell(self, event: Any, triple: Triple, context: Context) -> None:
@@ -215,27 +222,27 @@ class WorldsStore(Store):
     ) -> Generator[tuple[Triple, Iterator[Any]], None, None]:
         """The triples that match, of a graph or of all, each once, with the graphs that it was found in."""
         world = self._flush()
-        pattern = _pattern(triple_pattern)
+        pattern = world_pattern(triple_pattern)
         if pattern is None:
             return
-        graph = _graph(context)
+        graph = world_graph(context)
         quads = world.quads(*pattern, graph)
         if graph is not None:
             own = self._context(context)
             for s, p, o, _ in quads:
-                yield (_given(s), _given(p), _given(o)), iter((own,))
+                yield (rdflib_term(s), rdflib_term(p), rdflib_term(o)), iter((own,))
             return
         contexts: dict[Any, Graph] = {}
         for (s, p, o), found in itertools.groupby(quads, key=lambda quad: quad[:3]):
             names = [quad[3] for quad in found]
             for name in names:
                 if name not in contexts:
-                    contexts[name] = self._context(None if name is None else _given(name))
-            yield (_given(s), _given(p), _given(o)), iter([contexts[name] for name in names])
+                    contexts[name] = self._context(None if name is None else rdflib_term(name))
+            yield (rdflib_term(s), rdflib_term(p), rdflib_term(o)), iter([contexts[name] for name in names])
 
     def __len__(self, context: Context = None) -> int:
         """The number of triples in a graph, or of distinct triples in all."""
-        return self._flush().count(graph=_graph(context), triples=True)
+        return self._flush().count(graph=world_graph(context), triples=True)
 
     # -- graphs ---------------------------------------------------------------------------------------------------
 
@@ -248,7 +255,7 @@ class WorldsStore(Store):
             return
         if self.__len__(DATASET_DEFAULT_GRAPH_ID):
             yield self._context(None)
-        names = {_given(name) for name in world.graphs()}
+        names = {rdflib_term(name) for name in world.graphs()}
         yield from map(self._context, names | self._created)
 
     def _context(self, context: Context) -> Graph:
@@ -260,7 +267,7 @@ class WorldsStore(Store):
 
     def add_graph(self, graph: Any) -> None:
         """Make a named graph exist also while it is empty; one that has triples exists already."""
-        name = _graph(graph, writing=True)
+        name = world_graph(graph, writing=True)
         if isinstance(name, ox.DefaultGraph) or self.__len__(graph):
             return
         if isinstance(name, ox.NamedNode):
@@ -273,7 +280,7 @@ class WorldsStore(Store):
     def remove_graph(self, graph: Any) -> None:
         """Remove a graph with its triples; the default graph is emptied."""
         self.remove((None, None, None), graph)
-        name = _graph(graph, writing=True)
+        name = world_graph(graph, writing=True)
         if isinstance(name, ox.NamedNode):
             self._flush().update(f"DROP SILENT GRAPH {name}")
         self._created.discard(graph.identifier)
@@ -293,22 +300,22 @@ class WorldsStore(Store):
         rdflib's own engine answers where a graph is named, or a variable bound, by a blank node.
         """
         world = self._flush()
-        text, prefixes, base = _text(query, initNs, options)
-        bindings = _bindings(initBindings)
-        if isinstance(queryGraph, BNode) or _has_blank(bindings):
-            _refuse_network(text)
+        text, prefixes, base = query_text(query, initNs, options)
+        bindings = shown_bindings(initBindings)
+        if isinstance(queryGraph, BNode) or has_blank(bindings):
+            refuse_network(text)
             raise NotImplementedError
         tokens = tokenize(text)
         form = next((token for token in tokens if token.is_word(*_FORMS)), None)
         if form is None:
             raise error_at("a query has one of " + ", ".join(_FORMS), text, 0)
-        asked, place = text, _place_of_from(tokens, form)
+        asked, place = text, place_of_from(tokens, form)
         if place is not None and isinstance(queryGraph, URIRef) and queryGraph != DATASET_DEFAULT_GRAPH_ID:
-            asked = f"{text[:place]} FROM {_term(queryGraph)} {text[place:]}"
+            asked = f"{text[:place]} FROM {world_term(queryGraph)} {text[place:]}"
         options.setdefault("union", queryGraph == "__UNION__" and place is not None)
-        with _declared(tokens, world.prefixes, prefixes, base) as prologue:
+        with declared(tokens, world.prefixes, prefixes, base) as prologue:
             answer = world.query(prologue + asked, bindings=bindings, **options)
-        return _result(form.text.upper(), answer)
+        return rdflib_result(form.text.upper(), answer)
 
     def update(
         self,
@@ -324,13 +331,13 @@ class WorldsStore(Store):
         """
         self._begin()
         world = self._flush()
-        text, prefixes, base = _text(update, initNs, options)
-        bindings = _bindings(initBindings)
-        if queryGraph not in ("__UNION__", DATASET_DEFAULT_GRAPH_ID) or _has_blank(bindings):
-            _refuse_network(text)
+        text, prefixes, base = query_text(update, initNs, options)
+        bindings = shown_bindings(initBindings)
+        if queryGraph not in ("__UNION__", DATASET_DEFAULT_GRAPH_ID) or has_blank(bindings):
+            refuse_network(text)
             raise NotImplementedError
         options = {"union": str(queryGraph) == "__UNION__", "embed": self._embed, **options}
-        with _declared(tokenize(text), world.prefixes, prefixes, base) as prologue:
+        with declared(tokenize(text), world.prefixes, prefixes, base) as prologue:
             world.update(prologue + text, bindings=bindings, **options)
 
     # -- prefixes -------------------------------------------------------------------------------------------------
@@ -400,149 +407,4 @@ def _is_default(prefix: str, iri: str) -> bool:
 # --- terms ------------------------------------------------------------------------------------------------------------
 
 
-def _term(term: Any) -> Any:
-    """The world's term for rdflib's; ValueError or TypeError where RDF has none."""
-    if isinstance(term, URIRef):
-        if not term.startswith(_ODD_IRI):
-            with contextlib.suppress(ValueError):
-                return ox.NamedNode(str(term))
-        return ox.NamedNode(_ODD_IRI + quote(str(term), safe=""))
-    if isinstance(term, BNode):
-        if not term.startswith(_ODD_LABEL):
-            with contextlib.suppress(ValueError):
-                return to_oxigraph(term)
-        return ox.BlankNode(_ODD_LABEL + str(term).encode().hex())
-    return to_oxigraph(term)
-
-
-def _given(term: Any) -> Any:
-    """rdflib's term as it was given; ValueError for a term that rdflib has no class for."""
-    if isinstance(term, Literal):
-        return term
-    if isinstance(term, URIRef):
-        return URIRef(unquote(term[len(_ODD_IRI) :])) if term.startswith(_ODD_IRI) else term
-    if isinstance(term, BNode):
-        return BNode(bytes.fromhex(term[len(_ODD_LABEL) :]).decode()) if term.startswith(_ODD_LABEL) else term
-    raise ValueError(f"rdflib has no term for {term}")
-
-
-def _quad(triple: Triple, context: Context) -> ox.Quad:
-    subject, predicate, value = map(_term, triple)
-    if not isinstance(subject, ox.NamedNode | ox.BlankNode) or not isinstance(predicate, ox.NamedNode):
-        raise ValueError(f"a subject is an IRI or a blank node, a predicate an IRI: {triple!r}")
-    graph = _graph(context, writing=True)
-    return ox.Quad(subject, predicate, value, ox.DefaultGraph() if graph is None else graph)
-
-
-def _pattern(triple: Triple) -> Triple | None:
-    """The world's terms of a pattern; None where one of them can't be in any world, so that nothing matches."""
-    try:
-        s, p, o = (None if term is None else _term(term) for term in triple)
-        return s, p, o
-    except (TypeError, ValueError):
-        return None
-
-
-def _graph(context: Context, *, writing: bool = False) -> Any:
-    """The world's graph that a context stands for; None for all of them."""
-    if isinstance(context, ConjunctiveGraph):
-        if context.default_union and not writing:
-            return None
-        context = context.default_graph if isinstance(context, Dataset) else context.default_context
-    name = context.identifier if isinstance(context, Graph) else context
-    if name is None:
-        return None
-    if name == DATASET_DEFAULT_GRAPH_ID:
-        return ox.DefaultGraph()
-    graph = _term(name)
-    if not isinstance(graph, ox.NamedNode | ox.BlankNode):
-        raise ValueError(f"a graph is named by an IRI or a blank node, not by {name!r}")
-    return graph
-
-
 # --- SPARQL -----------------------------------------------------------------------------------------------------------
-
-
-def _text(query: Any, prefixes: Mapping[str, Any], options: dict[str, Any]) -> tuple[str, dict[str, str], str | None]:
-    """The text of a query or update, its prefixes and its base; NotImplementedError where rdflib has no text of it."""
-    options.pop("DEBUG", None)
-    base = options.pop("base", None)
-    if not isinstance(query, str):  # prepared by rdflib
-        original = getattr(query, "_original_args", None)
-        if original is None:
-            raise NotImplementedError
-        query, own, own_base = original
-        prefixes, base = {**prefixes, **(own or {})}, own_base or base
-    return str(query), {prefix: str(iri) for prefix, iri in prefixes.items()}, base
-
-
-def _bindings(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {str(name).lstrip("?$"): _term(term) for name, term in given.items()}
-
-
-def _has_blank(bindings: Mapping[str, Any]) -> bool:
-    return any(isinstance(term, ox.BlankNode) for term in bindings.values())
-
-
-@contextlib.contextmanager
-def _declared(
-    tokens: list[Token], known: Mapping[str, str], prefixes: Mapping[str, str], base: str | None
-) -> Iterator[str]:
-    """A line that declares the base, and the prefixes that are used and that the world has otherwise or not at all.
-
-    A QueryError of the block has its line counted without it.
-    """
-    used = {token.text.partition(":")[0] for token in tokens if token.kind == "name"}
-    declarations = [] if base is None else [f"BASE <{base}>"]
-    declarations += [f"PREFIX {p}: <{iri}>" for p, iri in prefixes.items() if p in used and known.get(p) != iri]
-    try:
-        yield " ".join(declarations) + "\n" * bool(declarations)
-    except QueryError as error:
-        if not declarations or error.line is None:
-            raise
-        raise type(error)(str(error).partition(": ")[2], line=error.line - 1, column=error.column) from error
-
-
-def _place_of_from(tokens: list[Token], form: Token) -> int | None:
-    """Where a FROM clause goes; None if the query has one, and so says itself what it reads."""
-    depth = 0
-    template = form.is_word("CONSTRUCT")
-    at = form.end
-    for token in tokens:
-        if token.start < form.end:
-            continue
-        if depth == 0:
-            if token.is_word("FROM"):
-                return None
-            if token.is_word(*_AFTER_FROM) or (token.text == "{" and not template):
-                return token.start
-        if token.kind == "mark":
-            depth += (token.text in ("{", "(")) - (token.text in ("}", ")"))
-            template = template and not (token.text == "}" and depth == 0)
-        at = token.end
-    return at
-
-
-def _refuse_network(text: str) -> None:
-    """QueryError where rdflib's engine, which is to answer, would read what another machine has."""
-    for token in tokenize(text):
-        if token.is_word(*_REACHING):
-            message = f"{token.text} is not allowed here: rdflib's own engine would answer, and reach the network"
-            raise error_at(message, text, token.start)
-
-
-def _result(form: str, answer: Any) -> Result:
-    result = Result(form)
-    if isinstance(answer, bool):
-        result.askAnswer = answer
-    elif isinstance(answer, Solutions):
-        names = {name: Variable(name) for name in answer.variables}
-        result.vars = list(names.values())
-        result.bindings = [
-            {names[name]: _given(term) for name, term in row.asdict().items() if term is not None} for row in answer
-        ]
-    else:
-        result.graph = Graph()
-        for s, p, o in answer:
-            result.graph.add((_given(s), _given(p), _given(o)))
-    return result

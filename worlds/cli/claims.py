@@ -18,7 +18,7 @@ from worlds.cli.terminal import clean, note, output, waiting, write_json
 from worlds.errors import OpenError
 
 if TYPE_CHECKING:
-    from worlds.curation.claims.evidence import Verification
+    from worlds.curation.claims.verification import Verification
 
 
 @of_verb("mentions")

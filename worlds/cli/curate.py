@@ -29,6 +29,7 @@ _iris = re.compile(r"<([^<>\s]*)>").sub
 Propose = Annotated[
     bool, typer.Option("--propose", help="Propose what would put each finding right; see `worlds proposals`.")
 ]
+By = Annotated[str | None, typer.Option("--by", help=VERBS["contradictions"].options["author"].help)]
 Limit = Annotated[
     int | None,
     typer.Option(
@@ -43,6 +44,7 @@ def contradictions(
     *,
     limit: Limit = None,
     propose: Propose = False,
+    by: By = None,
     author: Author = None,
     json: Json = False,
     **given: Any,
@@ -50,7 +52,7 @@ def contradictions(
     """The exit code is 1 if what is declared is contradicted."""
     with opened(path, write=propose) as world:
         with waiting("reading"):
-            found = world.contradictions(limit=limit or (None if json else _SHOWN), **given)
+            found = world.contradictions(author=by, limit=limit or (None if json else _SHOWN), **given)
         proposed = world.propose_all(found, author=author) if propose else None
         prefixes = world.prefixes
     print_findings(found, json=json, proposed=proposed, prefixes=prefixes)
@@ -193,7 +195,10 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     for command, lines in (
         (report, ("worlds report kb.db --fail-on warning", "worlds report kb.db -f html -o report.html")),
-        (contradictions, ("worlds contradictions kb.db", "worlds contradictions kb.db --no-suggested --json")),
+        (
+            contradictions,
+            ("worlds contradictions kb.db", "worlds contradictions kb.db --kind functional --by ann"),
+        ),
         (
             duplicates,
             ("worlds duplicates kb.db --type ex:Person", "worlds duplicates kb.db --between default ex:new"),

@@ -28,7 +28,7 @@ KeyFile = Annotated[
 def add(
     target: Target,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Who it is for: the author of what is written with it.")],
-    scope: Annotated[
+    level: Annotated[
         Literal["read", "propose", "write", "admin"],
         typer.Option(help="What it allows; each includes those before it."),
     ] = "read",
@@ -44,13 +44,13 @@ def add(
 ) -> None:
     """Make an API key, and print it: this once, as only its hash is kept.
 
-    With the scope read one may search and query, with propose also propose changes, with write also change quads and
+    With the level read one may search and query, with propose also propose changes, with write also change quads and
     decide on proposals, with admin also make and delete worlds.
     """
     from worlds.server.keys import ANY, expiry
 
     store = _store(target, key_file)
-    key, text = store.add(name, dict.fromkeys(world or [ANY], scope), expires=expiry(expires))
+    key, text = store.add(name, dict.fromkeys(world or [ANY], level), expires=expiry(expires))
     if json:
         write_json({**key.to_dict(), "key": text})
         return
@@ -59,7 +59,7 @@ def add(
 
 
 def list_(target: Target, key_file: KeyFile = None, json: Json = False) -> None:
-    """List the API keys: their ids, names, scopes and times, not the keys themselves."""
+    """List the API keys: their ids, names, levels and times, not the keys themselves."""
     store = _store(target, key_file)
     keys = store.all()
     if json:
@@ -68,7 +68,7 @@ def list_(target: Target, key_file: KeyFile = None, json: Json = False) -> None:
     if not keys:
         note(f"there are no keys in {store.path}; `worlds keys add` makes one")
         return
-    for line in table(["id", "name", "scopes", "created", "expires", "state"], [_row(key) for key in keys], width=None):
+    for line in table(["id", "name", "levels", "created", "expires", "state"], [_row(key) for key in keys], width=None):
         output().print(line, soft_wrap=True)
 
 
@@ -99,8 +99,8 @@ def _store(target: Path, given: Path | None) -> KeyStore:
 
 
 def _row(key: Key) -> list[str]:
-    scopes = ", ".join(f"{scope} {world}" for world, scope in key.scopes.items())
-    return [key.id, clean(key.name), scopes, _day(key.created), _day(key.expires) or "never", key.state()]
+    levels = ", ".join(f"{level} {world}" for world, level in key.levels.items())
+    return [key.id, clean(key.name), levels, _day(key.created), _day(key.expires) or "never", key.state()]
 
 
 def _day(time: datetime | None) -> str:
@@ -119,7 +119,7 @@ def register(app: typer.Typer) -> None:
     keys.command(
         cls=Command,
         epilog=examples(
-            "worlds keys add kb.db ann --scope write --expires 90d",
+            "worlds keys add kb.db ann --level write --expires 90d",
             "worlds keys add folder/ reader --world kb --world papers",
         ),
     )(add)

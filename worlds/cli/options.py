@@ -111,6 +111,7 @@ FLAGS: Mapping[str, tuple[str, ...]] = {
     "predicates": ("--predicate", "-p"),
     "predicate": ("--predicate", "-p"),
     "types": ("--type", "-t"),
+    "kinds": ("--kind",),
     "graphs": ("--graph", "-g"),
     "graph": ("--graph", "-g"),
     "languages": ("--language", "--lang", "-l"),

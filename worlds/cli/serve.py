@@ -17,7 +17,8 @@ from worlds.remote.address import is_address
 from worlds.settings import Settings
 
 if TYPE_CHECKING:
-    from worlds.server.http.base import Server, ServerSettings
+    from worlds.server.configuration import ServerSettings
+    from worlds.server.http.base import Server
 
 
 _OPTIONS = {
@@ -81,7 +82,7 @@ def serve(
 
     with begun() if find_spec("starlette") and Path(target).exists() else contextlib.nullcontext():
         try:
-            from worlds.server.http.base import ServerSettings
+            from worlds.server.configuration import ServerSettings
             from worlds.server.running import serve as run
         except ModuleNotFoundError as error:
             if (error.name or "").startswith("worlds"):
@@ -150,7 +151,7 @@ def register(app: typer.Typer) -> None:
         epilog=examples(
             "worlds serve kb.db",
             "worlds serve kb.db --port 0 --allow-writes",
-            "worlds keys add kb.db ann --scope write --expires 90d",
+            "worlds keys add kb.db ann --level write --expires 90d",
             "worlds serve replica.db --follow https://host/kb",
             "worlds serve folder/ --host 0.0.0.0 --host-name kb.example.org --log json",
         ),

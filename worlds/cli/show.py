@@ -15,7 +15,7 @@ from worlds.cli.terminal import clean
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from worlds.file.check import CheckReport
+    from worlds.file.problems import CheckReport
     from worlds.search.hits import Hit, Leg, SearchResults, Step
 
 _MARKED = re.compile(r"\*\*(.+?)\*\*")

@@ -16,7 +16,8 @@ from worlds.graph.terms import RDF, to_oxigraph, to_rdflib
 from worlds.quads.dictionary import Dictionary, json_ids
 from worlds.quads.rows import distinct
 from worlds.sql import statements
-from worlds.sql.connection import Connection, integers
+from worlds.sql.connection import Connection
+from worlds.sql.values import integers
 from worlds.texts.chunks import ChunkStore
 from worlds.texts.facts import Facts
 from worlds.texts.profiles import words_of

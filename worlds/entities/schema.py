@@ -17,7 +17,8 @@ from worlds.graph.terms import RDF, shorten, to_rdflib
 from worlds.quads.dictionary import BLANK_NODE, IRI, LITERAL, Dictionary, json_ids
 from worlds.quads.vocabulary import nearest, spelled
 from worlds.sql import statements
-from worlds.sql.connection import Connection, Row, integers
+from worlds.sql.connection import Connection, Row
+from worlds.sql.values import integers
 from worlds.texts.chunks import ChunkStore
 from worlds.texts.facts import Facts
 from worlds.texts.profiles import words_of

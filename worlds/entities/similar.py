@@ -19,7 +19,8 @@ from worlds.search.request import Identity
 from worlds.search.stages import Cursor, sent_cursor
 from worlds.search.words import STOP_WORDS
 from worlds.sql import statements
-from worlds.sql.connection import Connection, as_text
+from worlds.sql.connection import Connection
+from worlds.sql.values import as_text
 
 _SQL = statements("entities.sql")
 _NEAREST = 100  # entities near one whose means are compared

@@ -6,7 +6,6 @@ import contextlib
 import io
 import itertools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from zlib import crc32
 
 import numpy as np
@@ -14,16 +13,17 @@ import pyoxigraph as ox
 from numpy.typing import NDArray
 
 from worlds.errors import ConflictError, IntegrityError, ParseError
+from worlds.file.problems import CheckReport, Problem
 from worlds.file.scans import ChunkScan, VectorScan
 from worlds.graph.patches import read_patch
-from worlds.graph.records import Record
 from worlds.quads.dataset import SHAPES_GRAPH
 from worlds.quads.dictionary import BLANK_NODE, DEFAULT_GRAPH_ID, IRI, LITERAL, TRIPLE, Dictionary, Ids, json_ids
 from worlds.quads.rows import NO_QUADS, read_quads
 from worlds.search.plans import INDEX_CANDIDATES
 from worlds.sparql.index import SparqlIndex
 from worlds.sql import schema, statements
-from worlds.sql.connection import Connection, Row, as_text
+from worlds.sql.connection import Connection, Row
+from worlds.sql.values import as_text
 from worlds.texts.chunks import ChunkStore
 from worlds.vectors.codes import Codes
 from worlds.vectors.embedding import Embeddings
@@ -46,41 +46,6 @@ _RECUT = f"set the policy to another one and back, which cuts all texts anew; or
 _COMPACT = "compact() builds it anew"
 _REINDEX = "delete the folder beside the file whose name ends in -sparql; the next query makes it anew"
 _REEMBED = "embed(rebuild=True) makes all vectors anew"
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Something that does not agree: how often, a few examples, and what helps. `kind` is a word for programs."""
-
-    kind: str
-    message: str
-    count: int
-    examples: tuple[str, ...]
-    remedy: str
-
-    def __str__(self) -> str:
-        examples = f" (such as {'; '.join(self.examples)})" if self.examples else ""
-        return f"{self.message}{examples}. Remedy: {self.remedy}."
-
-
-@dataclass
-class CheckReport(Record):
-    """What `check` found. `checked` counts what was verified, `recall` tells how many of the nearest a plan finds."""
-
-    _also = ("ok",)
-
-    problems: list[Problem] = field(default_factory=list)
-    checked: dict[str, int] = field(default_factory=dict)
-    recall: dict[str, float] = field(default_factory=dict)  # "codes" and "index", from 0 to 1, on a sample of vectors
-
-    @property
-    def ok(self) -> bool:
-        """Whether everything agrees."""
-        return not self.problems
-
-    def __str__(self) -> str:
-        verified = ", ".join(f"{count:,} {name}" for name, count in self.checked.items())
-        return "\n".join([f"checked: {verified}", *(map(str, self.problems) if self.problems else ["no problems"])])
 
 
 def check(

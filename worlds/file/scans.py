@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from worlds.quads.dictionary import Ids, json_ids
 from worlds.sql import statements
-from worlds.sql.connection import Connection, Row, as_text
+from worlds.sql.connection import Connection, Row
+from worlds.sql.values import as_text
 from worlds.texts.segmentation import segment
 from worlds.vectors.codes import sign_codes
 from worlds.vectors.embedding import text_digest, vector_keys

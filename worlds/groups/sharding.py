@@ -20,7 +20,7 @@ from typing import Literal
 import pyoxigraph as ox
 
 from worlds.errors import ConflictError, OpenError, WorldsError
-from worlds.graph.formats import parsing
+from worlds.graph.parsing import parsing
 from worlds.graph.sources import sources
 from worlds.graph.terms import skolemised
 from worlds.groups.workers import working

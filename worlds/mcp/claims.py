@@ -15,7 +15,8 @@ from worlds.mcp.toolbox import Service, answer
 from worlds.mcp.tools import Tokens, tool
 
 if TYPE_CHECKING:
-    from worlds.curation.claims.evidence import Evidence, Verification
+    from worlds.curation.claims.evidence import Evidence
+    from worlds.curation.claims.verification import Verification
     from worlds.curation.linking.links import EntityMention
 
 _LONGEST = 100_000  # characters of a text

@@ -21,7 +21,7 @@ _REMEDIES = {
     "timeout": "Narrow it: add a LIMIT, begin with the pattern that matches least, avoid patterns that share no\n"
     "variable, or use `search`, which is fast. `timeout` may be raised to 120.",
     "conflict": "Call `history` to see what was written meanwhile; then try again.",
-    "read-only": "Tell the user, who may give a key with the scope write, or start the server with --allow-writes.",
+    "read-only": "Tell the user, who may give a key with the level write, or start the server with --allow-writes.",
     "results": "Add a LIMIT, or count and group: SELECT ?x (COUNT(*) AS ?n) … GROUP BY ?x.",
     "memory": "Narrow the patterns, or leave out ORDER BY and DISTINCT over many rows.",
     "network": "Only `SERVICE w:search { … }`, this world's own search, works here; read world://guide.",

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from worlds.errors import IntegrityError, WorldsError
 from worlds.graph.terms import Term
 from worlds.sql import statements
-from worlds.sql.connection import Connection, Row, as_text
+from worlds.sql.connection import Connection, Row
+from worlds.sql.values import as_text
 
 Ids: TypeAlias = NDArray[np.int64]
 

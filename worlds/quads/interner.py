@@ -16,6 +16,7 @@ from worlds.quads.dictionary import BLANK_NODE, DEFAULT_GRAPH_ID, IRI, TRIPLE, D
 from worlds.quads.numbering import Group, Numbering, Terms
 from worlds.sql import statements
 from worlds.sql.connection import Connection, Row
+from worlds.sql.rebuilding import without
 
 _SQL = statements("queries.sql")
 _BATCH = 5000  # rows a statement
@@ -47,7 +48,7 @@ class Interner:
         if not self._all_new:
             yield
             return
-        with self._connection.without("index", "terms") as make_again:
+        with without(self._connection, "index", "terms") as make_again:
             self._before_lookup = make_again
             yield
 

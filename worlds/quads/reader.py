@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.graph.formats import FORMATS, parsing, rdflib_quads
+from worlds.graph.formats import FORMATS, rdflib_quads
+from worlds.graph.parsing import parsing
 from worlds.graph.sources import Source
 from worlds.graph.terms import GraphName
 from worlds.quads.dictionary import DEFAULT_GRAPH, Dictionary, Ids

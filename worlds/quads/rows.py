@@ -13,7 +13,7 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.errors import IntegrityError
-from worlds.quads.dictionary import Ids
+from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 
@@ -111,3 +111,21 @@ def decoded(ids: Ids, terms: dict[int, Any]) -> Iterator[ox.Quad]:
                 yield quad(terms[s], terms[p], terms[o], terms[g])
     except (KeyError, TypeError) as error:
         raise IntegrityError(f"a quad refers to a term that is not stored, or cannot be there: {error}") from error
+
+
+def quads_of(connection: Connection, dictionary: Dictionary, graph: int | None) -> Iterator[ox.Quad]:
+    """The quads of a graph; none for None."""
+    if graph is not None:
+        for block in read_quads(connection, "quads_of_graph", graph=graph):
+            yield from decoded(block, dictionary.terms(distinct(block.ravel()).tolist()))
+
+
+def stored(connection: Connection, dictionary: Dictionary, quads: list[ox.Quad]) -> list[int]:
+    """Positions of those quads that the file has."""
+    terms = [term for quad in quads for term in (quad.subject, quad.predicate, quad.object, quad.graph_name)]
+    named = [term for term in terms if not isinstance(term, ox.DefaultGraph)]
+    ids: dict[Any, int] = {
+        term: -1 if number is None else number for term, number in zip(named, dictionary.find(named), strict=True)
+    }
+    rows = np.array([ids.get(term, DEFAULT_GRAPH_ID) for term in terms], dtype=np.int64).reshape(-1, 4)
+    return [position for position, _, _ in find_quads(connection, rows)]

@@ -24,6 +24,7 @@ from worlds.quads.rows import NO_QUADS, find_quads, in_storing_order
 from worlds.rules.guard import Queued, sentence
 from worlds.sql import statements
 from worlds.sql.connection import Connection
+from worlds.sql.rebuilding import without
 
 _SQL = statements("queries.sql")
 _BULK = 20_000  # quads from which on rebuilding the indexes pays
@@ -275,7 +276,7 @@ class Gate:
             if report is not None:
                 report(int(len(quads) * (share + (1 - share) * done / of)))
 
-        with connection.without("index", "quads", indexed) if bulk else contextlib.nullcontext():
+        with without(connection, "index", "quads", indexed) if bulk else contextlib.nullcontext():
             new = np.delete(quads, list(restored), axis=0) if restored else quads
             self._insert(new, revision.number, written)
             for number in sorted(set(restored.values())):

@@ -10,12 +10,13 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.errors import ShapesError
-from worlds.graph.formats import parsing, rdflib_quads
+from worlds.graph.formats import rdflib_quads
+from worlds.graph.parsing import parsing
 from worlds.graph.sources import sources
 from worlds.graph.terms import to_rdflib
 from worlds.quads.dataset import SHAPES_GRAPH
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary
-from worlds.quads.rows import decoded, read_quads
+from worlds.quads.rows import quads_of
 from worlds.rules.data import Terms, Triples
 from worlds.rules.report import Found, ValidationReport, as_results, report_graph
 from worlds.rules.shapes import ShapesGraph
@@ -78,11 +79,7 @@ class ShapeChecker:
 
     def stored(self) -> Iterator[ox.Quad]:
         """The quads of the world's own shapes."""
-        graph = self._dictionary.find([SHAPES_GRAPH])[0]
-        if graph is None:
-            return
-        for block in read_quads(self._connection, "quads_of_graph", graph=graph):
-            yield from decoded(block, self._dictionary.terms(np.unique(block).tolist()))
+        return quads_of(self._connection, self._dictionary, self._dictionary.find([SHAPES_GRAPH])[0])
 
     def report(
         self, violations: Sequence[Violation], terms: Terms, excluded: int, *, new: bool = False

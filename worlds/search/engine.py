@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,7 +24,7 @@ from worlds.search.stages import Cursor, Stages, rest
 from worlds.search.statement import Prepared, SearchStatements
 from worlds.sql import statements
 from worlds.sql.connection import Connection
-from worlds.texts.facts import QuadRow
+from worlds.texts.facts import Facts, QuadRow
 from worlds.vectors.codes import Codes
 
 if TYPE_CHECKING:
@@ -118,6 +119,11 @@ class SearchEngine:
         rows = found.rows[: request.limit]
         quads = cited.of_each([row.chunk for row in rows])
         return [Passage(_cosine(row), each) for row, each in zip(rows, quads, strict=True)]
+
+    def labels(self, subjects: Iterable[int]) -> dict[int, str]:
+        """What entities are called, by their ids; none for those without a label."""
+        found = Facts(self._connection, self._dictionary).labels(self._filters.policy, subjects)
+        return {number: text.label for number, text in found.items()}
 
     def _count_facets(self, request: SearchRequest) -> Facets:
         """The facets of all that a search matches."""

@@ -14,7 +14,8 @@ from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids, json_ids
 from worlds.search.candidates import read_cited, spread
 from worlds.search.filters import Eligible, Filters
 from worlds.sql import statements
-from worlds.sql.connection import Connection, integers
+from worlds.sql.connection import Connection
+from worlds.sql.values import integers
 from worlds.texts.facts import Facts
 
 _SQL = statements("hits.sql")

@@ -16,7 +16,8 @@ from worlds.search.candidates import Candidates, Fused
 from worlds.search.filters import Filters, among
 from worlds.search.stages import Decay, Floats, greatest
 from worlds.sql import statements
-from worlds.sql.connection import Connection, Row, as_text, integers
+from worlds.sql.connection import Connection, Row
+from worlds.sql.values import as_text, integers
 
 _SQL = statements("stages.sql")
 _RDF_TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")

@@ -13,7 +13,7 @@ from worlds.search.candidates import Candidates, Fused
 from worlds.search.facts import Bools, Embedded, Read
 from worlds.search.member import MemberSearch
 from worlds.search.stages import Decay, Floats, Indexes
-from worlds.sql.connection import as_text
+from worlds.sql.values import as_text
 
 _WORLD = 32  # bits of a chunk's id, before the world's place
 

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from worlds.sql import statements
-from worlds.sql.connection import Connection, reading
+from worlds.sql.connection import Connection
+from worlds.sql.values import reading
 
 _SQL = statements("queries.sql")
 _MOST = 10_000  # terms that are remembered

@@ -14,7 +14,8 @@ from worlds.quads.dictionary import DEFAULT_GRAPH, Dictionary, json_ids
 from worlds.quads.namespaces import Namespaces
 from worlds.quads.vocabulary import Budget, Vocabulary
 from worlds.search.candidates import Candidates
-from worlds.search.filters import Conditions, Eligible
+from worlds.search.conditions import Conditions
+from worlds.search.filters import Eligible
 from worlds.search.request import SearchRequest
 from worlds.sql import statements
 from worlds.sql.connection import Connection

@@ -20,7 +20,8 @@ from worlds.errors import IntegrityError
 from worlds.quads.dictionary import Ids
 from worlds.search.frequencies import Frequencies, TextState
 from worlds.sql import statements
-from worlds.sql.connection import Connection, integers
+from worlds.sql.connection import Connection
+from worlds.sql.values import integers
 
 _SQL = statements("postings.sql")
 _BYTES = bytes(range(256))

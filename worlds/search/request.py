@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from worlds.embedders import Embedder, checked_query
 from worlds.errors import EmbedderError
 from worlds.graph.query.limits import Limits
-from worlds.search.filters import Filter, ToTerm, check_pattern, make_filter
+from worlds.search.conditions import Filter, ToTerm, check_pattern, make_filter
 from worlds.search.options import DEFAULT_CANDIDATES, DEFAULTS, at_least_zero, check
 from worlds.search.stages import Boost, Cursor, Decay, Rerank, Stages, read_date, sent_cursor
 from worlds.search.words import MAX_CHARS

@@ -18,7 +18,8 @@ from worlds.search.hits import Hit, Leg
 from worlds.search.ranking import Ranked
 from worlds.search.request import SearchRequest
 from worlds.sql import statements
-from worlds.sql.connection import Connection, as_text
+from worlds.sql.connection import Connection
+from worlds.sql.values import as_text
 from worlds.texts.facts import Facts
 
 _SQL = statements("hits.sql")

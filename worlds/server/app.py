@@ -21,10 +21,11 @@ from worlds.server import page
 from worlds.server.api import handlers as api
 from worlds.server.api.operation import Operation
 from worlds.server.api.operations import operations
+from worlds.server.configuration import ServerSettings
 from worlds.server.errors import ErrorAnswers, MethodNotAllowed, NotFound
 from worlds.server.hosting import Hosting
 from worlds.server.http.access import Access, HostCheck
-from worlds.server.http.base import Server, ServerSettings
+from worlds.server.http.base import Server
 from worlds.server.http.limits import BodyLimit, Limits, RateLimit
 from worlds.server.http.logs import REQUEST_ID, Observed
 from worlds.server.http.metrics import Metrics

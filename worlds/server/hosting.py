@@ -15,7 +15,6 @@ from starlette.requests import Request
 import worlds
 from worlds.errors import ConflictError, OpenError
 from worlds.server.errors import Forbidden, NotFound
-from worlds.server.http.base import WorldRef
 
 SUFFIX = ".db"
 """What the file of a world that is made over HTTP ends in."""
@@ -34,6 +33,15 @@ class Listed:
     name: str
     bytes: int
     modified: float
+
+
+@dataclass(frozen=True, slots=True)
+class WorldRef:
+    """A world as a request names it. `base` is its absolute URL as the client wrote it, without a slash at the end."""
+
+    name: str
+    path: Path
+    base: str
 
 
 class Hosting:

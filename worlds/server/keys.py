@@ -25,14 +25,13 @@ from typing import Any
 from worlds.errors import OpenError
 from worlds.graph.targets import replacing
 from worlds.permissions import believe
+from worlds.verbs.table import LEVELS
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-SCOPES = ("read", "propose", "write", "admin")
-"""What a key allows; each includes those before it."""
 FILE = "worlds.keys.json"
 """The name of the file in a folder of worlds; the keys of `kb.db` alone lie in `kb.db.keys.json`."""
 ANY = "*"  # every world
@@ -48,11 +47,11 @@ _ID_CHARACTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key as it is stored. `scopes` maps worlds, or "*", to one of `SCOPES`; times are in UTC."""
+    """A key as it is stored. `levels` maps worlds, or "*", to one of `LEVELS`; times are in UTC."""
 
     id: str
     name: str
-    scopes: Mapping[str, str]
+    levels: Mapping[str, str]
     hash: str  # SHA-256 of the secret, hexadecimal
     created: datetime
     expires: datetime | None = None
@@ -100,15 +99,15 @@ class KeyStore:
             return None
         return key if hmac.compare_digest(given, key.hash) else None
 
-    def add(self, name: str, scopes: Mapping[str, str], *, expires: datetime | None = None) -> tuple[Key, str]:
-        """Make a key; gives it and its text, which is not stored. ValueError for an impossible name, scope or time."""
+    def add(self, name: str, levels: Mapping[str, str], *, expires: datetime | None = None) -> tuple[Key, str]:
+        """Make a key; gives it and its text, which is not stored. ValueError for an impossible name, level or time."""
         if not _NAME.fullmatch(name) or any(unicodedata.category(one) in _UNSEEN for one in name):
             raise ValueError(f"a key's name is 1 to 100 characters that can be seen, not {name!r}")
-        if not scopes:
-            raise ValueError("a key without a scope is of no use")
-        for world, scope in scopes.items():
-            if scope not in SCOPES:
-                raise ValueError(f"a scope is one of {', '.join(SCOPES)}, not {scope!r}")
+        if not levels:
+            raise ValueError("a key without a level is of no use")
+        for world, level in levels.items():
+            if level not in LEVELS:
+                raise ValueError(f"a level is one of {', '.join(LEVELS)}, not {level!r}")
             if not _WORLD.fullmatch(world):
                 raise ValueError(f"{world!r} is not the name of a world, or '*' for all")
         now = _now()
@@ -122,7 +121,7 @@ class KeyStore:
             while not number or number in keys:
                 number = "".join(secrets.choice(_ID_CHARACTERS) for _ in range(8))
             until = None if expires is None else expires.replace(microsecond=0)
-            key = Key(number, name, dict(scopes), _hash(secret), now, until)
+            key = Key(number, name, dict(levels), _hash(secret), now, until)
             keys[number] = key
         return key, f"wk_{number}_{secret}"
 
@@ -136,7 +135,7 @@ class KeyStore:
                 raise ValueError(f"there is no key {which!r}; known: {known}")
             valid = [key for key in named if key.revoked is None]
             for key in valid:
-                keys[key.id] = Key(key.id, key.name, key.scopes, key.hash, key.created, key.expires, now)
+                keys[key.id] = Key(key.id, key.name, key.levels, key.hash, key.created, key.expires, now)
         return [keys[key.id] for key in valid]
 
     # -- the file -------------------------------------------------------------------------------------------------
@@ -231,7 +230,7 @@ def _read(path: Path) -> dict[str, Key]:
             Key(
                 id=str(item["id"]),
                 name=str(item["name"]),
-                scopes={str(world): str(scope) for world, scope in item["scopes"].items()},
+                levels={str(world): str(level) for world, level in item["levels"].items()},
                 hash=str(item["hash"]),
                 created=_time(item["created"]),
                 expires=None if item["expires"] is None else _time(item["expires"]),
@@ -239,8 +238,8 @@ def _read(path: Path) -> dict[str, Key]:
             )
             for item in json.loads(text)["keys"]
         ]
-        if not all(scope in SCOPES for key in found for scope in key.scopes.values()):
-            raise ValueError("an unknown scope")
+        if not all(level in LEVELS for key in found for level in key.levels.values()):
+            raise ValueError("an unknown level")
     except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
         raise OpenError(f"{path} is not a file of API keys: {type(error).__name__}: {error}") from error
     return {key.id: key for key in found}

@@ -18,8 +18,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from worlds.errors import WorldsError
 from worlds.server.app import create_app
+from worlds.server.configuration import ServerSettings
 from worlds.server.http.access import check_settings
-from worlds.server.http.base import Server, ServerSettings
+from worlds.server.http.base import Server
 from worlds.server.http.logs import configure_logs
 from worlds.server.listening import listen, stopping_signals, url
 from worlds.server.workers.pool import JobError, Pool

@@ -18,7 +18,7 @@ import secrets
 import shutil
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -122,6 +122,11 @@ class Cache:
                         found.append((folder, stamp))
         usable = (item for item in found if item[1].engine == ENGINE and "CURRENT" in item[1].files)
         return sorted(usable, key=lambda item: -item[1].revision)
+
+    def fitting(self, world: str, recorded: Callable[[int], str]) -> list[tuple[Path, Stamp]]:
+        """The generations that were made of a world, which has `recorded` the same of their revisions."""
+        found = self.generations()
+        return [item for item in found if item[1].world == world and item[1].recorded == recorded(item[1].revision)]
 
     def copy(self, generation: Path, stamp: Stamp) -> tuple[Copy, str]:
         """A copy of a generation, and the forms that were published with it; OSError where it is not whole."""

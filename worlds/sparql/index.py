@@ -2,42 +2,35 @@
 
 The world's shapes are not in it, unless a query names their graph: so they are in no union.
 
-It is built at the first query: in memory for a small world, in a cache folder beside the file for a larger one, from
-where it moves to memory once queries have taken longer than the move takes: a slice with each query, so that none waits
-long. libSQL stays the truth: dropping the store loses nothing.
+It is built at the first query: in memory for a small world, in a cache folder for a larger one, from where it moves to
+memory, a slice with each query, once queries have taken longer than the move. Dropping it loses nothing.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import logging
-import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 import pyoxigraph as ox
 
 from worlds.errors import QueryError
-from worlds.graph.lexical import STABLE, LexicalForms
+from worlds.graph.lexical import LexicalForms
 from worlds.graph.query.query import Query
 from worlds.quads.dataset import SHAPES_GRAPH, names_shapes
 from worlds.quads.delta import Delta, Follower
-from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, LITERAL, TRIPLE, Dictionary, Ids
-from worlds.quads.rows import NO_QUADS, decoded, distinct, find_quads, read_quads
+from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids
+from worlds.quads.rows import NO_QUADS, decoded, distinct, quads_of, read_quads, stored
 from worlds.sparql.cache import Cache, Copy, Stamp, reporting
+from worlds.sparql.filling import Step, read_terms
 from worlds.sparql.memory import room
+from worlds.sparql.moving import Move
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 
 _SQL = statements("queries.sql")
-_TERMS = 20_000  # rows read at a time
-HELD = (
-    4_000_000  # terms that are held in memory while the index is built, of half a kilobyte each; more are read in turn
-)
 _REBUILD = 100_000  # quads: a smaller delta is always applied, not read anew
 DISK_FROM = 100_000  # quads from which on the index is kept on disk
 _REPUBLISH = 0.02  # the share of the quads that must have changed for the cache to be published anew
@@ -45,8 +38,6 @@ _REPUBLISH = 0.02  # the share of the quads that must have changed for the cache
 _QUAD = 500  # bytes in memory
 MOVED = 200_000  # quads a second, from disk to memory
 PATIENCE = 0.5  # seconds of queries on disk that are too few to move for
-SLICE = 0.1  # seconds of one query that go to the move
-AT_ONCE = 5000  # quads that are moved between two looks at the clock
 _SHARE = 0.5  # of the memory that is free, which the index may take where nobody asked for it
 
 _DAMAGED = ("Corruption", "IO error", "No such file")  # what RocksDB says of a store that it cannot read
@@ -57,46 +48,6 @@ Progress = Callable[[int, int], None]  # (quads done, quads to do)
 T = TypeVar("T")
 
 _log = logging.getLogger("worlds")
-
-
-@dataclass
-class _Step:
-    """What one delta did to the store, so that it can be taken back."""
-
-    added: list[ox.Quad]
-    removed: list[ox.Quad]
-    markers: set[int]  # as they were before
-    graphs: dict[int, Any]  # that may have come or gone
-    count: int
-    learned: Sequence[tuple[str, str]] = ()  # forms of literals
-
-
-class _Move:
-    """The way of a store from disk to memory, a slice at a time, while the store goes on changing."""
-
-    def __init__(self, store: ox.Store) -> None:
-        self.memory = ox.Store()
-        self.done = 0
-        self._quads = iter(store)  # as they are now, whatever becomes of the store
-        self._since: list[tuple[list[ox.Quad], list[ox.Quad]]] = []
-
-    def follow(self, removed: list[ox.Quad], added: list[ox.Quad]) -> None:
-        """Take note of a change of the store."""
-        self._since.append((removed, added))
-
-    def go_on(self) -> bool:
-        """Take another slice; whether it was the last, and the memory has what the store has now."""
-        end = time.perf_counter() + SLICE
-        while quads := list(itertools.islice(self._quads, AT_ONCE)):
-            self.memory.bulk_extend(quads)
-            self.done += len(quads)
-            if time.perf_counter() > end:
-                return False
-        for removed, added in self._since:
-            for quad in removed:
-                self.memory.remove(quad)
-            self.memory.extend(added)
-        return True
 
 
 class SparqlIndex(Follower):
@@ -111,7 +62,7 @@ class SparqlIndex(Follower):
         self._place = place
         self._users = 0  # of the store, one within another
         self._asked = 0.0  # seconds that queries have taken on disk
-        self._move: _Move | None = None
+        self._move: Move | None = None
         self._connection = connection
         self._dictionary = dictionary
         self._store: ox.Store | None = None
@@ -123,7 +74,7 @@ class SparqlIndex(Follower):
         self._row = ""  # what the world says of that revision: a restored one may have another of that number
         self._agreed: object = None  # the state of the file that the store was brought to last
         self._writing = False
-        self._steps: list[_Step | None] = []  # of the open transaction; None: the store was dropped
+        self._steps: list[Step | None] = []  # of the open transaction; None: the store was dropped
         self._count = 0  # quads that the store stands for; its own len() reads them all
         self._dead = 0  # removed quads whose memory the store never gives back
 
@@ -191,15 +142,7 @@ class SparqlIndex(Follower):
     def with_shapes(self, store: ox.Store, query: Query) -> Iterator[None]:
         """Let the store have the shapes, too, in the block, if a query names their graph."""
         shapes = self._shapes() if names_shapes(query) else None
-        quads = (
-            []
-            if shapes is None
-            else [
-                quad
-                for block in read_quads(self._connection, "quads_of_graph", graph=shapes)
-                for quad in decoded(block, self._dictionary.terms(distinct(block.ravel()).tolist()))
-            ]
-        )
+        quads = list(quads_of(self._connection, self._dictionary, shapes))
         store.extend(quads)
         try:
             yield
@@ -366,14 +309,14 @@ class SparqlIndex(Follower):
         self._revision = revision
         self._row = "" if self._store is None else self._recorded(revision)
 
-    def _apply(self, added: Ids, removed: Ids) -> _Step:
+    def _apply(self, added: Ids, removed: Ids) -> Step:
         store = self._store
         assert store is not None
         added, removed = self._seen(added), self._seen(removed)
         terms = self._dictionary.terms(distinct(np.concatenate([added, removed]).ravel()).tolist())
         named = distinct(np.concatenate([added[:, 3], removed[:, 3]])).tolist()
         graphs = {number: terms[number] for number in named if number != DEFAULT_GRAPH_ID}
-        step = _Step([], [], self._markers, graphs, self._count)
+        step = Step([], [], self._markers, graphs, self._count)
         gone = list(decoded(removed, terms))
         kept = self._still_stood_for(gone) if self.forms else set()
         step.removed += [quad for position, quad in enumerate(gone) if position not in kept]
@@ -411,14 +354,7 @@ class SparqlIndex(Follower):
 
     def held(self, quads: list[ox.Quad]) -> list[int]:
         """Positions of those quads that the file has."""
-        terms = [term for quad in quads for term in (quad.subject, quad.predicate, quad.object, quad.graph_name)]
-        stored = [term for term in terms if not isinstance(term, ox.DefaultGraph)]
-        ids: dict[Any, int] = {
-            term: -1 if number is None else number
-            for term, number in zip(stored, self._dictionary.find(stored), strict=True)
-        }
-        rows = np.array([ids.get(term, DEFAULT_GRAPH_ID) for term in terms], dtype=np.int64).reshape(-1, 4)
-        return [int(position) for position, _, _ in find_quads(self._connection, rows)]
+        return stored(self._connection, self._dictionary, quads)
 
     def _is_stored(self, terms: Sequence[Any]) -> list[bool]:
         return [number is not None for number in self._dictionary.find(terms)]
@@ -458,16 +394,15 @@ class SparqlIndex(Follower):
         if self._pays:
             self._asked = 0.0
             if self._store is not None and self._move is None and self._count * _QUAD < room() * _SHARE:
-                self._move = _Move(self._store)
+                self._move = Move(self._store)
         if self._move is None:
             return
         if progress:
             progress(self._move.done, self._count)
         if not self._move.go_on():
             return
-        assert self._store is not None
         memory = self._move.memory
-        for graph in self._store.named_graphs():
+        for graph in self._store.named_graphs() if self._store is not None else ():
             memory.add_graph(graph)
         with reporting("it could not be published"):
             if self._published > _REPUBLISH * self._count:
@@ -477,15 +412,11 @@ class SparqlIndex(Follower):
         self._store, self._markers, self._revision, self._row = memory, markers, revision, row
         self._dead = self._published = 0
 
-    def _fitting(self) -> list[tuple[Path, Stamp]]:
-        """The generations of the cache that were made of this world, the newest first."""
-        found: list[tuple[Path, Stamp]] = []
+    def _fitting(self) -> list[Any]:
+        found: list[Any] = []
         with reporting("it cannot be used"):
-            found += Cache(self._connection.file).generations()
-        world = self._world()
-        return [
-            item for item in found if item[1].world == world and item[1].recorded == self._recorded(item[1].revision)
-        ]
+            found += Cache(self._connection.file).fitting(self._world(), self._recorded)
+        return found
 
     def _take_from_cache(self) -> bool:
         cache = Cache(self._connection.file)
@@ -545,25 +476,7 @@ class SparqlIndex(Follower):
         connection = self._connection
         self._store = None
         self.forms = LexicalForms(self._is_stored)
-        odd: list[Any] = []
-        terms: dict[int, Any] | None = {DEFAULT_GRAPH_ID: DEFAULT_GRAPH}
-        if connection.value(_SQL["last_term"]) > HELD:
-            terms = None
-        typed = self._dictionary.find([ox.NamedNode(iri) for iri in STABLE])
-        stable = {number: pattern for number, pattern in zip(typed, STABLE.values(), strict=True) if number}
-        read = _SQL["typed_in_range" if terms is None else "terms_in_range"]
-        after = 0
-        while rows := connection.rows(read, read.bind(after=after, limit=_TERMS)):
-            after = rows[-1][0]
-            held: dict[int, Any] = {} if terms is None else terms
-            self._dictionary.decode(rows, held)
-            for number, kind, value, datatype, _, _ in rows:
-                if kind == TRIPLE or (
-                    kind == LITERAL
-                    and datatype in stable
-                    and not (type(value) is str and stable[datatype].fullmatch(value))
-                ):
-                    odd.append(held[number])
+        terms, odd = read_terms(connection, self._dictionary)
         self.forms.learn(odd)
         self._count = 0
 

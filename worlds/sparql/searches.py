@@ -120,11 +120,15 @@ class WorldSearcher:
     def _rows(self, results: SearchResults, wanted: Collection[str]) -> Iterator[dict[str, Any]]:
         cited = [hit._quads for hit in results]  # as ids: as rdflib's terms they would take most of the time
         terms = self.dictionary.terms({number for quads in cited for quad in quads for number in quad})
+        several = {quad[0] for quads in cited if len(quads) > 1 for quad in quads} if "label" in wanted else set()
+        labels = self.engine.labels(several) if several else {}
         cursor = results.cursor if "cursor" in wanted else None
         for rank, (hit, quads) in enumerate(zip(results, cited, strict=True), 1):
             row = {**_of_hit(hit, rank, wanted), "cursor": cursor}
             for subject, predicate, number, graph in quads:
                 literal = terms[number]
+                if len(quads) > 1:
+                    row["label"] = labels.get(subject)
                 yield {
                     **row,
                     "subject": terms[subject],

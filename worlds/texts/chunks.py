@@ -17,7 +17,9 @@ from worlds.quads.delta import Delta, Follower
 from worlds.quads.dictionary import Dictionary, Ids, batches, json_ids
 from worlds.quads.rows import NO_QUADS, distinct, read_quads
 from worlds.sql import schema, statements
-from worlds.sql.connection import Connection, as_text
+from worlds.sql.connection import Connection
+from worlds.sql.rebuilding import without
+from worlds.sql.values import as_text
 from worlds.texts.chunking import chunk_spans, estimate_tokens
 from worlds.texts.markdown import MARKDOWN
 from worlds.texts.policy import ChunkSize, TextPolicy
@@ -136,7 +138,7 @@ class ChunkStore(Follower):
         objects, included = self.literals(quads)
         new, new_included, made = (objects, included, 0) if self._ahead is None else self._ahead.take(objects, included)
         bulk = len(new) >= _BULK and self._connection.row(_SQL["some_chunks"], (1,)) is None
-        with self._connection.without("trigger", "chunks") if bulk else nullcontext():
+        with without(self._connection, "trigger", "chunks") if bulk else nullcontext():
             cut = Cut(made + self.cut(new, new_included))
             cut += self._resize(objects)
         if bulk:
@@ -394,7 +396,7 @@ class Ahead:
         if self._store.policy.sizes:  # other quads of a text decide, which are not there yet
             return
         if not self._begun and self._connection.row(_SQL["some_chunks"], (1,)) is None:
-            self._triggers.enter_context(self._connection.without("trigger", "chunks"))
+            self._triggers.enter_context(without(self._connection, "trigger", "chunks"))
             self._indexed = self._last()
         self._begun = True
         made = self._store.cut(*self._unseen(*self._store.literals(quads)))

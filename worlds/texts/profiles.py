@@ -20,7 +20,8 @@ from worlds.graph.terms import RDF
 from worlds.quads.dictionary import Dictionary, Ids, json_ids
 from worlds.quads.rows import NO_QUADS
 from worlds.sql import statements
-from worlds.sql.connection import Connection, integers
+from worlds.sql.connection import Connection
+from worlds.sql.values import integers
 from worlds.texts.facts import Facts, QuadRow, clean
 from worlds.texts.policy import TextPolicy
 

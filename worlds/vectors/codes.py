@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from worlds.quads.dictionary import Ids, json_ids
 from worlds.sql import statements
-from worlds.sql.connection import Connection, integers
+from worlds.sql.connection import Connection
+from worlds.sql.values import integers
 
 _SQL = statements("queries.sql")
 _BLOCK = 65_536

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from worlds.embedders import Embedder, checked_documents, count_tokens, fingerprint
 from worlds.errors import EmbedderError, ReadOnlyError
 from worlds.sql import statements, texts
-from worlds.sql.connection import Connection, Row, as_text
+from worlds.sql.connection import Connection, Row
+from worlds.sql.values import as_text
 from worlds.texts.chunks import ChunkStore
 from worlds.vectors.codes import sign_codes
 from worlds.vectors.index import NativeIndex, embedder_of

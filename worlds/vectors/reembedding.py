@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from worlds.embedders import Embedder, checked_documents
 from worlds.errors import ConflictError, IntegrityError, ReadOnlyError
 from worlds.sql import statements, texts
-from worlds.sql.connection import Connection, Row, as_text
+from worlds.sql.connection import Connection, Row
+from worlds.sql.values import as_text
 from worlds.vectors.embedding import (
     Embeddings,
     Progress,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import pyoxigraph as ox
@@ -25,17 +26,35 @@ _DIFFERENT = ox.NamedNode("http://www.w3.org/2002/07/owl#differentFrom")
 class Auditing(Parts):
     """The verbs that find what is wrong, or may be."""
 
-    def contradictions(self, *, suggested: bool = True, limit: int | None = 1000) -> Findings[Finding]:
+    def contradictions(
+        self,
+        *,
+        suggested: bool = True,
+        kinds: Iterable[str] | str | None = None,
+        author: str | None = None,
+        entity: object = None,
+        limit: int | None = 1000,
+    ) -> Findings[Finding]:
         """What contradicts itself: `Findings`, the gravest first, each with its quads and who said them.
 
         By what OWL, RDF Schema and SKOS declare (functional properties, disjoint classes, cardinalities, domains,
         ranges, datatypes, circles, …), with what follows from the hierarchies; by the world's own shapes; and, with
         `suggested`, by what the data themselves suggest: a second value where nearly all subjects have one, numbers and
         dates far from all others, values of another kind, class or form, dates in an impossible order. Nothing is
-        found in what is only missing. At most `limit` findings of a kind are given, None for all; `.counts` has how
-        many there are. All quads are read, in any graph but that of the shapes.
+        found in what is only missing. `kinds` narrows the findings to these kinds (ArgumentError for one that there is
+        not), `author` to those with a quad that this author wrote, `entity` to those about it. At most `limit` findings
+        of a kind are given, None for all; `.counts` has how many there are. All quads are read, in any graph but that
+        of the shapes.
         """
-        return self._contradictions.find(suggested=suggested, limit=limit, prefixes=self._namespaces.prefixes)
+        about = None if entity is None else self._namespaces.entity(entity)
+        return self._contradictions.find(
+            suggested=suggested,
+            kinds=[kinds] if isinstance(kinds, str) else kinds,
+            author=author,
+            entity=about,
+            limit=limit,
+            prefixes=self._namespaces.prefixes,
+        )
 
     def duplicates(
         self,

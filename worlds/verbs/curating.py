@@ -11,7 +11,7 @@ from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
     from worlds.curation.changing.shapes import Shapes
-    from worlds.curation.claims.evidence import Verification
+    from worlds.curation.claims.verification import Verification
     from worlds.curation.findings.findings import Finding, Findings
     from worlds.curation.linking.links import Mentions
     from worlds.rules.report import ValidationReport

@@ -15,7 +15,7 @@ from worlds.verbs.parts import Parts
 if TYPE_CHECKING:
     import rdflib
 
-    from worlds.file.check import CheckReport
+    from worlds.file.problems import CheckReport
     from worlds.file.stats import Stats
 
 

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 from worlds.search.options import OPTIONS, REQUIRED, Option
 
 Level: TypeAlias = Literal["read", "propose", "write", "admin"]
+LEVELS: tuple[Level, ...] = ("read", "propose", "write", "admin")
 """What a key may do; each level includes those before it."""
 Effect: TypeAlias = Literal["reads", "writes", "destroys"]
 Door: TypeAlias = Literal["command", "http", "agents", "remote", "group"]
@@ -250,6 +251,9 @@ VERBS: Mapping[str, Verb] = {
               Option("shapes", "json", "Other shapes than the world's.", absent=_NOT_REMOTE)),
         _verb("contradictions", "Find what contradicts itself, and who said it.",
               Option("suggested", "boolean", "Include what the data suggest, not only what is declared.", True),
+              Option("kinds", "texts", "Only findings of these kinds.", example="functional"),
+              _text("author", "Only findings with a quad that this author wrote.", names={"command": "by"}),
+              _text("entity", "Only findings about this entity."),
               _limit("findings of each kind", 1000)),
         _verb("duplicates", "Find pairs of entities that may be one, with the evidence for and against it.", _TYPES,
               _GRAPHS,

@@ -28,7 +28,8 @@ from worlds.revisions.history import History, is_whole
 from worlds.revisions.writer import Writer
 from worlds.rules.report import ValidationReport
 from worlds.sql import statements
-from worlds.sql.connection import Connection, Row, as_text, reading
+from worlds.sql.connection import Connection, Row
+from worlds.sql.values import as_text, reading
 
 Status: TypeAlias = Literal["open", "accepted", "rejected"]
 

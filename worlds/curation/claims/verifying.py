@@ -9,13 +9,14 @@ import pyoxigraph as ox
 
 from worlds.curation.claims.contradicting import Contradicting
 from worlds.curation.claims.declarations import Declarations
-from worlds.curation.claims.evidence import Evidence, Ground, Oddity, Outcome, Passage, Verification
+from worlds.curation.claims.evidence import Evidence, Ground, Oddity, Outcome, Passage
 from worlds.curation.claims.oddities import Oddities
 from worlds.curation.claims.reading import ClaimReader, Reading
 from worlds.curation.claims.shaped import Shaped
 from worlds.curation.claims.state import Row, Rows, State
 from worlds.curation.claims.supporting import Claim, Supporting, score
-from worlds.curation.claims.trails import read as read_trail
+from worlds.curation.claims.verification import Verification
+from worlds.curation.claims.verification import read as read_trail
 from worlds.curation.columns.vocabularies import OWL
 from worlds.graph.terms import RDF, format_term, to_oxigraph, to_rdflib
 from worlds.quads.dictionary import Dictionary

@@ -16,7 +16,8 @@ from worlds.quads.dictionary import Dictionary, Ids, batches
 from worlds.quads.redirects import REDIRECTS
 from worlds.quads.rows import distinct as distinct
 from worlds.sql import statements
-from worlds.sql.connection import Connection, as_text
+from worlds.sql.connection import Connection
+from worlds.sql.values import as_text
 
 Mask: TypeAlias = NDArray[np.bool_]
 

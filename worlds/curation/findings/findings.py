@@ -42,6 +42,14 @@ def _said(one: Provenance) -> dict[str, Any]:
     return SaidQuad(one.quad, entry.revision, entry.author, entry.time, entry.message).to_dict()
 
 
+CONTRADICTIONS = (
+    "functional", "inverse functional", "disjoint classes", "disjoint properties", "asymmetric", "irreflexive",
+    "identity", "negative assertion", "cardinality", "datatype", "ill-typed literal", "domain", "range", "labels",
+    "cycle", "shape", "nearly functional", "outlier", "odd kind", "odd type", "odd form", "impossible dates",
+)  # fmt: skip
+"""The kinds of contradictions."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding(Record):
     """Something that is wrong, or may be.

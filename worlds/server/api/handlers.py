@@ -19,8 +19,9 @@ from worlds.server.api.operation import JSON, Operation
 from worlds.server.api.parameters import MOST_JSON, MOST_WITHOUT_KEY, read_json, read_query
 from worlds.server.errors import Busy, NotFound, Problem
 from worlds.server.hosting import Listed, is_name
-from worlds.server.http.base import Scope, server_of
+from worlds.server.http.base import server_of
 from worlds.server.protocols.sparql import LARGE
+from worlds.verbs.table import Level
 
 Given: TypeAlias = Mapping[str, Any]
 Handler: TypeAlias = Callable[[Request, Given], Awaitable[Response]]
@@ -39,10 +40,10 @@ async def run(operation: Operation, handler: Handler, request: Request) -> Respo
     """Answer a request: who asks and whether they may comes before what they say."""
     server = server_of(request)
     name = request.path_params.get("world")
-    if (operation.of_world or operation.several) and operation.scope is not None:
+    if (operation.of_world or operation.several) and operation.level is not None:
         name = server.world(request).name
     most = MOST_JSON
-    if operation.scope is not None and server.require(request, operation.scope, name).key is None:
+    if operation.level is not None and server.require(request, operation.level, name).key is None:
         most = MOST_WITHOUT_KEY
     given = {**operation.defaults, **read_query(request, operation.parameters)}
     for parameter in operation.parameters:
@@ -165,7 +166,7 @@ async def _propose(request: Request, given: Given) -> Response:
     server = server_of(request)
     options = await _rehearsed(request, given, ("add", "remove", "merge", "relies_on"))
     options["max_open"] = server.settings.max_proposals
-    return answer(await server.write(request, "propose", scope="propose", **options), 201)
+    return answer(await server.write(request, "propose", level="propose", **options), 201)
 
 
 async def _rehearsed(request: Request, given: Given, lists: Sequence[str]) -> dict[str, Any]:
@@ -195,7 +196,7 @@ async def _amend(request: Request, given: Given) -> Response:
     server = server_of(request)
     options = await _rehearsed(request, given, ("add", "remove"))
     own = not server.may(request, "write", server.world(request).name)
-    return _versioned(await server.write(request, "amend", scope="propose", **options, own=own))
+    return _versioned(await server.write(request, "amend", level="propose", **options, own=own))
 
 
 def _versioned(proposal: Mapping[str, Any]) -> Response:
@@ -213,7 +214,7 @@ def _propose_all(verb: str) -> Handler:
     async def handle(request: Request, given: Given) -> Response:
         server = server_of(request)
         found = await server.read(request, "found", of=verb, **given)
-        return answer(await server.write(request, "propose_all", scope="propose", findings=found), 201)
+        return answer(await server.write(request, "propose_all", level="propose", findings=found), 201)
 
     return handle
 
@@ -242,11 +243,11 @@ def _changing(job: str) -> Handler:
     return handle
 
 
-def _writing(job: str, level: Scope = "write") -> Handler:
+def _writing(job: str, level: Level = "write") -> Handler:
     """What has a job write, and answers with what it gives."""
 
     async def handle(request: Request, given: Given) -> Response:
-        return answer(await server_of(request).write(request, job, scope=level, **given))
+        return answer(await server_of(request).write(request, job, level=level, **given))
 
     return handle
 

@@ -90,10 +90,10 @@ def _operation(operation: Operation, path: str) -> dict[str, Any]:
     }
     if "{world}" in path:
         shown["parameters"].insert(0, _WORLD)
-    if operation.scope is not None:
+    if operation.level is not None:
         # Reads without a key may be allowed; that is a setting.
-        shown["security"] = [{"key": []}] if operation.scope == "admin" else [{"key": []}, {}]
-        shown["description"] = f"Needs the scope `{operation.scope}`."
+        shown["security"] = [{"key": []}] if operation.level == "admin" else [{"key": []}, {}]
+        shown["description"] = f"Needs the level `{operation.level}`."
     if operation.fields is not None:
         schema = _fields(operation.fields)
         shown["requestBody"] = {"required": not operation.body_optional, "content": {JSON: {"schema": schema}}}
@@ -113,13 +113,13 @@ _WORLD = {
 
 def _errors(operation: Operation) -> list[int]:
     found = {*_ALWAYS, *operation.errors}
-    if operation.scope is not None:
+    if operation.level is not None:
         found |= {401, 403, 503}
     if operation.of_world or "{world}" in operation.path:
         found.add(404)
     if operation.fields is not None or operation.body is not None:
         found.update(_OF_BODY)
-    if operation.scope in ("write", "admin"):
+    if operation.level in ("write", "admin"):
         found.add(409)
     if operation.name == "health":
         found.add(503)

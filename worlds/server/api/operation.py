@@ -9,8 +9,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from worlds.server.api.parameters import Parameter, options_of
-from worlds.server.http.base import Scope
-from worlds.verbs.table import VERBS
+from worlds.verbs.table import VERBS, Level
 
 Method = Literal["GET", "HEAD", "POST", "PUT", "DELETE"]
 JSON = "application/json"
@@ -37,7 +36,7 @@ class Operation:
     method: Method
     path: str
     help: str
-    scope: Scope | None
+    level: Level | None
     answers: Mapping[int, Answer]
     of_world: bool = True
     several: bool = False
@@ -90,7 +89,7 @@ def of(
 
 def of_several(help: str, schema: str) -> dict[str, Any]:
     """What searches of several worlds have in common."""
-    return {"scope": "read", "answers": answered(help, schema), "of_world": False, "several": True, "errors": (404,)}
+    return {"level": "read", "answers": answered(help, schema), "of_world": False, "several": True, "errors": (404,)}
 
 
 def answered(help: str, schema: str) -> Mapping[int, Answer]:

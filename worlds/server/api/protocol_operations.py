@@ -48,8 +48,8 @@ _WRITTEN = {200: Answer("It is done."), 201: Answer("The graph was made."), 204:
 
 def _graph_operations(path: str, suffix: str, parameters: tuple[Parameter, ...]) -> tuple[Operation, ...]:
     """The Graph Store Protocol on one of its two kinds of addresses."""
-    write = {"scope": "write", "tag": "Graph Store", "parameters": (*parameters, _IF_MATCH, _IF_NONE_MATCH)}
-    read: dict[str, Any] = {**write, "scope": "read", "errors": (406, 412)}
+    write = {"level": "write", "tag": "Graph Store", "parameters": (*parameters, _IF_MATCH, _IF_NONE_MATCH)}
+    read: dict[str, Any] = {**write, "level": "read", "errors": (406, 412)}
     wrote: dict[str, Any] = {**write, "errors": (412,)}
     sent: dict[str, Any] = {**wrote, "body": _GRAPH_BODY, "answers": _WRITTEN}
     not_modified = Answer("It has not changed.")
@@ -100,7 +100,7 @@ def protocol_operations() -> tuple[Operation, ...]:
             "sparql_post",
             "POST",
             "/sparql",
-            "Answer a query, or run an update, which needs the scope write.",
+            "Answer a query, or run an update, which needs the level write.",
             "read",
             _SPARQL_ANSWERS,
             parameters=(*_DATASET, *_UPDATED, _UNION, BESIDE),

@@ -9,7 +9,7 @@ from typing import Any
 
 from worlds.curation.changing.merging import Split
 from worlds.curation.changing.proposals import Proposal
-from worlds.curation.claims.evidence import Verification
+from worlds.curation.claims.verification import Verification
 from worlds.curation.duplicates.finder import Duplicate
 from worlds.curation.findings.findings import Finding
 from worlds.curation.findings.report import WorldReport

@@ -14,10 +14,12 @@ from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as ASGIScope
 
 from worlds.errors import OpenError, WorldsError
+from worlds.server.configuration import ServerSettings
 from worlds.server.errors import Busy, Forbidden, Problem, Unauthorized, WrongHost
-from worlds.server.http.base import SCOPES, Principal, Scope, ServerSettings
 from worlds.server.keys import KeyStore
 from worlds.server.listening import is_loopback
+from worlds.server.principal import Principal
+from worlds.verbs.table import LEVELS, Level
 
 ANONYMOUS = Principal(None)
 
@@ -31,7 +33,7 @@ def check_settings(settings: ServerSettings, keys: KeyStore) -> None:
     if settings.allow_writes and not settings.loopback:
         raise WorldsError(
             f"anonymous writes are for loopback addresses only, not for {settings.host}: drop --allow-writes, and make "
-            "a key with the scope write by `worlds keys add`"
+            "a key with the level write by `worlds keys add`"
         )
     require_keys(settings.host, keys)
 
@@ -63,7 +65,7 @@ def identify(given: Sequence[str], keys: KeyStore) -> Principal:
         raise Unauthorized("this key is not known here")
     if (state := key.state()) != "valid":
         raise Unauthorized(f"the key {key.name!r} is {state}")
-    return Principal(key.name, key.id, {world: _scope(scope) for world, scope in key.scopes.items()}, basic)
+    return Principal(key.name, key.id, {world: _level(level) for world, level in key.levels.items()}, basic)
 
 
 def _password(text: str) -> str:
@@ -102,20 +104,20 @@ class Access:
             _log.error("%s", error)
             raise Busy("the keys cannot be read") from error  # where they lie is not for clients
 
-    def require(self, request: Request, scope: Scope, world: str | None) -> Principal:
+    def require(self, request: Request, level: Level, world: str | None) -> Principal:
         """Who asks, if they may; else Unauthorized or Forbidden. A world of None stands for all of them."""
         principal = self.principal(request)
         where = "all worlds" if world is None else f"the world {world!r}"
         if principal.key is not None:
-            if not principal.may(scope, world):
-                raise Forbidden(f"the key {principal.name!r} lacks the scope {scope} on {where}")
-            if principal.remembered and scope != "read":
+            if not principal.may(level, world):
+                raise Forbidden(f"the key {principal.name!r} lacks the level {level} on {where}")
+            if principal.remembered and level != "read":
                 _refuse_other_origins(request)
             return principal
-        allowed = self._reads if scope == "read" else self._writes if scope in ("propose", "write") else False
+        allowed = self._reads if level == "read" else self._writes if level in ("propose", "write") else False
         if not allowed:
-            raise Unauthorized(f"this needs a key with the scope {scope} on {where}")
-        if scope != "read":
+            raise Unauthorized(f"this needs a key with the level {level} on {where}")
+        if level != "read":
             _refuse_other_origins(request)
         return principal
 
@@ -125,8 +127,8 @@ class Access:
         return self._reads if principal.key is None else principal.may("read", world)
 
 
-def _scope(text: str) -> Scope:
-    return next((scope for scope in SCOPES if scope == text), "read")
+def _level(text: str) -> Level:
+    return next((level for level in LEVELS if level == text), "read")
 
 
 def _refuse_other_origins(request: Request) -> None:

@@ -14,11 +14,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from weakref import WeakValueDictionary
 
 from starlette.requests import Request
@@ -27,100 +26,26 @@ from starlette.types import Receive, Send
 from starlette.types import Scope as ASGIScope
 
 from worlds.errors import IntegrityError, OpenError
+from worlds.server.configuration import ServerSettings
 from worlds.server.errors import Busy, ClientGone, Forbidden, NotFound, Unauthorized
-from worlds.server.listening import is_loopback, network
+from worlds.server.listening import network
+from worlds.server.principal import Principal
 from worlds.server.workers.worker import identity
-from worlds.settings import SETTINGS, Settings
+from worlds.verbs.table import Level
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from worlds.server.hosting import Hosting
+    from worlds.server.hosting import Hosting, WorldRef
     from worlds.server.http.access import Access
     from worlds.server.http.limits import Limits
     from worlds.server.http.metrics import Metrics
     from worlds.server.keys import KeyStore
     from worlds.server.workers.pool import Pool, Stream
 
-Scope: TypeAlias = Literal["read", "propose", "write", "admin"]
-SCOPES: tuple[Scope, ...] = ("read", "propose", "write", "admin")
-"""What a client may do; each includes those before it."""
-
 _LAST_WORD = 0.5  # seconds in which an answer whose job was stopped says why
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class WorldRef:
-    """A world as a request names it. `base` is its absolute URL as the client wrote it, without a slash at the end."""
-
-    name: str
-    path: Path
-    base: str
-
-
-@dataclass(frozen=True, slots=True)
-class Principal:
-    """Who asks. `name`, the name of the key, is the author of revisions; None is anonymous."""
-
-    name: str | None
-    key: str | None = None  # the key's id
-    scopes: Mapping[str, Scope] = field(default_factory=dict)  # world, or "*" for all, → scope
-    remembered: bool = False  # by the browser, which sends the key for pages of others, too (Basic authentication)
-
-    def may(self, scope: Scope, world: str | None) -> bool:
-        """Whether it may, in a world; None stands for all worlds."""
-        held = [self.scopes[name] for name in ("*", world) if name is not None and name in self.scopes]
-        return any(SCOPES.index(each) >= SCOPES.index(scope) for each in held)
-
-
-class ServerSettings:
-    """The settings whose names begin with `server.`, and three of those without a section.
-
-    `worlds.settings` says what each means, and gives the defaults of those that are not `given`.
-    """
-
-    host: str
-    port: int
-    readers: int
-    most_workers: int
-    timeout: float
-    max_body: int
-    max_results: int
-    max_queries: int
-    max_memory: int
-    max_proposals: int
-    guest_share: float
-    rate: float
-    cors: tuple[str, ...]
-    keys: str | None
-    public_reads: bool | None
-    allow_writes: bool
-    hosts: tuple[str, ...]
-    allow_network: tuple[str, ...]
-    default_graph: Literal["strict", "union"] | None
-    log: Literal["text", "json"]
-    grace: float
-    embedder: str | None
-    durability: Literal["normal", "full"]
-    sparql_index: Literal["auto", "memory", "disk"]
-
-    def __init__(self, settings: Mapping[str, Any] | None = None, **given: Any) -> None:
-        known = Settings({}) if settings is None else settings
-        for name in self.__annotations__:
-            own = f"server.{name}"
-            setting = own if own in SETTINGS else name
-            setattr(self, name, given.pop(name, known[setting]))
-        if given:
-            raise TypeError(f"no settings of the server: {', '.join(given)}")
-        if self.embedder == "none":
-            self.embedder = None
-
-    @property
-    def loopback(self) -> bool:
-        """Whether only this machine can reach the server."""
-        return is_loopback(self.host)
 
 
 class Server:
@@ -171,17 +96,17 @@ class Server:
                 found[name] = self.hosting.find(name)
         return found
 
-    def require(self, request: Request, scope: Scope, world: str | None) -> Principal:
+    def require(self, request: Request, level: Level, world: str | None) -> Principal:
         """Who asks, if they may: Unauthorized without a key that is needed or with a wrong one, else Forbidden.
 
         `world` None asks for the right on all worlds.
         """
-        return self.access.require(request, scope, world)
+        return self.access.require(request, level, world)
 
-    def may(self, request: Request, scope: Scope, world: str | None) -> bool:
+    def may(self, request: Request, level: Level, world: str | None) -> bool:
         """Whether who asks has a right; Unauthorized for a key that is wrong."""
         try:
-            self.require(request, scope, world)
+            self.require(request, level, world)
         except (Forbidden, Unauthorized):
             self.access.principal(request)
             return False
@@ -210,16 +135,16 @@ class Server:
                     return await once()
             raise NotFound(f"there is no world {ref.name!r} here any more: it is made and deleted again and again")
 
-    async def write(self, request: Request, job: str, *, scope: Scope = "write", **arguments: Any) -> Any:
+    async def write(self, request: Request, job: str, *, level: Level = "write", **arguments: Any) -> Any:
         """What a job gives that writes to the request's world; the key's name is the author of the revision.
 
-        `scope` is what it needs, where it writes no quad. The job
+        `level` is what it needs, where it writes no quad. The job
         gets `author` besides its arguments. It is not stopped when the client goes away. Proposals of a world take
         turns, so that a write waits for one of them at most, and are short. Errors as `read`.
         """
         ref = self.world(request)
-        principal = self.require(request, scope, ref.name)
-        proposes = scope == "propose"
+        principal = self.require(request, level, ref.name)
+        proposes = level == "propose"
         async with (
             self.limits.slot(principal.key is None, self._client(request)),
             _there(ref.name, ref.path),

@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as ASGIScope
 
+from worlds.server.configuration import ServerSettings
 from worlds.server.errors import Busy, Problem, SlowBody, TooLarge, TooMany, Unauthorized, UnsupportedType
 from worlds.server.http.access import Access
-from worlds.server.http.base import ServerSettings
 from worlds.server.http.metrics import Metrics
 from worlds.server.listening import network
 

@@ -23,7 +23,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from worlds.server.errors import Problem, TooLarge, UnsupportedType
-from worlds.server.http.base import WorldRef, server_of
+from worlds.server.hosting import WorldRef
+from worlds.server.http.base import server_of
 from worlds.server.http.negotiation import GRAPHS, type_of
 from worlds.server.http.streaming import begun, streamed
 from worlds.server.protocols.graph_jobs import Conditions, Document

@@ -1,16 +1,19 @@
-"""Verifications as documents: PROV-O in Turtle (https://www.w3.org/TR/prov-o/), and what a stored one claims."""
+"""A verification, and its trail: a document of PROV-O (https://www.w3.org/TR/prov-o/) that can be replayed."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyoxigraph as ox
 
-from worlds.curation.claims.evidence import Evidence, Verification
+from worlds.curation.claims.evidence import Evidence, Oddity, Outcome, Passage
 from worlds.entities.neighbours import CitedQuad
 from worlds.errors import ArgumentError
+from worlds.graph.records import Count, Node, Record
+from worlds.graph.tabular import Tabular
 from worlds.graph.terms import RDF, XSD, to_oxigraph, to_rdflib
 
 PROV = "http://www.w3.org/ns/prov#"
@@ -19,12 +22,72 @@ _BLANK = "urn:worlds:blank:"  # a blank node keeps its identity in the world onl
 _NAMES = uuid.UUID("6c0c7f0e-7a0d-4bb0-9d3b-0a8f4b1f8a55")  # what the names of trails are made in
 
 
-def written(found: Verification) -> str:
-    """The trail of a verification in Turtle."""
-    quads = list(_Writer(found).triples())
-    prefixes = {"prov": PROV, "rdf": RDF, "trail": TRAIL, "xsd": XSD}
-    text = ox.serialize(quads, format=ox.RdfFormat.TURTLE, prefixes=prefixes)
-    return (text or b"").decode()
+@dataclass(frozen=True)
+class Verification(Record, Tabular):
+    """Whether a claim holds in a world at a revision: `outcome` is "supported", "contradicted" or "unknown".
+
+    A claim of several triples (`triples`, with their `outcomes`) is supported where each is, and contradicted where one
+    is. `readings` says which names were read as which terms, `unread` what could not be. `paths` are the shortest ways
+    between subject and object of what is not decided; `undecided` says what could not be told, and why. `visited` are
+    the quads that were read and are not cited, `left_out` is how many more there were. `passages` belong to a claim in
+    words; they are found by today's index, and so are no part of what is compared.
+    """
+
+    claim: str
+    revision: Count
+    outcome: Outcome
+    triples: tuple[tuple[Node, Node, Node], ...]
+    outcomes: tuple[Outcome, ...]
+    readings: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+    supporting: tuple[Evidence, ...] = ()
+    contradicting: tuple[Evidence, ...] = ()
+    paths: tuple[tuple[CitedQuad, ...], ...] = ()
+    undecided: tuple[str, ...] = ()
+    odd: tuple[Oddity, ...] = ()
+    visited: tuple[CitedQuad, ...] = ()
+    left_out: Count = 0
+    passages: tuple[Passage, ...] = field(default=(), compare=False)
+
+    def __str__(self) -> str:
+        lines = [f"{self.outcome} at revision {self.revision}: {self.claim}"]
+        lines += [f"  for: {one.message}" for one in self.supporting]
+        lines += [f"  against: {one.message}" for one in self.contradicting]
+        lines += [f"  not decided: {told}" for told in (*self.unread, *self.undecided)]
+        lines += [f"  odd: {one.message}" for one in self.odd]
+        lines += [f"  passage: {one.text}" for one in self.passages]
+        return "\n".join(lines)
+
+    @property
+    def cited(self) -> tuple[CitedQuad, ...]:
+        """All quads that are cited, each once."""
+        return tuple(dict.fromkeys(self._cited()))
+
+    def _cited(self) -> Iterator[CitedQuad]:
+        for one in (*self.supporting, *self.contradicting):
+            yield from one.quads
+        for odd in self.odd:
+            yield from odd.quads
+        for path in self.paths:
+            yield from path
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        return ("verdict", "triple", "rule", "score", "message", "quads")
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """One dict a piece of evidence."""
+        return [
+            {"verdict": verdict, **one.to_dict()}
+            for verdict, found in (("supports", self.supporting), ("contradicts", self.contradicting))
+            for one in found
+        ]
+
+    def rdf(self) -> str:
+        """The trail as a document: PROV-O in Turtle, which any world can load, and `World.verify` replays as bytes."""
+        quads = list(_Writer(self).triples())
+        prefixes = {"prov": PROV, "rdf": RDF, "trail": TRAIL, "xsd": XSD}
+        return (ox.serialize(quads, format=ox.RdfFormat.TURTLE, prefixes=prefixes) or b"").decode()
 
 
 def read(document: str | bytes) -> Verification:

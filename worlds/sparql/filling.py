@@ -1,0 +1,55 @@
+"""What the SPARQL index is filled with, and what a delta did to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyoxigraph as ox
+
+from worlds.graph.lexical import STABLE
+from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, LITERAL, TRIPLE, Dictionary
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+
+_SQL = statements("queries.sql")
+_TERMS = 20_000  # rows read at a time
+HELD = 4_000_000
+"""Terms that are held in memory while the index is built, of half a kilobyte each; more are read in turn."""
+
+
+@dataclass
+class Step:
+    """What one delta did to the store, so that it can be taken back."""
+
+    added: list[ox.Quad]
+    removed: list[ox.Quad]
+    markers: set[int]  # as they were before
+    graphs: dict[int, Any]  # that may have come or gone
+    count: int
+    learned: Sequence[tuple[str, str]] = ()  # forms of literals
+
+
+def read_terms(connection: Connection, dictionary: Dictionary) -> tuple[dict[int, Any] | None, list[Any]]:
+    """The terms of a world by their ids, None where they are too many, and those whose form a store may change."""
+    odd: list[Any] = []
+    terms: dict[int, Any] | None = {DEFAULT_GRAPH_ID: DEFAULT_GRAPH}
+    if connection.value(_SQL["last_term"]) > HELD:
+        terms = None
+    typed = dictionary.find([ox.NamedNode(iri) for iri in STABLE])
+    stable = {number: pattern for number, pattern in zip(typed, STABLE.values(), strict=True) if number}
+    read = _SQL["typed_in_range" if terms is None else "terms_in_range"]
+    after = 0
+    while rows := connection.rows(read, read.bind(after=after, limit=_TERMS)):
+        after = rows[-1][0]
+        held: dict[int, Any] = {} if terms is None else terms
+        dictionary.decode(rows, held)
+        for number, kind, value, datatype, _, _ in rows:
+            if kind == TRIPLE or (
+                kind == LITERAL
+                and datatype in stable
+                and not (type(value) is str and stable[datatype].fullmatch(value))
+            ):
+                odd.append(held[number])
+    return terms, odd
