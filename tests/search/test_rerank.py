@@ -25,9 +25,10 @@ def failing(error: BaseException) -> Any:
 
 
 def test_it_says_how_to_get_a_model_that_is_not_here(known: Known, tmp_path: Path) -> None:
-    (note,) = known.world.search("kite", rerank=str(tmp_path / "none")).notes
-    assert "not reranked: there is no cross-encoder" in note or "sentence-transformers is not installed" in note
-    assert "hf download" in note or "pip install" in note
+    for model, remedy in ((str(tmp_path / "none"), "there is no such folder"), ("no/such-model", "hf download")):
+        (note,) = known.world.search("kite", rerank=model).notes
+        assert "not reranked: there is no cross-encoder" in note or "sentence-transformers is not installed" in note
+        assert remedy in note or "pip install" in note
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def reference(known: Known, question: str, options: dict[str, Any], fusion: dict
             rows.append({"hit": hit, "place": place, "subjects": group, "predicates": predicates, "score": hit.score})
     if "rerank" in options:
         rerank_slowly(rows, question, options)
-    if "boost" in options or "decay" in options:
+    if "boost" in options:
         ranked = [1 + sum(other["score"] > row["score"] for other in rows) for row in rows]
         for row, rank in zip(rows, ranked, strict=True):
             row["score"] = 61 / (60 + rank)

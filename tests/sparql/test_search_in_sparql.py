@@ -649,5 +649,5 @@ def test_a_label_is_that_of_the_row_s_own_subject() -> None:
             "PREFIX w: <urn:worlds:> SELECT ?s ?label "
             "{ SERVICE w:search { ?hit w:query 'kite' ; w:subject ?s ; w:label ?label } }"
         )
-        found = {str(row[0])[-1]: row[1] for row in world.query(asked)}  # type: ignore[union-attr, index]
+        found = {str(row[0])[-1]: row[1] for row in world.query(asked)}  # type: ignore[union-attr]
         assert {name: label and str(label) for name, label in found.items()} == {"a": "Ann", "b": "Bob", "c": None}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from worlds.cli.table import table
-from worlds.cli.terminal import clean
+from worlds.cli.terminal import clean, counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -135,7 +135,8 @@ def print_explanation(console: Console, hits: SearchResults, prefixes: Mapping[s
         facts["compared"] = f"{told.compared:,} vectors"
     if told.match is not None:
         facts["words"] = f"{told.words}: {told.match}"
-    facts["lists"] = f"up to {told.depth:,} long, {told.candidates:,} candidates in all"
+    reranked = f"; {counted(told.candidates, 'candidate')} for {', '.join(told.stages)}" if told.stages else ""
+    facts["lists"] = f"at most {told.depth:,} long{reranked}"
     facts["time"] = ", ".join(f"{step} {time:,.1f}" for step, time in told.milliseconds.items()) + " ms"
     console.print()
     print_facts(console, facts)

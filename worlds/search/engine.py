@@ -86,7 +86,7 @@ class SearchEngine:
                 self._filters.ahead(patterns, request.filter, self._state_now, request.limits)
         with self._connection.snapshot():
             state = self.state()
-            prepared, found, cited = self._found(request, state, clock)
+            prepared, found, cited, ended = self._found(request, state, clock)
             with clock.step("notes"):
                 noted = () if notes is None else notes.of(request, found, prepared.eligible)
             facts = self._facts.of(found, request.filter.include.graphs, state, request.limits)
@@ -109,13 +109,15 @@ class SearchEngine:
             keys = [found.key(candidate) for candidate in chosen[:count]]
             return Cursor([*keys, *(() if given is None else given.keys)]).text(request.identity.digest)
 
-        facets = partial(self._count_facets, request)
-        return SearchResults(hits, told, facets, following, more=len(hits) == request.limit)
+        more = len(hits) == request.limit
+        if ended and stages.diversity is None:  # which puts no more in order than are wanted
+            more = len(rest(ranked.order, found.key, given, request.limit + 1)) > request.limit
+        return SearchResults(hits, told, partial(self._count_facets, request), following, more=more)
 
     def passages(self, request: SearchRequest) -> list[Passage]:
         """The passages that a search without stages after fusion finds, best first: its hits before they are shown."""
         with self._connection.snapshot():
-            _, found, cited = self._found(request, self.state(), Clock())
+            _, found, cited, _ = self._found(request, self.state(), Clock())
         rows = found.rows[: request.limit]
         quads = cited.of_each([row.chunk for row in rows])
         return [Passage(_cosine(row), each) for row, each in zip(rows, quads, strict=True)]
@@ -137,8 +139,11 @@ class SearchEngine:
 
     def _found(
         self, request: SearchRequest, state: tuple[Any, ...], clock: Clock
-    ) -> tuple[Prepared, Candidates, Cited]:
-        """What the statement finds; once more with longer lists, where these hold too few passages, or subjects."""
+    ) -> tuple[Prepared, Candidates, Cited, bool]:
+        """What the statement finds, and whether that is all there is.
+
+        It is asked once more with longer lists, where these hold too few passages, or subjects.
+        """
         depth = depth_of(request)
         most = request.stages.per_subject
         while True:
@@ -151,9 +156,9 @@ class SearchEngine:
                 found = candidates([row for row in rows if row.chunk in citing], cited, by_subject=most is not None)
                 whole = all(int(rank) < depth for row in rows for rank in row.ranks.split(","))
                 if whole or enough(found, most, request.cursor, request.limit):
-                    return prepared, found, cited
+                    return prepared, found, cited, whole
             if depth >= MOST_CANDIDATES:
-                return prepared, found, cited
+                return prepared, found, cited, whole
             depth = min(depth * _DEEPER, MOST_CANDIDATES)
 
 

@@ -80,6 +80,6 @@ class Plans:
         most = max(depth, INDEX_CANDIDATES)
         few = [number for (number,) in self._connection.rows(_SQL["vectors_up_to"], (most + 1,))]
         if len(few) <= most:  # it may not reach every one of them
-            told = f"{reason}; {len(few):,} vectors are no more than the index gives, so all are compared"
-            return VectorPlan("index", told, {"candidates_json": json_ids(few)}, len(few))
+            told = f"{len(few):,} vectors are no more than the index gives, so all are compared"
+            return VectorPlan("exact", told, {"candidates_json": json_ids(few)}, len(few))
         return VectorPlan("index", reason, {"candidates": most}, None)

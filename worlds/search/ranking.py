@@ -99,7 +99,7 @@ def prepare(
                 steps.append(("boost", _boosting(stages.boosts, facts, notes)))
         if stages.decay is not None:
             with clock.step("decay"):
-                steps.append(("decay", _decaying(stages.decay, facts, notes, first=not stages.boosts)))
+                steps.append(("decay", _decaying(stages.decay, facts, notes)))
         if stages.diversity is not None:
             with clock.step("diversity"):
                 count = wanted if stages.per_subject is None else max(wanted, _MOST_DIVERSE)
@@ -148,7 +148,7 @@ def _boosting(boosts: Sequence[Boost], facts: Facts, notes: list[str]) -> Callab
     return _multiplying(product, detail, first=True)
 
 
-def _decaying(decay: Decay, facts: Facts, notes: list[str], *, first: bool) -> Callable[[Indexes, Floats], Change]:
+def _decaying(decay: Decay, facts: Facts, notes: list[str]) -> Callable[[Indexes, Floats], Change]:
     dates, wrong = facts.greatest(decay.predicate, read_date)
     if wrong:
         notes.append(f"decay: {_some(wrong, 'value')} of {decay.predicate.value} not read as a date")
@@ -166,7 +166,7 @@ def _decaying(decay: Decay, facts: Facts, notes: list[str], *, first: bool) -> C
             "evergreen": bool(evergreen[candidate]),
         }
 
-    return _multiplying(factors, detail, first=first)
+    return _multiplying(factors, detail, first=False)
 
 
 def _diversifying(trade: float, found: Candidates, facts: Facts, count: int) -> Callable[[Indexes, Floats], Change]:

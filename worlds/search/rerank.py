@@ -78,6 +78,8 @@ class CrossEncoderReranker:
 
 def how_to_get(name: str) -> str:
     """How a cross-encoder comes onto a machine."""
+    if name.startswith(("/", ".", "~")) or name.count("/") > 1 or "\\" in name:
+        return "there is no such folder, or it holds no model; rerank=True means " + DEFAULT_RERANKER
     return (
         f"where the model hub can be reached, `hf download {name}` brings it; else copy its folder here, and name the "
         "folder by rerank=PATH"

@@ -69,12 +69,13 @@ class Prepared:
 
     statement: Statement
     parameters: tuple[object, ...]
+    asked: tuple[object, ...]  # parameters that ask for one passage more
     depth: int  # how long each list may be
     match: str | None  # the FTS5 expression
     words: str | None  # how the words' list is made: scan, lookup or lists; None without one
     plan: VectorPlan | None
     eligible: Eligible | None
-    limit: int  # passages that are wanted
+    limit: int  # passages that are asked for
     few: tuple[object, ...] | None  # parameters that look for them among the best chunks alone, which mostly are enough
 
 
@@ -151,16 +152,18 @@ class SearchStatements:
                 _PIECES["fused"],
             ]
             statement = _compiled("WITH\n" + ",\n".join(piece.strip() for piece in ctes))
-            few = {**values, "compared": _COMPARED * limit}
+            wanted = {**values, "limit": limit + 1}  # which tells whether more follow
+            few = {**wanted, "compared": _COMPARED * (limit + 1)}
             return Prepared(
                 statement,
                 statement.bind(**values),
+                statement.bind(**wanted),
                 depth,
                 match,
                 "scan" if words == "whole" else words,
                 plan,
                 eligible,
-                limit,
+                limit + 1,
                 None if request.stages.any or self._pending() else statement.bind(**few),
             )
 
@@ -244,7 +247,7 @@ class SearchStatements:
                 # Of a passage that is here, chunks that were not looked at have the vector, by which they are cited.
                 if len(found) == prepared.limit or looked_at < _COMPARED * prepared.limit:
                     return found
-            return fused(self._connection.rows(prepared.statement, prepared.parameters))
+            return fused(self._connection.rows(prepared.statement, prepared.asked))
         except WorldsError as error:
             if request.syntax == "fts5" and prepared.match is not None:
                 column = _NO_COLUMN.search(str(error))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 import pyoxigraph as ox
@@ -65,12 +64,13 @@ class Queries:
         searches, since searches read the state that the index has.
         """
         apart = query.limited and not mentions_search(query.text)
+        said: Iterable[str] = ()
         if apart:
             found, plain = self._index.apart(lambda store: self._begun(store, query.started()), progress)
         with self._connection.lock:
             if not apart:
-                found, plain = self._index.use(lambda store: self._found(store, query.started()), progress)
-            return answer(plain, found, self._index.forms, partial(self._notes.of, query, found))
+                found, plain, said = self._index.use(lambda store: self._found(store, query.started()), progress)
+            return answer(plain, found, self._index.forms, lambda: (*said, *self._notes.of(query, found)))
 
     def _begun(self, store: ox.Store, query: Query) -> Callable[[], tuple[Found, Query]]:
         began = time.perf_counter()
@@ -97,7 +97,7 @@ class Queries:
             store = self._index.store(progress)
             times.append(time.perf_counter())
             query = query.started()
-            plain = query if answer is not None else self._plain(store, query)
+            plain, said = (query, ()) if answer is not None else self._plain(store, query)
             times.append(time.perf_counter())
             found = self._run(store, plain) if answer is None else answer
             times.append(time.perf_counter())
@@ -109,7 +109,7 @@ class Queries:
                 milliseconds=dict(zip(("index", "search", "evaluation"), milliseconds, strict=True)),
                 evaluated=plain.text,
                 patterns=tuple(self._counted(store, query)) if counts else (),
-                notes=self._notes.of(query, found),
+                notes=(*said, *self._notes.of(query, found)),
             )
 
     def _counted(self, store: ox.Store, query: Query) -> Iterator[PatternCount]:
@@ -126,7 +126,7 @@ class Queries:
     def rows(self, query: Query) -> tuple[list[str], Iterator[Sequence[Term | None]]]:
         """The variables and the solutions of a SELECT."""
         with self._connection.lock:
-            found, plain = self._index.use(lambda store: self._found(store, query.started()))
+            found, plain, _ = self._index.use(lambda store: self._found(store, query.started()))
         assert isinstance(found, Selected)
         names = [variable.value for variable in found.variables]
         forms = self._index.forms
@@ -138,18 +138,21 @@ class Queries:
             for solution in found
         )
 
-    def _found(self, store: ox.Store, query: Query) -> tuple[Found, Query]:
-        """What pyoxigraph answers, and to which query."""
+    def _found(self, store: ox.Store, query: Query) -> tuple[Found, Query, Iterable[str]]:
+        """What pyoxigraph answers, to which query, and what there is to say of the searches in it."""
         if not mentions_search(query.text):
-            return self._run(store, query), query
+            return self._run(store, query), query, ()
         with self._connection.snapshot():  # searches and w:similarity read the same state as the index
             store = self._index.store()
-            plain = self._plain(store, query)
-            return self._run(store, plain), plain
+            plain, said = self._plain(store, query)
+            return self._run(store, plain), plain, said
 
-    def _plain(self, store: ox.Store, query: Query) -> Query:
-        """The query without searches."""
-        return rewrite(query, self._searcher(store, query)) if mentions_search(query.text) else query
+    def _plain(self, store: ox.Store, query: Query) -> tuple[Query, Iterable[str]]:
+        """The query without searches, and what there is to say of these."""
+        if not mentions_search(query.text):
+            return query, ()
+        searcher = self._searcher(store, query)
+        return rewrite(query, searcher), searcher.notes
 
     def _run(self, store: ox.Store, query: Query) -> Found:
         began = time.perf_counter()

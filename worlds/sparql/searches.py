@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -86,6 +86,7 @@ class WorldSearcher:
     limits: Limits
     request: Callable[..., SearchRequest]
     embedder: Callable[[], Embedder]
+    notes: dict[str, None] = field(default_factory=dict)  # what the searches could not do, each once
 
     def select(self, query: Query) -> Rows:
         """The solutions of a SELECT, by position."""
@@ -115,7 +116,9 @@ class WorldSearcher:
             narrowed = replace(conditions, subjects=_Subjects(allowed))
             request = replace(request, filter=replace(request.filter, include=narrowed))
         with self.connection.snapshot():
-            return list(self._rows(self.engine.run(request, explain=True), wanted))
+            found = self.engine.run(request, explain=True)
+            self.notes.update(dict.fromkeys(found.notes))
+            return list(self._rows(found, wanted))
 
     def _rows(self, results: SearchResults, wanted: Collection[str]) -> Iterator[dict[str, Any]]:
         cited = [hit._quads for hit in results]  # as ids: as rdflib's terms they would take most of the time
