@@ -16,6 +16,7 @@ from worlds.graph.lexical import LexicalForms
 from worlds.graph.query.functions import FUNCTIONS, uses_functions
 from worlds.graph.query.guard import Functions, check, with_room
 from worlds.graph.query.limits import CAN_FORK, Child, Limits, Running, Writer, in_time, remaining
+from worlds.graph.query.mistakes import mistake
 from worlds.graph.query.query import Query
 from worlds.graph.query.repairs import checked, concerned, repaired
 from worlds.graph.query.results import Solutions, Triples
@@ -316,6 +317,8 @@ def syntax_error(error: SyntaxError, query: str, prefixes: Collection[str], *, u
     if unknown := _unknown_prefix(query, prefixes, sum(map(len, lines[: line - 1])) + line + column - 2):
         place = error_at("", query, unknown.start)
         return _unknown(unknown.text.partition(":")[0], place.line, place.column)
+    if known := mistake(query):
+        return error_at(known[0], query, known[1])
     if len(expected) < 80 and _KEYWORDS.fullmatch(wanted := expected.removeprefix("expected ")):
         message += f"; expected {wanted}"
     return QueryError(message, line=line, column=column)

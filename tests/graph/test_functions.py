@@ -69,3 +69,41 @@ def test_an_unknown_function_is_named_with_its_place(timeout: float | None) -> N
     ) as told:
         evaluate(ox.Store(), query.started())
     assert (told.value.line, told.value.column) == (2, 26)
+
+
+GEO = {
+    "geof": "http://www.opengis.net/def/function/geosparql/",
+    "geo": "http://www.opengis.net/ont/geosparql#",
+    "uom": "http://www.opengis.net/def/uom/OGC/1.0/",
+}
+POINT, FAR = '"POINT(1 1)"^^geo:wktLiteral', '"POINT(1 2)"^^geo:wktLiteral'
+SQUARE = '"POLYGON((0 0, 2 0, 2 2, 0 2, 0 0))"^^geo:wktLiteral'
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        (f"geof:sfWithin({POINT}, {SQUARE})", "true"),
+        (f"geof:sfContains({SQUARE}, {POINT})", "true"),
+        (f"geof:sfDisjoint({POINT}, {SQUARE})", "false"),
+        (f"geof:sfIntersects({POINT}, {SQUARE})", "true"),
+        (f"geof:sfEquals({POINT}, {FAR})", "false"),
+        (f"geof:sfTouches({POINT}, {SQUARE})", "false"),
+        (f"geof:sfCrosses({POINT}, {SQUARE})", "false"),
+        (f"geof:sfOverlaps({SQUARE}, {SQUARE})", "false"),
+        (f"geof:dimension({SQUARE})", "2"),
+        (f"ROUND(geof:distance({POINT}, {FAR}, uom:metre) / 1000)", "111"),  # a degree of latitude
+        (f'CONTAINS(STR(geof:asGeoJSON({SQUARE})), "Polygon")', "true"),
+        (f'CONTAINS(STR(geof:centroid({SQUARE})), "POINT")', "true"),
+        (f'CONTAINS(STR(geof:envelope({SQUARE})), "POLYGON")', "true"),
+        (f'CONTAINS(STR(geof:convexHull({SQUARE})), "POLYGON")', "true"),
+        (f'CONTAINS(STR(geof:getSRID({SQUARE})), "CRS84")', "true"),
+    ],
+)
+def test_functions_of_geosparql_that_pyoxigraph_brings(expression: str, value: str) -> None:
+    """OGC GeoSPARQL 1.1, section 9."""
+    found: Any = evaluate(ox.Store(), Query(f"SELECT ({expression} AS ?x) {{}}", GEO))
+    (row,) = found
+    assert str(row[0]).removesuffix(".0") == value
+    documented = (Path(__file__).parents[2] / "docs" / "sparql.md").read_text(encoding="utf-8")
+    assert f"`{expression.partition('geof:')[2].partition('(')[0]}`" in documented

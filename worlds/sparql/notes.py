@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import pyoxigraph as ox
 
@@ -22,6 +21,7 @@ from worlds.graph.search.vocabulary import NAMESPACE, TEXT_QUERY
 from worlds.graph.terms import RDF, XSD, Term, format_term, shorten, to_python
 from worlds.quads.dictionary import DEFAULT_GRAPH, Dictionary
 from worlds.quads.vocabulary import Budget, Vocabulary
+from worlds.sparql.hints import Hints, Pattern, Terms
 from worlds.sparql.index import SparqlIndex
 from worlds.sql import statements
 from worlds.sql.connection import Connection
@@ -37,26 +37,13 @@ _SHOWN = 3  # of forms of a literal, and of subclasses
 _LITERALS = 3  # of a query that are looked for in other forms
 _AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT"})
 _OF_OTHERS = (NAMESPACE, XSD, TEXT_QUERY, UNION_GRAPH.value, "http://www.w3.org/2005/xpath-functions")
-_COMPARED = 'literals compare with their language or datatype, "a" is not "a"@en'
 _ONLY = "The only quad is in a named graph, none"
 _RDF_TYPE = ox.NamedNode(RDF + "type")
 _SUBCLASS = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#subClassOf")
 
-Terms: TypeAlias = tuple[Any, Any, Any]  # of a pattern; None for a variable
-
 
 class _NotPlain(Exception):  # noqa: N818  # it is no failure
     """A pattern that is no plain triple: a path, a list, a triple term."""
-
-
-@dataclass(frozen=True)
-class _Pattern:
-    """A triple pattern of a query, and the graph that it is looked up in."""
-
-    line: int
-    text: str
-    terms: Terms
-    graphs: Sequence[Any] | None  # None for all named graphs; [None] for any graph
 
 
 class Notes:
@@ -85,11 +72,12 @@ class Notes:
             for solution in itertools.islice(found, _MOST_ROWS):
                 blank = {at for at in blank if solution[at] is None or getattr(solution[at], "value", "-") in ("0", "")}
                 if not blank:
-                    return ()
+                    return tuple(_Reading(self, query).losses())
             aggregates = {token.text.upper() for token in query.tokens if token.is_word(*_AGGREGATES)}
+            reading = _Reading(self, query)
             if aggregates and len(found) == 1 and len(blank) == len(found.variables):
-                return tuple(_Reading(self, query).nothing(joined=aggregates != {"COUNT"}))
-            return tuple(_Reading(self, query).strangers())
+                return (*reading.sums(), *reading.nothing(joined=aggregates != {"COUNT"}))
+            return (*reading.strangers(), *reading.losses())
         return ()
 
     def strangers(self, query: Query) -> tuple[str, ...]:
@@ -116,6 +104,7 @@ class _Reading:
         self._store = notes._index.store()
         self._budget = Budget(SECONDS)
         self._words = {token.text.upper() for token in query.tokens if token.kind == "word"}
+        self._hints = Hints(query, self._dictionary, self._quads, self._term, self._budget)
 
     def nothing(self, *, joined: bool = False) -> Iterator[str]:
         """Why there are no results; `joined` says that the patterns may have solutions together all the same."""
@@ -131,7 +120,8 @@ class _Reading:
             if not self._budget.spent:
                 yield f"Line {one.line}: {_inline(one.text)} matches nothing."
                 yield from self._below(one)
-                yield from self._written_otherwise(one)
+                if not (yield from self._written_otherwise(one)):
+                    yield from self._hints.of_empty(one)
         if empty or joined or not patterns or not plain or not self._words.isdisjoint({"OFFSET", "HAVING", "SERVICE"}):
             return
         filtered = "FILTER" in self._words
@@ -140,13 +130,23 @@ class _Reading:
             count = self._number(one.terms, one.graphs)
             counts.append(f"{_inline(one.text)} {'many' if count > _MOST_COUNTED else f'{count:,}'}")
         if len(counts) == 1 and filtered:
-            yield f"The FILTER leaves nothing of {counts[0]}: {_COMPARED}."
+            yield f"The FILTER leaves nothing of {counts[0]}."
         elif len(counts) > 1:
             yield f"Each pattern alone matches, but they do not join, or a FILTER leaves nothing: {'; '.join(counts)}"
-            if filtered:
-                yield f"In a FILTER, {_COMPARED}."
         if filtered:
-            yield from self._compared_with()
+            written = list(self._compared_with())
+            yield from written
+            for hint in self._hints.of_filters(patterns):
+                if not any(hint.rpartition(" ")[2].rstrip(".") in told for told in written):  # the literal is told
+                    yield hint
+
+    def losses(self) -> Iterator[str]:
+        """What solutions are lost to a pattern whose value is only shown."""
+        return self._hints.of_losses(self._patterns()[0])
+
+    def sums(self) -> Iterator[str]:
+        """What is summed up, and holds no numbers."""
+        return self._hints.of_sums(self._patterns()[0])
 
     # -- names ----------------------------------------------------------------------------------------------------
 
@@ -190,10 +190,10 @@ class _Reading:
 
     # -- patterns -------------------------------------------------------------------------------------------------
 
-    def _patterns(self) -> tuple[list[_Pattern], bool]:
+    def _patterns(self) -> tuple[list[Pattern], bool]:
         """The plain triple patterns that must have a solution, and whether these are all."""
         shape = self._query.shape
-        found: list[_Pattern] = []
+        found: list[Pattern] = []
         plain = True
         for path, element in shape.walk():
             around = [through.kind for _, through in path[:-1]]
@@ -203,24 +203,29 @@ class _Reading:
             line = self._query.text.count("\n", 0, start) + 1
             try:
                 graphs = self._graphs(path)
-                found += [_Pattern(line, text, terms, graphs) for text, terms in self._triples(element)]
+                found += [Pattern(line, parts, terms, graphs) for parts, terms in self._triples(element)]
             except _NotPlain:
                 plain = False
         return found, plain
 
-    def _triples(self, element: Element) -> Iterator[tuple[str, Terms]]:
-        """Each triple of a subject, a predicate and several objects, as the query has it."""
+    def _triples(self, element: Element) -> Iterator[tuple[tuple[str, str, str], Terms]]:
+        """Each triple of a subject, a predicate and several objects, as the query has it; ^p is p the other way."""
         source = self._query.shape.source
         first, end = element.subject
         subject, after = self._term(first)
-        predicate, at = self._term(element.predicate)
+        inverse = self._query.tokens[element.predicate].text == "^"
+        predicate, at = self._term(element.predicate + inverse)
+        verb = source(element.predicate + inverse, at)
         if after != end:
             raise _NotPlain
         while True:
             begin = at
             value, at = self._term(at)
-            text = f"{source(first, end)} {source(element.predicate, element.predicate + 1)} {source(begin, at)} ."
-            yield text, (subject, predicate, value)
+            parts = (source(first, end), verb, source(begin, at))
+            if inverse:
+                yield parts[::-1], (value, predicate, subject)
+            else:
+                yield parts, (subject, predicate, value)
             if at == element.last:
                 return
             if self._query.tokens[at].text != ",":
@@ -280,7 +285,7 @@ class _Reading:
 
     # -- graphs ---------------------------------------------------------------------------------------------------
 
-    def _elsewhere(self, patterns: list[_Pattern]) -> str | None:
+    def _elsewhere(self, patterns: list[Pattern]) -> str | None:
         """What to say of data that are in other graphs than the query reads."""
         query = self._query
         if query.default_graphs is not None or query.named_graphs is not None or "FROM" in self._words:
@@ -324,7 +329,7 @@ class _Reading:
 
     # -- classes and literals -------------------------------------------------------------------------------------
 
-    def _below(self, pattern: _Pattern) -> Iterator[str]:
+    def _below(self, pattern: Pattern) -> Iterator[str]:
         """What to say of a class without instances whose subclasses have some."""
         _, predicate, given = pattern.terms
         if predicate != _RDF_TYPE or not isinstance(given, ox.NamedNode):
@@ -347,11 +352,11 @@ class _Reading:
                 f"?x a/rdfs:subClassOf* {name}."
             )
 
-    def _written_otherwise(self, pattern: _Pattern) -> Iterator[str]:
-        """How the literal of a pattern that matches nothing is written in its place."""
+    def _written_otherwise(self, pattern: Pattern) -> Generator[str, None, bool]:
+        """How the literal of a pattern that matches nothing is written in its place; whether it is there at all."""
         subject, predicate, given = pattern.terms
         if not isinstance(given, ox.Literal):
-            return
+            return False
         place = itertools.islice(self._quads((subject, predicate, None), [None]), _MOST_COUNTED)
         found = {one for one in self._like(given) if next(self._quads((subject, predicate, one), [None]), None)}
         for quad in place:
@@ -360,6 +365,7 @@ class _Reading:
             if isinstance(quad.object, ox.Literal) and _same_but_for_form(given, quad.object):
                 found.add(quad.object)
         yield from self._told(given, found, "there")
+        return bool(found)
 
     def _compared_with(self) -> Iterator[str]:
         """How the texts in FILTERs that are in no quad are written in the data."""

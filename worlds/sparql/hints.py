@@ -1,0 +1,285 @@
+"""How a query that found nothing, or less than was meant, may be mended: what its patterns and FILTERs do not fit.
+
+What is told is looked up in the data, a pattern at a time; a query is never evaluated for it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import pyoxigraph as ox
+
+from worlds.graph.query.query import Query
+from worlds.graph.query.tokens import Token
+from worlds.graph.terms import RDF, XSD, format_term, shorten, to_python
+from worlds.quads.dictionary import Dictionary
+from worlds.quads.vocabulary import Budget, spelled
+
+_LOOKED_AT = 2000  # quads of a pattern
+_SUBJECTS = 2000  # of which it is told how many lack something
+_ALIKE = 0.85  # of a name
+_LIKE = 0.8  # difflib's ratio of a text that may have been meant
+_COMPARISONS = frozenset({"=", "!=", "<", ">", "<=", ">="})
+_MATCHING = ("CONTAINS", "STRSTARTS", "STRENDS")
+_SUMS = ("SUM", "AVG")
+_RDF_TYPE = ox.NamedNode(RDF + "type")
+_DATES = {XSD + name for name in ("date", "dateTime", "gYear", "gYearMonth", "dateTimeStamp")}
+
+Terms: TypeAlias = tuple[Any, Any, Any]  # of a pattern; None for a variable
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A triple pattern of a query, as written and as terms, and the graphs that it is looked up in."""
+
+    line: int
+    parts: tuple[str, str, str]
+    terms: Terms
+    graphs: Sequence[Any] | None  # None for all named graphs; [None] for any graph
+
+    @property
+    def text(self) -> str:
+        """The pattern as the query has it."""
+        return " ".join((*self.parts, "."))
+
+
+class Hints:
+    """What may be said of one query; `quads` reads the index, `term` reads a literal or a name of the query."""
+
+    def __init__(
+        self,
+        query: Query,
+        dictionary: Dictionary,
+        quads: Callable[[Terms, Sequence[Any] | None], Iterator[ox.Quad]],
+        term: Callable[[int], tuple[Any, int]],
+        budget: Budget,
+    ) -> None:
+        self._query = query
+        self._tokens: Sequence[Token] = query.tokens
+        self._dictionary = dictionary
+        self._quads = quads
+        self._term = term
+        self._budget = budget
+
+    def _shown(self, term: Any) -> str:
+        return format_term(term, self._query.prefixes)
+
+    def _objects(self, pattern: Pattern) -> list[Any]:
+        """Objects under the predicate of a pattern, of its subject if there are any."""
+        subject, predicate, _ = pattern.terms
+        for terms in ((subject, predicate, None), (None, predicate, None)):
+            if found := [quad.object for quad in itertools.islice(self._quads(terms, [None]), _LOOKED_AT)]:
+                return found
+        return []
+
+    # -- patterns -------------------------------------------------------------------------------------------------
+
+    def of_empty(self, pattern: Pattern) -> Iterator[str]:
+        """What would make a pattern match that matches nothing."""
+        subject, predicate, value = pattern.terms
+        if predicate is None:
+            return
+        turned = (value, predicate, subject)
+        if not isinstance(value, ox.Literal) and next(self._quads(turned, [None]), None) is not None:
+            s, p, o = pattern.parts
+            yield f"The other way round, {{ {o} {p} {s} . }} matches."
+            return
+        if predicate != _RDF_TYPE:  # of classes all is known
+            around = itertools.islice(self._quads((None, predicate, None), [None]), _LOOKED_AT)
+            yield from self._misnamed(subject, value, around)
+        if isinstance(value, ox.Literal):
+            yield from self._entity(value, self._objects(pattern), f"The objects of {self._shown(predicate)} are")
+
+    def _misnamed(self, subject: Any, value: Any, quads: Iterator[ox.Quad]) -> Iterator[str]:
+        """Names that do not occur, and are written nearly as others that stand in their place."""
+        unknown = [
+            (place, term)
+            for place, term in enumerate((subject, value))
+            if isinstance(term, ox.NamedNode)
+            and not any(next(self._quads(at, [None]), None) for at in ((term, None, None), (None, None, term)))
+        ]
+        if not unknown:
+            return
+        others: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+        for quad in quads:
+            for place, term in enumerate((quad.subject, quad.object)):
+                if isinstance(term, ox.NamedNode):
+                    others[place][spelled(term.value)] = term
+        for place, term in unknown:
+            for near in difflib.get_close_matches(spelled(term.value), others[place], 1, _ALIKE):
+                yield f"{self._shown(term)} is near {self._shown(others[place][near])}."
+
+    def _entity(self, given: ox.Literal, objects: Sequence[Any], are: str) -> Iterator[str]:
+        """The IRI that a text stands for, where there are no literals; else a text that is written nearly so."""
+        iris = {one for one in objects if isinstance(one, ox.NamedNode)}
+        if iris and not any(isinstance(one, ox.Literal) for one in objects):
+            meant = sorted(self._named(given, iris), key=str)[:3] or sorted(iris, key=str)[:1]
+            yield f"{are} IRIs, not texts: {', '.join(map(self._shown, meant))}."
+            return
+        texts = {one.value: one for one in objects if isinstance(one, ox.Literal)}
+        if given.value not in texts and (near := difflib.get_close_matches(given.value, texts, 1, _LIKE)):
+            yield f"{self._shown(given)} is near {self._shown(texts[near[0]])}."
+
+    def _named(self, given: ox.Literal, iris: set[Any]) -> Iterator[Any]:
+        """Those of the IRIs that have the text as a label, or end in it."""
+        for literal in self._dictionary.literals(given.value):
+            for quad in itertools.islice(self._quads((None, None, literal), [None]), _LOOKED_AT):
+                if quad.subject in iris:
+                    yield quad.subject
+        sought = given.value.casefold().replace(" ", "")
+        yield from (one for one in iris if shorten(one.value, self._query.prefixes).casefold().endswith(f":{sought}"))
+
+    # -- what FILTERs test ----------------------------------------------------------------------------------------
+
+    def of_filters(self, patterns: Sequence[Pattern]) -> Iterator[str]:
+        """How the values of a variable differ from what a FILTER compares them with."""
+        held = {one.parts[2]: one for one in patterns if one.terms[2] is None and one.terms[1] is not None}
+        said: set[str] = set()
+        for variable, operator, given in self._tests():
+            if (pattern := held.get(variable)) is not None and (objects := self._objects(pattern)):
+                for told in self._compared(variable, operator, given, objects):
+                    if told not in said:
+                        said.add(told)
+                        yield told
+
+    def _tests(self) -> Iterator[tuple[str, str, Any]]:
+        """Variable, operator or function, and constant of each test that has these alone."""
+        tokens = self._tokens
+        for at, token in enumerate(tokens):
+            if token.kind == "variable":
+                place = at + 1
+                in_lang = at > 1 and tokens[at - 2].is_word("LANG") and tokens[at - 1].text == "("
+                if in_lang:
+                    place += 1
+                if place + 1 < len(tokens) and tokens[place].text in _COMPARISONS | {","}:
+                    operator = tokens[place].text
+                    before = tokens[at - 4] if in_lang and operator == "," and at > 3 else tokens[at - 2]
+                    name = before.text.upper() if before.kind == "word" and operator == "," else operator
+                    given = self._constant(place + 1)
+                    if given is not None:
+                        yield token.text, "LANG" if in_lang else name, given
+
+    def _constant(self, at: int) -> Any:
+        token = self._tokens[at]
+        if token.kind in ("string", "number", "iri", "name"):
+            return self._term(at)[0]
+        return None
+
+    def _compared(self, variable: str, operator: str, given: Any, objects: Sequence[Any]) -> Iterator[str]:
+        literals = [one for one in objects if isinstance(one, ox.Literal)]
+        text = isinstance(given, ox.Literal)
+        if operator == "LANG":
+            yield from self._languages(variable, given, literals)
+        elif not literals and text:
+            if operator in ("=", "!="):
+                yield from self._entity(given, objects, f"The values of {variable} are")
+            else:
+                yield f"The values of {variable} are IRIs, not texts: STR({variable}) is the text of one."
+        elif operator == "REGEX" or operator in _MATCHING:
+            sought = given.value.casefold() if text else ""
+            if sought and any(sought in one.value.casefold() for one in literals):
+                way = (
+                    f'REGEX({variable}, {self._shown(given)}, "i")'
+                    if operator == "REGEX"
+                    else f"{operator}(LCASE({variable}), {self._shown(ox.Literal(given.value.lower()))})"
+                )
+                yield f"Capital letters matter: {way} does without them."
+        elif text and operator in _COMPARISONS:
+            yield from self._values(variable, operator, given, literals)
+
+    def _languages(self, variable: str, given: Any, literals: Sequence[ox.Literal]) -> Iterator[str]:
+        counts = Counter(one.language or "" for one in literals)
+        if not isinstance(given, ox.Literal) or given.value.casefold() in counts:
+            return
+        tags = [f'"{tag}"' if tag else 'none, which is ""' for tag, _ in counts.most_common(5)]
+        yield f"The languages of {variable} are {', '.join(tags)}{', …' if len(counts) > 5 else ''}."
+
+    def _values(self, variable: str, operator: str, given: ox.Literal, literals: Sequence[ox.Literal]) -> Iterator[str]:
+        kind = Counter(one.datatype.value for one in literals).most_common(1)[0][0]
+        ours = to_python(given)
+        plain = given.datatype.value == XSD + "string"
+        numbers: list[Any] = [value for value in map(to_python, literals) if _is_number(value)]
+        if kind in _DATES and plain:
+            wanted = ox.Literal(given.value, datatype=ox.NamedNode(kind))
+            yield f"The values of {variable} are dates: compare with {self._shown(wanted)}."
+        elif kind in _DATES and _is_number(ours):
+            yield f"The values of {variable} are dates, no numbers: YEAR({variable}) is the year of one."
+        elif numbers and plain:
+            yield f"The values of {variable} are numbers: write {given.value} without quotes."
+        elif numbers and _is_number(ours) and operator not in ("=", "!="):
+            yield f"The values of {variable} go from {min(numbers)} to {max(numbers)}."
+
+    # -- aggregates -----------------------------------------------------------------------------------------------
+
+    def of_sums(self, patterns: Sequence[Pattern]) -> Iterator[str]:
+        """Variables without numbers that are summed up."""
+        held = {one.parts[2]: one for one in patterns if one.terms[2] is None and one.terms[1] is not None}
+        tokens = self._tokens
+        for at in range(len(tokens) - 2):
+            name = tokens[at + 2].text
+            if tokens[at].is_word(*_SUMS) and tokens[at + 1].text == "(" and name in held:
+                objects = self._objects(held[name])
+                if objects and not any(_is_number(to_python(one)) for one in objects if isinstance(one, ox.Literal)):
+                    shown, verb = self._shown(objects[0]), tokens[at].text.upper()
+                    yield f"{name} holds no numbers, but values such as {shown}, so {verb} has no value."
+
+    # -- losses ---------------------------------------------------------------------------------------------------
+
+    def of_losses(self, patterns: Sequence[Pattern]) -> Iterator[str]:
+        """How many subjects are left out because they lack a value that is only shown."""
+        selected = self._query.shape.query.projected
+        uses = Counter(token.text for token in self._tokens if token.kind == "variable")
+        for one in patterns:
+            subject, _, value = one.parts
+            shown = selected is None or selected.get(value[1:], False)
+            # It stands in the pattern, and if it is selected by its name there, and nowhere else.
+            if (
+                one.terms[2] is not None
+                or one.terms[1] is None
+                or not shown
+                or uses[value] > 1 + (selected is not None)
+            ):
+                continue
+            others = [other for other in patterns if other.parts[0] == subject and other is not one]
+            if not subject.startswith("?") or one.terms[0] is not None or not others:
+                continue
+            subjects = self._all(others)
+            lacking = 0
+            for term in subjects:
+                if self._budget.spent:  # so nobody knows how many
+                    return
+                lacking += next(self._quads((term, one.terms[1], None), one.graphs), None) is None
+            if lacking:
+                pattern = one.text.removesuffix(" .")
+                yield (
+                    f"{lacking:,} of {len(subjects):,} {subject} have no {one.parts[1]}, and are left out: "
+                    f"OPTIONAL {{ {pattern} }} keeps them."
+                )
+
+    def _all(self, patterns: Sequence[Pattern]) -> set[Any]:
+        """The subjects that match all of these patterns; none where they are too many."""
+        found: set[Any] | None = None
+        for one in sorted(patterns, key=lambda one: (one.terms[2] is None, one.terms[1] is None)):
+            if found is None:
+                quads = list(itertools.islice(self._quads(one.terms, one.graphs), _SUBJECTS + 1))
+                if len(quads) > _SUBJECTS:
+                    return set()
+                found = {quad.subject for quad in quads}
+            else:
+                _, predicate, value = one.terms
+                found = {
+                    term
+                    for term in found
+                    if not self._budget.spent
+                    and next(self._quads((term, predicate, value), one.graphs), None) is not None
+                }
+        return found or set()
+
+
+def _is_number(value: Any) -> bool:
+    return not isinstance(value, bool | str) and hasattr(value, "__float__")
