@@ -159,6 +159,20 @@ def to_object(value: object, *, prefixes: Mapping[str, str] | None = None) -> Te
     return to_oxigraph(value, prefixes=prefixes)
 
 
+def _triple_term(text: str, prefixes: Mapping[str, str] | None) -> Term:
+    """A triple term as Turtle writes it (RDF 1.2 Turtle, section 2.11)."""
+    known = {name: iri for name, iri in (prefixes or {}).items() if f"{name}:" in text}
+    declared = "".join(f"@prefix {name}: <{iri}> .\n" for name, iri in known.items())
+    try:
+        quads: list[ox.Quad] = list(
+            ox.parse(f"{declared}<urn:s> <urn:p> {text} .".encode(), format=ox.RdfFormat.TURTLE)
+        )
+        (quad,) = quads
+    except (SyntaxError, ValueError) as error:
+        raise ArgumentError(f"{text!r} is no triple term, such as <<( ex:a ex:p ex:b )>>") from error
+    return quad.object
+
+
 @functools.cache
 def _xsd(name: str) -> ox.NamedNode:
     return ox.NamedNode(XSD + name)
@@ -166,6 +180,8 @@ def _xsd(name: str) -> ox.NamedNode:
 
 def _from_text(text: str, prefixes: Mapping[str, str] | None, *, or_literal: bool = False) -> Term:
     """The term of a string. Where a literal may stand, the error for an unknown name says how one is written."""
+    if text.startswith("<<(") and text.endswith(")>>"):
+        return _triple_term(text, prefixes)
     if text.startswith("<") and text.endswith(">"):
         return _iri(_unescape(text[1:-1]))
     if text.startswith("_:"):

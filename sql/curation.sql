@@ -60,6 +60,9 @@ WHERE EXISTS (SELECT 1 FROM quads INDEXED BY quads_posg
 -- name: open_proposals_of
 SELECT count(*) FROM proposals WHERE status = 'open' AND author IS :author;
 
+-- name: open_proposal_of_patch
+SELECT id FROM proposals WHERE status = 'open' AND patch = ?1 LIMIT 1;
+
 -- name: insert_proposal
 INSERT INTO proposals (status, kind, time, author, why, confidence, base, patch, merged, relies_on, validation,
                        discussion)

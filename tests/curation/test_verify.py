@@ -516,3 +516,51 @@ def test_a_shape_that_is_broken_names_the_path_and_the_value() -> None:
         assert found is not None
         (against,) = [one for one in found.contradicting if one.rule == "shape"]
         assert against.message.endswith("weight> has the value 14 already, and a shape allows 1 in all")
+
+
+# --- beside the claim -----------------------------------------------------------------------------
+
+
+def test_what_the_world_says_of_subject_and_predicate_is_told() -> None:
+    with worlds.open(embedder=None) as w:
+        w.bind("ex", "http://ex/")
+        w.add([("ex:widget", "ex:weight", 14)])
+        found = w.verify(("ex:widget", "ex:weight", 15))
+        assert found.outcome == "unknown"
+        assert "of this subject and predicate the world says 14" in found.undecided
+        w.add([("ex:widget", "ex:weight", number) for number in (20, 21, 22)])
+        (told, *_) = w.verify(("ex:widget", "ex:weight", 15)).undecided
+        assert told.endswith(", …")
+        assert not any("world says" in told for told in w.verify(("ex:widget", "ex:height", 15)).undecided)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        '_:r rdf:reifies <<( ex:w ex:color "red" )>> ; ex:source "catalogue" .',
+        '_:r a rdf:Statement ; rdf:subject ex:w ; rdf:predicate ex:color ; rdf:object "red" ; ex:source "catalogue" .',
+    ],
+)
+def test_a_quoted_triple_is_found_with_its_annotations(data: str) -> None:
+    prefixes = "@prefix ex: <http://ex/> . @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> ."
+    with worlds.open(embedder=None) as w:
+        w.bind("ex", "http://ex/")
+        w.load(f"{prefixes} ex:w ex:size 1 . {data}".encode(), format="ttl")
+        found = w.verify(("ex:w", "ex:color", '"red"'))
+        assert found.outcome == "unknown", "a quotation states nothing"
+        (odd,) = found.odd
+        assert odd.kind == "quoted"
+        assert odd.message.endswith('<http://ex/source> "catalogue"')
+        assert any(str(quad.predicate) == "http://ex/source" for quad in odd.quads)
+        assert w.verify(found.rdf().encode()) == found
+        assert w.verify(("ex:w", "ex:color", '"blue"')).odd == ()
+
+
+def test_a_second_value_where_all_have_one_is_odd() -> None:
+    with worlds.open(embedder=None) as w:
+        w.bind("ex", "http://ex/")
+        w.add([(f"ex:s{number}", "ex:price", number) for number in range(500)])
+        (odd,) = w.verify(("ex:s1", "ex:price", 77)).odd
+        assert odd.kind == "several values"
+        assert odd.message == "it would be a second value beside 1, and 499 of 499 other subjects have one value"
+        assert w.verify(("ex:s1", "ex:price", 1)).odd == ()

@@ -416,3 +416,19 @@ def test_a_conversion_takes_a_few_microseconds(convert: Callable[[Any], object])
     for term in (ox.NamedNode("http://example.org/a"), ox.Literal("text"), typed("2024-02-29", "date")):
         best = min(timeit.repeat(lambda term=term: convert(term), number=1000, repeat=5)) / 1000  # type: ignore[misc]
         assert best < 10e-6
+
+
+def test_a_triple_term_is_written_as_in_turtle() -> None:
+    """RDF 1.2 Turtle, section 2.11."""
+    prefixes = {"ex": "http://e/"}
+    term = ox.Triple(ox.NamedNode("http://e/a"), ox.NamedNode("http://e/p"), ox.Literal("x", language="en"))
+    assert to_oxigraph('<<( ex:a ex:p "x"@en )>>', prefixes=prefixes) == term
+    assert to_oxigraph('<<( <http://e/a> <http://e/p> "x"@en )>>') == term
+    nested = to_oxigraph("<<( ex:a ex:p <<( ex:a ex:p ex:b )>> )>>", prefixes=prefixes)
+    assert isinstance(nested, ox.Triple)
+    assert isinstance(nested.object, ox.Triple)
+    two = "<<( ex:a ex:p ex:b )>> . <x> <y> <<( ex:a ex:p ex:b )>>"
+    two = "<<( ex:a ex:p ex:b )>> . <x> <y> <<( ex:a ex:p ex:b )>>"
+    for wrong in ("<<( ex:a ex:p )>>", "<<( nope:a ex:p ex:b )>>", '<<( "x" ex:p ex:b )>>', two):
+        with pytest.raises(ValueError, match="is no triple term"):
+            to_oxigraph(wrong, prefixes=prefixes)

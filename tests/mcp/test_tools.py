@@ -219,7 +219,7 @@ def test_an_agent_that_may_not_write_proposes(world: worlds.World) -> None:
         made = await agent.data("propose", add=[["urn:owl", "urn:says", '"hoo"']], why="heard", confidence=0.5)
         assert (made["proposals"][0]["id"], made["proposals"][0]["status"]) == (1, "open")
         assert len(world) == before
-        assert "changes nothing" in await agent.error("propose", why="x")
+        assert "needs a change" in await agent.error("propose", why="x")
         listed = await agent.data("proposals", entity="urn:owl")
         assert [one["why"] for one in listed["proposals"]] == ["heard"]
         assert world.proposal(1).author == "bot"

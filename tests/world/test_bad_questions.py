@@ -157,11 +157,11 @@ def test_wrong_full_text_expressions(kept: Any, expression: str) -> None:
     [
         ("", "line 1, column 1"),
         ("SELECT", "line 1, column 7: unexpected end of the query"),
-        ("SELECT * {\n ?s ?p ?o", "line 2, column 10: unexpected end"),
+        ("SELECT * {\n ?s ?p ?o", "line 1, column 10: the { is not closed"),
         ("SELECT * {\n ?s nowhere:p ?o }", r"line 2, column \d+: the prefix 'nowhere:' is not declared"),
         ("SELECT * {?s zz:p ?o}", "line 1, column 14: the prefix 'zz:' is not declared"),
         ("PREFIX a: <urn:a> SELECT * {?s a:p ?o . ?o zz:p ?s}", "line 1, column 44: the prefix 'zz:' is not declared"),
-        ("PREFIX zz: <urn:a> SELECT * {?s zz:p ?o . ?o", "unexpected end of the query"),
+        ("PREFIX zz: <urn:a> SELECT * {?s zz:p ?o . ?o", "line 1, column 29: the { is not closed"),
         ("INSERT DATA { <a:a> <a:a> 1 }", "line 1, column 1: INSERT begins an update, not a query"),
         ("PREFIX a: <a:> # b\nBASE <b:> clear ALL", "line 2, column 11: CLEAR begins an update"),
         ("{ ?s ?p ?o }", "line 1, column 1: a query begins with SELECT, ASK, CONSTRUCT or DESCRIBE, not with '{'"),

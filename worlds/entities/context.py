@@ -35,6 +35,8 @@ from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
 from worlds.vectors.embedding import Embeddings
 
+_UNNAMED = "The question names nothing that this world knows: what is told was found by words, and may be about others."
+_NOTHING = "Nothing in this world bears on the question."
 _SURE = 0.5  # weight from which on an entity is taken to be named
 _FOR_PASSAGES = 0.3  # of the budget
 _SEEDS = 12  # entities that facts are sought around
@@ -52,8 +54,8 @@ class Context(Record):
 
     A line of names begins with an entity, and "←" says that what follows has this entity under the predicate.
 
-    `entities` are those that the question names, the surest first, then those that search found. `left_out` is how
-    many quads were looked at and are not told.
+    `entities` are those that the question names, the surest first, `named` in number, then those that search found for
+    its words, which may be about something else. `left_out` is how many quads were looked at and are not told.
     """
 
     _also = ("tokens",)
@@ -64,6 +66,7 @@ class Context(Record):
     entities: tuple[Neighbour, ...]
     left_out: Count
     notes: tuple[str, ...] = ()
+    named: Count = 0
 
     @property
     def quads(self) -> tuple[CitedQuad, ...]:
@@ -121,7 +124,8 @@ class Contexts:
         relevance.add(self._cosines(relevance.asked, list(drawn.predicates.values())))  # an embedder can take its time
         drawn.score(seeds, relevance, {one.entity for one in mentions})
         with self._connection.snapshot():
-            return self._written(question, budget, seeds, hits, drawn, language)
+            named = sum(one.entity in seeds and one.weight >= _SURE for one in mentions)
+            return self._written(question, budget, seeds, hits, drawn, language, named)
 
     # -- which entities -----------------------------------------------------------------------------------------------
 
@@ -209,6 +213,7 @@ class Contexts:
         hits: SearchResults,
         drawn: Drawn,
         language: str | None,
+        named: int,
     ) -> Context:
         groups = within(drawn.groups, budget)
         needed = {number for group in groups for row in group.rows for number in row[1:5]} | set(seeds)
@@ -231,7 +236,8 @@ class Contexts:
         entities = self._neighbours.shown(dict.fromkeys(seeds, 0), drawn.terms, drawn.names)
         text, facts = page.composed(lambda rows: self._neighbours.cited(np.array(rows, np.int64), shown), shown)
         left = {row[0] for group in drawn.groups for row in group.rows} - page.told
-        return Context(question, text, facts, tuple(entities), len(left), hits.notes)
+        notes = hits.notes if named else (*hits.notes, _UNNAMED if facts else _NOTHING)
+        return Context(question, text, facts, tuple(entities), len(left), notes, named)
 
     def _passages(self, page: Page, hits: Sequence[Any], drawn: Drawn) -> None:
         for hit in hits:

@@ -61,7 +61,7 @@ Question: {question}
 
 1. Call `schema` (with `matching` for a word of the question) for the predicates, and `resolve` for the names.
 2. Use the prefixes without declaring them. Labels may have no language: FILTER(LANG(?label) IN ("en", "")), and put
-   into OPTIONAL { … } what not everything has.
+   into OPTIONAL {{ … }} what not everything has.
 3. Where the question is about what a text says, use SERVICE w:search; the resource world://guide tells how.
 4. If there are no results, read which pattern matches nothing, and change that one.
 

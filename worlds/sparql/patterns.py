@@ -46,7 +46,7 @@ class SubjectPatterns:
             what = str(error)
             if error.line is not None:  # where the pattern's own first line is the second
                 what = f"line {error.line - 1}, column {error.column}: {what.partition(': ')[2]}"
-                if error.line > pattern.count("\n") + 2:
+                if not 2 <= error.line <= pattern.count("\n") + 2:
                     what = "it ends too early, or closes a group that it has not opened"
             raise FilterError(f"where takes a SPARQL group pattern over ?subject: {what}") from error
         assert isinstance(found, Selected)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from worlds.curation.changing.merging import Merge, Redirect, Split
+from worlds.errors import ArgumentError
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.rehearsing import rehearsable
@@ -90,6 +91,8 @@ class Deciding(Querying, Writing):
         relied = self._namespaces.quads(relies_on)
         merged = [self._namespaces.entity(entity) for entity in merge]
         add, remove = self._together(add, remove, update)
+        if not (add or remove or merged or update):
+            raise ArgumentError("a proposal needs a change: quads to add or remove, an update, or entities to merge")
         with proposals.rehearsal() as tried:
             self._try(add, remove)
             if merged:

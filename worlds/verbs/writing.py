@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, BinaryIO, Literal, Self, TextIO, TypeAlias
 
 import pyoxigraph as ox
 
 from worlds.documents.ledger import Ledger
 from worlds.documents.reading import DOCUMENT, TEXT, document_quads, read_document
+from worlds.graph.terms import shorten
 from worlds.quads.dictionary import DEFAULT_GRAPH
 from worlds.quads.reader import quad_ids
 from worlds.quads.rows import NO_QUADS
+from worlds.quads.vocabulary import Budget
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.rehearsing import rehearsable
 from worlds.revisions.writer import Progress
 from worlds.rules.guard import GuardSetting, expect_guard
 from worlds.verbs.parts import Parts
+
+_NEW_PREDICATES = 5  # of one write, which are compared with those that are known
+_LOOKING = 0.02  # seconds
+_NEAR = 0.9  # difflib's ratio of two IRIs of which one may be misspelt
 
 QuadLike: TypeAlias = Sequence[object] | ox.Quad | ox.Triple
 
@@ -63,9 +71,24 @@ class Writing(Parts):
         would make. It costs what the write costs, without embedding.
         """
         given = self._namespaces.quads(quads)
+        notes = tuple(self._near_predicates(given))
         with self._writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as revision:
             revision.apply(added=quad_ids(self._connection, self._dictionary, given))
-        return revision.change
+        done = revision.change
+        return replace(done, notes=(*notes, *done.notes)) if isinstance(done, Change) else done
+
+    def _near_predicates(self, quads: Sequence[ox.Quad]) -> Iterator[str]:
+        """What to say of new predicates that are written nearly as ones that the world has."""
+        named = list({quad.predicate for quad in quads})
+        new = [term for term, known in zip(named, self._dictionary.find(named), strict=True) if known is None]
+        if not 0 < len(new) <= _NEW_PREDICATES:
+            return
+        prefixes = self._namespaces.prefixes
+        budget = Budget(_LOOKING)
+        for term in new:
+            for near in self._vocabulary.nearest(term.value, budget, among="predicates")[:1]:
+                if difflib.SequenceMatcher(None, term.value, near).ratio() >= _NEAR:
+                    yield f"{shorten(term.value, prefixes)} is a new predicate, and is near {shorten(near, prefixes)}"
 
     @rehearsable(Change)
     def remove(

@@ -188,7 +188,13 @@ class Proposals:
             raise ValueError("this changes nothing: the world is so already")
         if not isinstance(kind, str) or not kind:
             raise ValueError(f"kind is a word, not {kind!r}")
+        patch = "".join(write_patch(removed, added, {})).encode()
         with self._connection.transaction():
+            same = self._connection.value(_SQL["open_proposal_of_patch"], (patch,))
+            if same is not None and kind == "guard":  # a refused write was tried again
+                return int(same)
+            if same is not None:
+                raise ConflictError(f"proposal {same} waits already, with the same change: amend says more of it")
             if max_open is not None and self._connection.value(_SQL["open_proposals_of"], (author,)) >= max_open:
                 raise ConflictError(
                     f"{max_open:,} proposals of {author or 'nobody named'} wait for a decision already, as many as may"
@@ -202,7 +208,7 @@ class Proposals:
                     why=why,
                     confidence=_share(confidence),
                     base=self._history.last,
-                    patch="".join(write_patch(removed, added, {})).encode(),
+                    patch=patch,
                     merged=json.dumps([str(term) for term in merged]) if merged else None,
                     relies_on="".join(f"{quad} .\n" for quad in relies_on).encode(),
                     validation=json.dumps(list(validation)),

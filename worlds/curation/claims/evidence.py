@@ -41,8 +41,9 @@ class Evidence(Record):
 class Oddity(Record):
     """Something strange that was met on the way, though it decides nothing.
 
-    `kind` is "disagreement" (values that cannot all be right), "several values" (where nearly all subjects have one),
-    "outlier", "ill-typed literal" or "retracted" (the triple was said once, and was removed).
+    `kind` is "disagreement" (values that cannot all be right), "several values" (where nearly all subjects have
+    one, the claimed value included), "outlier", "ill-typed literal", "quoted" (a statement about the triple, such as an
+    annotation, which does not say it) or "retracted" (the triple was said once, and was removed).
     """
 
     kind: str

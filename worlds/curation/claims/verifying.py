@@ -28,6 +28,7 @@ from worlds.sql.connection import Connection
 
 _HISTORY = statements("history.sql")
 _VISITED = 1000  # quads that are named of those that were read and not cited
+_STATED = 3  # values that the world has instead, which are told
 _GROUNDS = 20  # pieces of evidence on either side of a triple
 _IDENTITY = (OWL + "sameAs", OWL + "differentFrom", "http://purl.org/dc/terms/isReplacedBy")
 _PATHS = 5
@@ -169,7 +170,7 @@ class _Case:
         else:
             self.outcomes.append("unknown")
             self._explain(claim)
-        for kind, message, rows in self._oddities.find(claim):
+        for kind, message, rows in (*self._oddities.find(claim), *self._oddities.quoted(claim)):
             self.cited.update(rows)
             self.odd.append(Oddity(kind, message, self._state.cited(rows)))
 
@@ -207,6 +208,11 @@ class _Case:
             if not isinstance(term, ox.Literal) and not self._state.known(number):
                 self.undecided[f"the world does not know {format_term(term)}"] = None
                 known = False
+        both = min(claim.subject, claim.predicate) >= 0
+        if stated := self._state.quads(claim.subject, claim.predicate, most=_STATED + 1) if both else ():
+            terms = [format_term(self._state.term(row[2])) for row in stated[:_STATED]]
+            more = ", …" if len(stated) > _STATED else ""
+            self.undecided[f"of this subject and predicate the world says {', '.join(terms)}{more}"] = None
         if known:
             self.undecided["nothing says so, and no rule of the world excludes it"] = None
             if not isinstance(claim.terms[2], ox.Literal):
