@@ -132,7 +132,7 @@ def test_a_merge_can_be_proposed(world: worlds.World) -> None:
 
 def test_a_merge_of_what_is_gone_has_lost_its_ground(world: worlds.World) -> None:
     world.propose(merge=["ex:a", "ex:b"])
-    world.propose(merge=["ex:b", "ex:a"])
+    world.propose(merge=["ex:c", "ex:b"])
     world.accept(1)
     assert "was merged already" in world.proposal(2).moved[0]
 
