@@ -152,7 +152,7 @@ class LexicalForms:
         return found
 
     def dump(self) -> str:
-        """All of it, for a later start."""
+        """The learned forms, for a later start."""
         return json.dumps(self._given, ensure_ascii=False)
 
 

@@ -285,7 +285,7 @@ def _unescape_one(match: re.Match[str]) -> str:
 
 
 def to_rdflib(term: Term) -> Any:
-    """The same term as rdflib has it, its lexical form untouched.
+    """The term as an rdflib term, its lexical form untouched.
 
     rdflib has neither triple terms nor base directions: such a term is returned as it is, in pyoxigraph's
     form. An ill-typed literal is built without rdflib's log line about it.

@@ -259,7 +259,7 @@ class Connection:
             return remembered
 
     def state(self) -> object:
-        """The same object while the file stays as it is, whoever writes to it; another one afterwards."""
+        """An object that stays the same as long as nobody changes the file."""
         return self.remembered("state", object)
 
     @property

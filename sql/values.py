@@ -29,7 +29,9 @@ def integers(column: str | None) -> NDArray[np.int64]:
     try:
         return np.fromstring(column, dtype=np.int64, sep=",") if column else np.empty(0, dtype=np.int64)
     except (TypeError, ValueError) as error:
-        raise IntegrityError(f"the file is damaged, a number in it is none: restore a backup ({error})") from error
+        raise IntegrityError(
+            f"the file is damaged, a stored number cannot be read: restore a backup ({error})"
+        ) from error
 
 
 def stacked(columns: Sequence[NDArray[np.int64]], axis: int) -> NDArray[np.int64]:
@@ -38,7 +40,7 @@ def stacked(columns: Sequence[NDArray[np.int64]], axis: int) -> NDArray[np.int64
         raise IntegrityError("the file is damaged, a number is missing in it: restore a backup")
     found: NDArray[np.int64] = np.stack(columns, axis=axis)
     if found.size and (found.max() >= INT_LIMIT or found.min() < -INT_LIMIT):
-        raise IntegrityError("the file is damaged, a number in it is beyond all that a world has: restore a backup")
+        raise IntegrityError("the file is damaged, a stored number is out of range: restore a backup")
     return found
 
 
@@ -60,7 +62,7 @@ def bound(parameters: Sequence[object]) -> tuple[object, ...]:
     if numbers and not (min(numbers) >= -INT_LIMIT and max(numbers) < INT_LIMIT):
         beyond = max(numbers, key=abs)  # the driver would bind it as REAL
         raise IntegrityError(
-            f"{beyond} is beyond all numbers that a world has: it is of no world, or of a damaged file"
+            f"{beyond} is out of the range of a world's numbers: it comes from another file, or from a damaged one"
         )
     if "\0" in "\n".join([value for value in values if type(value) is str]):
         raise TypeError("a str with U+0000 would be read back cut: bind its UTF-8 as bytes")

@@ -147,7 +147,7 @@ def remove_dead(folder: Path, begin: str, end: str, further: Sequence[str] = ())
 
 
 def most_private(paths: Sequence[str]) -> str | None:
-    """Of those that are files, the path of the one that the fewest may read; None if there is none."""
+    """The path of the file that the fewest may read; None if none of the paths is a file."""
     files = [path for path in paths if os.path.isfile(path)]  # noqa: PTH113  # it may be an address
     return min(files, key=lambda path: os.stat(path).st_mode & 0o066, default=None)  # noqa: PTH116
 

@@ -219,7 +219,7 @@ class Child:
         return bool(select.select([self._socket], [], [], seconds)[0])
 
     def message(self) -> bytes | None:
-        """All that the child wrote at once, None where it has ended; errors are those of `read`."""
+        """The child's next message, None after its end; errors are those of `read`."""
         self._next_message()
         left, self._left = self._left, 0
         return None if self._ended else self._exactly(left)

@@ -196,7 +196,7 @@ def _graphs(shape: Shape) -> Iterator[Element]:
 
 
 def _outermost(elements: Iterable[Element]) -> list[Element]:
-    """Those that stand in none of the others."""
+    """The elements that are not inside of another one."""
     found: list[Element] = []
     for element in sorted(elements, key=lambda element: element.first):
         if not found or element.first >= found[-1].last:

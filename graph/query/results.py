@@ -173,7 +173,7 @@ class Solutions(_Noted, Sequence[Row], Tabular):
         return Row(self._solutions.all()[index], self._variables)
 
     def restored(self, names: Iterable[str], restore: Callable[[Any], Any]) -> Solutions:
-        """The same solutions with `restore` applied to the terms of these variables, when they are read."""
+        """The solutions, with `restore` applied to the terms of these variables when they are read."""
         chosen = frozenset(names)
         solutions = (_Restored(solution, chosen, restore) for solution in self._solutions.all())
         return Solutions(solutions, self._variables, self._make_notes)
@@ -341,7 +341,7 @@ class Triples(_Noted):
         )
 
     def restored(self, restore: Callable[[Any], Any]) -> Triples:
-        """The same triples with `restore` applied to their objects."""
+        """The triples, with `restore` applied to their objects."""
         triples = (ox.Triple(one.subject, one.predicate, restore(one.object)) for one in self._triples.all())
         return Triples(triples, self._prefixes, self._make_notes)
 

@@ -102,7 +102,7 @@ def _pattern(shape: Shape, frames: Sequence[_Frame], reached: set[str], foreign:
 
 
 class _Frame:
-    """One group on the way to a place: what of it counts."""
+    """A group on the way to a place in the query, and the part of it that counts there."""
 
     def __init__(self, shape: Shape, group: Group, through: Element, *, last: bool) -> None:
         self.shape = shape

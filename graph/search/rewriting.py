@@ -103,7 +103,7 @@ def _check(query: Query) -> None:
 
 
 class _Rewriting:
-    """One query on its way."""
+    """A query while its searches are replaced by their solutions."""
 
     def __init__(self, query: Query, searcher: Searcher) -> None:
         self.query = query
@@ -304,7 +304,7 @@ class _Rewriting:
         return self.reader.error(message, search.place)
 
     def _term(self, search: WrittenSearch, name: str, row: Mapping[str, Any]) -> Term | None:
-        """One output of one solution."""
+        """An output of a search, as a term."""
         if name == "hit":
             return ox.NamedNode(f"{NAMESPACE}chunk:{row['hit']}")
         if name == "jenaScore":  # higher is better, as in Lucene

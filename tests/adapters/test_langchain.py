@@ -82,7 +82,7 @@ class TestStandardRetriever(RetrieversIntegrationTests):
 
 def test_the_retriever_has_every_option_of_a_search() -> None:
     options = set(inspect.signature(worlds.World.search).parameters) - {"self", "text"}
-    fields = set(WorldsRetriever.__annotations__) - {"world", "content"}
+    fields = set(WorldsRetriever.__annotations__) - {"world", "content", "budget"}
     assert fields == options - {"limit"} | {"rrf_k"}, "k is the limit, and rrf_k what a search calls k"
     defaults = {name: each.default for name, each in inspect.signature(worlds.World.search).parameters.items()}
     retriever = WorldsRetriever(world=None)
@@ -96,6 +96,8 @@ def test_a_context_is_one_document(space: worlds.World) -> None:
     (document,) = WorldsRetriever(world=space, content="context").invoke("What did Stardust bring back?")
     assert "Stardust" in document.page_content
     assert document.metadata["facts"][0]["quads"]
+    (short,) = WorldsRetriever(world=space, content="context", budget=100).invoke("What did Stardust bring back?")
+    assert short.metadata["tokens"] <= 100 < document.metadata["tokens"]
     with pytest.raises(ValueError, match="'text', 'snippet' or 'context'"):
         WorldsRetriever(world=space).invoke("a", content="whole")
 
@@ -329,6 +331,7 @@ FILTERS: list[tuple[dict[str, Any], str]] = [
     ({"year": {"$gte": 2021}}, "c"),
     ({"year": {"$lt": 2021}}, "ab"),
     ({"kind": {"$in": ["note", "film"]}}, "ac"),
+    ({"kind": {"$contains": "ot"}}, "a"),
     ({"kind": {"$nin": ["note"]}}, "bcd"),
     ({"kind": {"$gt": "m"}}, "ab"),
     ({"draft": True}, "b"),

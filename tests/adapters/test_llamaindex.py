@@ -73,6 +73,8 @@ def test_the_context_is_one_node_for_a_language_model(space: worlds.World) -> No
     assert node.node.get_content(metadata_mode=MetadataMode.LLM) == told.text
     assert node.metadata["facts"] == [fact.to_dict() for fact in told.facts]
     assert WorldsRetriever(space, content="context", types="s:Nothing").retrieve("?") == []
+    (short,) = WorldsRetriever(space, content="context", budget=100).retrieve(question)
+    assert short.metadata["tokens"] <= 100 < node.metadata["tokens"]
 
 
 def test_a_node_cites_its_quads(space: worlds.World) -> None:
@@ -308,6 +310,9 @@ def test_structured_queries_are_sparql(space: worlds.World) -> None:
     rows = store.structured_query("SELECT ?day { ?mission s:launched ?day }", {"mission": "ex:CassiniHuygens"})
     assert rows == [{"day": datetime.date(1997, 10, 15)}]
     assert store.structured_query("ASK { ex:Saturn a s:GasGiant }") is True
+    assert store.structured_query("```sparql\nASK { ex:Saturn a s:GasGiant }\n```") is True, "as models write it"
+    assert store.structured_query("SELECT ?x { ?x a s:GasGiants }") == []
+    assert "did you mean s:GasGiant" in store.notes[0]
     triples = store.structured_query("CONSTRUCT { ex:Saturn a ?t } WHERE { ex:Saturn a ?t }")
     assert triples[0][0] == "<https://worlds.example/space/Saturn>"
     with pytest.raises(worlds.QueryError):

@@ -109,11 +109,11 @@ class WorldsEmbeddings(Embeddings):
 class WorldsRetriever(BaseRetriever, extra="forbid"):
     """Finds passages in a world by `World.search`, all of whose options are fields, and arguments of `invoke` as well.
 
-    `k` is how many passages there are at most; what `World.search` calls `k`, the constant of rrf, is `rrf_k` here.
-    A document's content is the passage, or with `content="snippet"` the part of it that matches; with
-    `content="context"` there is one document, what `World.context` tells of the question, for a language model, and of
-    the options `types` alone counts. `world` is an open World or Group, which stays the caller's to close, or the path
-    or address of a world to open for reading, which `close` closes. A document's id identifies the passage; its
+    `k` is how many passages there are at most; what `World.search` calls `k`, the constant of rrf, is `rrf_k` here. A
+    document's content is the passage, or with `content="snippet"` the part of it that matches; with `content="context"`
+    there is one document, what `World.context` tells of the question in `budget` tokens, for a language model, and of
+    the other options `types` alone counts. `world` is an open World or Group, which stays the caller's to close, or the
+    path or address of a world to open for reading, which `close` closes. A document's id identifies the passage; its
     metadata are those of `Hit.to_dict`: subject, label, types, predicate, graph, language, score, start, end, `quads`
     (what to cite) and, if asked for, `explain` and `steps`. What the engine notes of a question is in the metadata of
     its documents, and in `notes`, where there may be none. Errors as of `World.search`; an unknown field is a
@@ -123,6 +123,7 @@ class WorldsRetriever(BaseRetriever, extra="forbid"):
     world: Any
     k: int = 10
     content: Literal["text", "snippet", "context"] = "text"
+    budget: int = 2000
     mode: Mode = "hybrid"
     subjects: Any = None
     predicates: Any = None
@@ -175,9 +176,9 @@ class WorldsRetriever(BaseRetriever, extra="forbid"):
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun | None = None, **options: Any
     ) -> list[Document]:
         asked = {name: options.pop(name, getattr(self, name)) for name in _FIELDS}
-        content = asked.pop("content")
+        content, budget = asked.pop("content"), asked.pop("budget")
         if content == "context":
-            found = self.world.context(query, types=asked["types"])
+            found = self.world.context(query, types=asked["types"], budget=budget)
             self._notes = found.notes
             told = found.to_dict()
             return [Document(page_content=told.pop("text"), metadata=told)] if found.facts else []

@@ -91,7 +91,8 @@ class WorldsRetriever(BaseRetriever):
     reading, which `close` closes.
 
     A node's text is the passage, or with `content="snippet"` the part of it that matches; with `content="context"`
-    there is one node, what `World.context` tells of the question, for which of the options `types` alone counts. A
+    there is one node, what `World.context` tells of the question in `budget` tokens, and of the options `types` alone
+    counts. A
     node's metadata are those of `Hit.to_dict`: subject, label, types, predicate, graph, language, score, start, end,
     `quads` (what to cite) and, if asked for, `explain` and `steps`. Only subject, label and predicate go into prompts.
     The node's source is the subject. A node's score is that of `World.search`, but with mode "vector", and no stage
@@ -107,6 +108,7 @@ class WorldsRetriever(BaseRetriever):
         *,
         limit: int = 10,
         content: Literal["text", "snippet", "context"] = "text",
+        budget: int = 2000,
         callback_manager: CallbackManager | None = None,
         verbose: bool = False,
         **options: Any,
@@ -122,6 +124,7 @@ class WorldsRetriever(BaseRetriever):
         )
         self.options = {"limit": limit, **options}
         self.content = content
+        self.budget = budget
         self.notes: tuple[str, ...] = ()  # what there is to say of the last question, as SearchResults.notes
         super().__init__(callback_manager=callback_manager, verbose=verbose)
 
@@ -146,7 +149,7 @@ class WorldsRetriever(BaseRetriever):
         return await asyncio.to_thread(self._retrieve, query_bundle)
 
     def _context(self, question: str) -> list[NodeWithScore]:
-        found = self.world.context(question, types=self.options.get("types"))
+        found = self.world.context(question, types=self.options.get("types"), budget=self.budget)
         self.notes = found.notes
         told = found.to_dict()
         node = TextNode(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -34,6 +35,7 @@ CLASSES: Final = "urn:worlds:class:"
 RELATIONS: Final = "urn:worlds:relation:"
 """What the IRIs begin with of nodes, labels and relations whose names are no IRIs themselves."""
 
+_FENCED = re.compile(r"\s*```\w*\n(.*?)```\s*", re.DOTALL)
 _STATEMENTS = "urn:worlds:statement:"
 _TYPE = ox.NamedNode(RDF + "type")
 _REIFIES = ox.NamedNode(RDF + "reifies")
@@ -90,6 +92,7 @@ class WorldsPropertyGraphStore(PropertyGraphStore):
         self._in_graph = graph or "default"
         self._author = author
         self._timeout = timeout
+        self.notes: tuple[str, ...] = ()  # what there is to say of the last query
 
     def close(self) -> None:
         """Close the world, if it was opened here."""
@@ -204,13 +207,17 @@ class WorldsPropertyGraphStore(PropertyGraphStore):
         return self._triplets(edges)
 
     def structured_query(self, query: str, param_map: dict[str, Any] | None = None) -> Any:
-        """Answer a SPARQL query; `param_map` gives variables their terms.
+        """Answer a SPARQL query, also one in a fence of Markdown; `param_map` gives variables their terms.
 
-        SELECT gives a list of dicts of Python values, ASK a bool, CONSTRUCT and DESCRIBE a list of triples, their
-        terms as in N-Triples. The query is over the world, of which the default graph is the default graph: name
-        another by GRAPH. Errors as of `World.query`; nothing can be written.
+        What there is to say of the query is in `notes`, such as why it found nothing. SELECT gives a list of dicts of
+        Python values, ASK a bool, CONSTRUCT and DESCRIBE a list of triples, their terms as in N-Triples. The query is
+        over the world, of which the default graph is the default graph: name another by GRAPH. Errors as of
+        `World.query`; nothing can be written.
         """
+        if fenced := _FENCED.fullmatch(query):
+            query = fenced[1]
         found = self.world.query(query, bindings=param_map or None, timeout=self._timeout)
+        self.notes = () if isinstance(found, bool) else found.notes
         if isinstance(found, bool):
             return found
         if isinstance(found, worlds.Solutions):

@@ -116,8 +116,8 @@ def to_value(term: Any) -> Any:
 def pattern(conditions: Mapping[str, Any], base: str) -> str:
     """A SPARQL group pattern for a filter over metadata; `base` binds ?subject to the subjects that are filtered.
 
-    Keys map to values they equal, or to operators: `$eq $ne $gt $gte $lt $lte $in $nin $exists`. `$and` and `$or` take
-    lists of filters, `$not` one. All conditions of a mapping must hold. ValueError for an unknown operator.
+    Keys map to values they equal, or to operators: `$eq $ne $gt $gte $lt $lte $in $nin $contains $exists`. `$and` and
+    `$or` take lists of filters, `$not` one. All conditions of a mapping must hold. ValueError for an unknown operator.
     """
     if not isinstance(conditions, Mapping):
         raise TypeError(f"a filter maps metadata keys to values or operators, it is not {conditions!r}")
@@ -152,8 +152,10 @@ def _condition(key: str, operator: str, value: Any) -> str:
         return _unless(_held(predicate, _equal(key, [value] if operator == "$ne" else _several(operator, value))))
     if operator in ("$eq", "$in"):
         return _wanted(predicate, _equal(key, [value] if operator == "$eq" else _several(operator, value)))
+    if operator == "$contains":
+        return _wanted(predicate, f"CONTAINS(STR(?value), {to_text(f'what {key!r} contains', value)})")
     if operator not in _COMPARISONS:
-        known = ", ".join(("$eq", "$ne", *_COMPARISONS, "$in", "$nin", "$exists"))
+        known = ", ".join(("$eq", "$ne", *_COMPARISONS, "$in", "$nin", "$contains", "$exists"))
         raise ValueError(f"the filter of {key!r} has no operator {operator!r}; it has {known}")
     return _wanted(predicate, f"?value {_COMPARISONS[operator]} {to_literal(key, value)}")
 

@@ -237,12 +237,12 @@ def download(name: str, *, onnx: bool = False) -> Path:
             if shown:
                 bars.enable_progress_bars()
     if not _holds_model(Path(folder)):
-        raise EmbedderError(f"what the hub has as {name!r} is no sentence-transformers model; {remedy}")
+        raise EmbedderError(f"the repository {name!r} on the hub is not a sentence-transformers model; {remedy}")
     return Path(folder)
 
 
 def _wanted(files: Iterable[str], *, onnx: bool) -> tuple[list[str], list[str]]:
-    """Of a repository's files, those that are needed: configuration and vocabulary, then weights."""
+    """The files of a repository that are needed: configuration and vocabulary, then weights."""
     exported = [name for name in files if onnx and name.startswith(HUB_ONNX)]  # with its data, where they lie apart
     paths = [path for path in map(PurePosixPath, files) if path.parts[0] not in ("onnx", "openvino")]
     weights = [path for path in paths if re.fullmatch(r"model(-.+)?\.safetensors", path.name)]

@@ -82,7 +82,7 @@ class Drawn:
 
     @property
     def groups(self) -> list[PredicateGroup]:
-        """All of them, those that bear most on the question first."""
+        """All groups, those that bear most on the question first."""
         return sorted([*self.first, *self.second], key=lambda group: (-group.score, group.hops, group.rows[0][0]))
 
     def score(self, seeds: Mapping[int, float], relevance: Relevance, named: set[int]) -> None:
@@ -171,7 +171,7 @@ def grouped(around: tuple[Rows, Rows], entities: Iterable[int], said: set[int], 
 
 
 def within(groups: Sequence[PredicateGroup], budget: int) -> list[PredicateGroup]:
-    """Those that can have room at all, so that no others are put into words."""
+    """The groups for which there can be room; the others are not put into words."""
     kept, room = [], budget
     for group in groups:
         kept.append(group)

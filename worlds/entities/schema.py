@@ -160,7 +160,7 @@ class _Overview:
         return self._connection.rows(statement, statement.bind(**{each: given[each] for each in statement.parameters}))
 
     def schema(self, prefixes: Mapping[str, str]) -> Schema:
-        """All of it."""
+        """The overview of all classes, predicates, graphs and languages."""
         classes = self._rows("classes")
         predicates = self._rows("predicates")
         subjects = self._subjects()

@@ -107,7 +107,7 @@ class Group:
 
     @property
     def prefixes(self) -> dict[str, str]:
-        """Those of all worlds; where one stands for several IRIs, that of the first world."""
+        """The prefixes of all worlds; a prefix with several IRIs has that of the first world."""
         found: dict[str, str] = {}
         for world in reversed(list(self.worlds.values())):
             found |= world.prefixes

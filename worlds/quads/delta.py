@@ -30,7 +30,7 @@ class Follower:
         """Take the last delta of the open transaction back, which is about to be undone, perhaps half followed."""
 
     def committed(self, revision: int) -> None:
-        """All that was applied is stored now, as this revision."""
+        """The applied quads are stored now, as this revision."""
 
     def end(self) -> None:
         """The write is over, kept or not."""

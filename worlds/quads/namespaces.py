@@ -127,7 +127,7 @@ class _Prefixes(Mapping[str, str]):
 
 
 def listed(values: object) -> list[object]:
-    """One value, or several, as a list."""
+    """A value, or a list of values, as a list."""
     return list(values) if isinstance(values, (list, tuple, set, frozenset)) else [values]
 
 

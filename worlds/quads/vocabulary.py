@@ -92,7 +92,7 @@ class Vocabulary:
 
 
 def nearest(name: str, spellings: Mapping[str, str], pairs: Mapping[str, frozenset[str]] | None = None) -> list[str]:
-    """Of IRIs by their spelling, those that are spelt most like a name; `pairs` are the spellings' pairs of letters."""
+    """The IRIs that are spelt most like a name; `spellings` maps to IRIs, `pairs` to a spelling's pairs of letters."""
     sought = spelled(name)
     wanted = _pairs(sought)
     shared = {one: len(wanted & (_pairs(one) if pairs is None else pairs[one])) for one in spellings}

@@ -61,7 +61,7 @@ class Entries(list[Entry], Record, Tabular):
 
     @property
     def revisions(self) -> tuple[Entry, ...]:
-        """All of them."""
+        """All revisions that are listed."""
         return tuple(self)
 
     @property

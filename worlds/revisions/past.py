@@ -83,7 +83,7 @@ class Past:
         self._indexes.clear()
 
     def _ids(self) -> Ids:
-        """All rows that there were, markers included, int64 [n, 4]."""
+        """All quads of that time as ids, markers included, int64 [n, 4]."""
         with self._connection.lock:
             if self._known is None:
                 self._known = self._history.state(self.revision)

@@ -23,7 +23,7 @@ class Written(Protocol[P, C_co]):
 
 
 class Verb(Protocol[P, C_co]):
-    """The same, as an attribute of the class."""
+    """The verb as an attribute of the class."""
 
     def __get__(self, world: object, kind: type | None = None, /) -> Written[P, C_co]: ...
 

@@ -101,7 +101,7 @@ class ShapeChecker:
     def _quads(
         self, violations: Sequence[Violation], found: Sequence[Found], terms: Terms, excluded: int
     ) -> list[tuple[tuple[Any, Any, Any, Any, int], ...]]:
-        """Of each result the quads that hold its value: of those whose path is a predicate."""
+        """The quads that hold the value of each result whose path is a predicate."""
         sought: list[tuple[int, int, int] | None] = []
         for one, shown in zip(violations, found, strict=True):
             path = shown.path

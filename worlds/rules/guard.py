@@ -133,7 +133,7 @@ class Guard:
 
 
 def _without(found: Sequence[Violation], known: Counter[Violation]) -> list[Violation]:
-    """Those that are found more often than they were known."""
+    """The results that are found more often than before the write."""
     fresh = []
     for one in found:
         if known[one] > 0:

@@ -89,7 +89,7 @@ class Validator:
         return every if among is None else every[within(every, among)]
 
     def conforming(self, shape: Shape, nodes: Ids) -> Ids:
-        """Those of the nodes that conform to a shape."""
+        """The nodes that conform to a shape."""
         return less(nodes, union(self._validate(shape, nodes).failing))
 
     def _validate(self, shape: Shape, nodes: Ids) -> _Outcome:

@@ -207,7 +207,7 @@ class SearchResults(Sequence[Hit], Tabular):
         return self._facets()
 
     def noting(self, notes: tuple[str, ...]) -> SearchResults:
-        """The same, with these notes before its own."""
+        """These results, with further notes before their own."""
         if not notes:
             return self
         explain = replace(self.explain, notes=(*notes, *self.explain.notes))

@@ -58,7 +58,7 @@ class Statistics:
         return self.telling(term) or _LEAST_IDF
 
     def telling(self, term: str) -> float:
-        """The same, but 0 for a term that more than half of the texts have."""
+        """The inverse document frequency, but 0 for a term that more than half of the texts have."""
         count = self.counts[term]
         return math.log(max((self.rows - count + 0.5) / (count + 0.5), 1.0))
 

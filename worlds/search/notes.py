@@ -185,7 +185,7 @@ class SearchNotes:
 
 
 def nearest_to_hits(why: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Of several worlds' reasons why nothing was found, those of the one where least was in the way."""
+    """The reasons of the world that came nearest to a hit, among several worlds in which nothing was found."""
     ranks = {_NO_TEXT: 0, _NONE_PASSES: 1}
     nearest = max(why, key=lambda told: ranks.get(told[0], 2) if told else -1)
     return tuple(nearest)

@@ -136,7 +136,7 @@ class PostingLists:
         self._state = state
 
     def _postings(self, terms: Sequence[str]) -> dict[str, Postings]:
-        """Those of distinct terms."""
+        """The posting lists of distinct terms."""
         found = {term: self._held.pop(term) for term in terms if term in self._held}
         if new := [term for term in terms if term not in found]:
             found |= self._read(new)

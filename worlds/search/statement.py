@@ -266,7 +266,7 @@ def nearest_by(plan: VectorPlan) -> Statement:
 
 
 def pending_factor(request: SearchRequest) -> float:
-    """All weights over that of the words, the only list that a chunk without a vector can be in."""
+    """The sum of the weights divided by that of words, the only list of a chunk without a vector."""
     weights = request.weights
     return (weights["vector"] + weights["text"]) / weights["text"] if weights["text"] else 1.0
 

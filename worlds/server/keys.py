@@ -84,7 +84,7 @@ class KeyStore:
         self._keys: dict[str, Key] = {}
 
     def all(self) -> list[Key]:
-        """All of them, oldest first; OpenError for a file that cannot be read, or holds something else."""
+        """All keys, oldest first; OpenError for a file that cannot be read, or holds something else."""
         return list(self._current().values())
 
     def find(self, text: str) -> Key | None:
@@ -104,7 +104,7 @@ class KeyStore:
         if not _NAME.fullmatch(name) or any(unicodedata.category(one) in _UNSEEN for one in name):
             raise ValueError(f"a key's name is 1 to 100 characters that can be seen, not {name!r}")
         if not levels:
-            raise ValueError("a key without a level is of no use")
+            raise ValueError("a key needs a level for at least one world")
         for world, level in levels.items():
             if level not in LEVELS:
                 raise ValueError(f"a level is one of {', '.join(LEVELS)}, not {level!r}")

@@ -126,7 +126,7 @@ class Hints:
             yield f"{self._shown(given)} is near {self._shown(texts[near[0]])}."
 
     def _named(self, given: ox.Literal, iris: set[Any]) -> Iterator[Any]:
-        """Those of the IRIs that have the text as a label, or end in it."""
+        """The IRIs that have the text as a label, or end in it."""
         for literal in self._dictionary.literals(given.value):
             for quad in itertools.islice(self._quads((None, None, literal), [None]), _LOOKED_AT):
                 if quad.subject in iris:

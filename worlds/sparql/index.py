@@ -168,7 +168,7 @@ class SparqlIndex(Follower):
         return self._dictionary.find([SHAPES_GRAPH])[0]
 
     def _seen(self, quads: Ids) -> Ids:
-        """Those quads that the store has: all but shapes."""
+        """The quads that the store has: all but those of the shapes."""
         shapes = self._shapes()
         return quads if shapes is None else quads[quads[:, 3] != shapes]
 

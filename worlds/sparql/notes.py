@@ -87,7 +87,7 @@ class Notes:
         return ()
 
     def of_pattern(self, pattern: str, prefixes: Mapping[str, str]) -> tuple[str, ...]:
-        """The same of a group pattern."""
+        """The notes on unknown names in a group pattern."""
         return self.strangers(Query(f"SELECT * WHERE {{\n{pattern}\n}}", prefixes))
 
 

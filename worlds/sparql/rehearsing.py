@@ -139,7 +139,7 @@ class RehearsalTarget:
         )
 
     def _in_file(self, quads: Sequence[ox.Quad]) -> list[ox.Quad]:
-        """Those that the file has, and that were not removed here."""
+        """The quads that the file has, and that this update has not removed."""
         return [quads[place] for place in self._index.held(list(quads)) if quads[place] not in self._removed]
 
     def load(self, iri: str, graph: NamedGraph | None) -> None:

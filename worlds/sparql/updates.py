@@ -28,7 +28,7 @@ _SQL = statements("queries.sql")
 
 
 def missing(index: SparqlIndex, store: ox.Store, added: Sequence[ox.Quad], removed: Sequence[ox.Quad]) -> list[ox.Quad]:
-    """Those of `added` that SPARQL will not see once `removed` are gone, each in one form."""
+    """The added quads that SPARQL would not see once `removed` are gone, each in one form."""
     forms = index.forms
     several = [quad for quad in added if forms.several(quad.object)]
     if not several:

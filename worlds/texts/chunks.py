@@ -406,7 +406,7 @@ class Ahead:
             self._index()
 
     def finish(self) -> None:
-        """All are read; what is added from here on is cut when it is."""
+        """All literals are read; texts that are added from here on are cut at once."""
         self._index()
         self._triggers.close()
 
@@ -420,7 +420,7 @@ class Ahead:
         return *left, made
 
     def _unseen(self, objects: Ids, included: Ids) -> tuple[Ids, Ids]:
-        """Those that were not here yet."""
+        """The literals that were not seen yet."""
         most = max((int(ids[-1]) for ids in (objects, included) if len(ids)), default=0)
         if most >= len(self._seen):
             self._seen = np.concatenate([self._seen, np.zeros(most + 1, dtype=np.uint8)])
@@ -439,7 +439,7 @@ class Ahead:
 
 
 def _precedence(size: ChunkSize) -> tuple[int, str]:
-    """Of several sizes the least counts, of equal ones the one that names a format."""
+    """What decides between sizes: the smallest counts, among equals the size that names a format."""
     return size.max_chars, size.format or "unnamed"
 
 

@@ -36,7 +36,7 @@ _camel = re.compile(r"(?<=[a-z0-9])(?=[A-Z])").sub
 
 @dataclass(frozen=True)
 class Fact:
-    """One thing that a profile says, the quads that say it, and the entities that are named for it."""
+    """A sentence of a profile, the quads that say it, and the entities that it names."""
 
     words: str  # of the predicate
     value: str
@@ -93,7 +93,7 @@ class Profiles:
     # -- which ------------------------------------------------------------------------------------------------------
 
     def everyone(self) -> Ids:
-        """All entities that may have a profile, or have one, ascending."""
+        """The ids of all entities that have or may have a profile, ascending."""
         return np.unique(np.concatenate([self._connection.column(_SQL["entities"]), self.stored()]))
 
     def stored(self) -> Ids:
@@ -129,7 +129,7 @@ class Profiles:
         return []
 
     def pointed_to(self, ids: list[int], rdf_type: int, most: int) -> list[int]:
-        """Those of the entities that at most `most` quads point to, rdf:type aside."""
+        """The entities that at most `most` quads point to, rdf:type aside."""
         statement = _SQL["entities_pointed_to"]
         values = statement.bind(ids_json=json_ids(ids), rdf_type=rdf_type, most=most)
         found: list[int] = self._connection.column(statement, values).tolist()
@@ -166,7 +166,7 @@ class _Composer:
         self._own, self._incoming = _grouped(own, 0), _grouped(incoming, 2)
 
     def _wanted(self, rows: Ids) -> Ids:
-        """Those of the quads that are put into words."""
+        """The quads that are put into words."""
         policy, source = self._policy, self._source
         keep = ~np.isin(rows[:, 1], source.facts.numbers(policy.exclude))
         if policy.profile_predicates is not None:

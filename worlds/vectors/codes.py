@@ -148,7 +148,7 @@ class Codes:
     def _narrowed(
         self, places: NDArray[np.intp], query: NDArray[np.float32], depth: int, most: int
     ) -> NDArray[np.intp]:
-        """Those of many places, `most` at most, that may be among the nearest ten by the query's own numbers.
+        """The places, `most` at most, that may be among the nearest ten by the query's own numbers.
 
         They can reach the tenth best cosine of those that look best, as far as some of all tell how much cosines and
         estimates differ.

@@ -106,7 +106,7 @@ class Deciding(Querying, Writing):
     def _together(
         self, add: Iterable[QuadLike] | None, remove: Iterable[QuadLike] | None, update: str | None
     ) -> tuple[list[Any], list[Any]]:
-        """All that is to be added, and removed; what an update comes to is found before the writer's turn."""
+        """The quads to add and to remove; the effect of an update is computed before the writer's turn."""
         added, removed = list(add or ()), list(remove or ())
         if update is not None:
             more, fewer = self.rehearse(update).quads

@@ -45,7 +45,8 @@ class Remembering(Parts):
         """
         about, of = self._namespaces.pattern(entity, predicate)
         name = None if graph is None else self._namespaces.graph(graph)
-        among = None if about is of is name is None else self._provenances.touching(about, of, name)
+        anything = about is None and of is None and name is None
+        among = None if anything else self._provenances.touching(about, of, name)
         return self._history.entries(
             limit, author=author, message=message, since=since, until=until, before=before, among=among
         )

@@ -110,7 +110,7 @@ class Conflicts:
         return {key: rows for key, rows in groups.items() if len(np.unique(quads[rows, 2])) > 1}
 
     def declared(self, predicates: Collection[int]) -> set[int]:
-        """Those of the predicates that are said to be functional."""
+        """The predicates among these that are declared functional."""
         known = dict(zip(_TERMS, self._dictionary.find(list(_TERMS.values())), strict=True))
         statement = _SQL["declared_functional"]
         values = {name: -1 if number is None else number for name, number in known.items()}

@@ -428,7 +428,7 @@ def _is_value(term: object) -> bool:
 
 
 def _blank_nodes(term: Any) -> set[ox.BlankNode]:
-    """Those in a quad, or in a term."""
+    """The blank nodes in a quad or a term."""
     if isinstance(term, ox.BlankNode):
         return {term}
     if isinstance(term, ox.Quad):

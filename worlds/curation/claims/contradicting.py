@@ -82,7 +82,7 @@ class Contradicting:
             yield Ground(rule, message, held, score(held))
 
     def _apart(self, values: list[int]) -> list[int]:
-        """Those of the values that are surely different from each other."""
+        """The values that surely differ from each other."""
         kept: list[int] = []
         for value in values:
             if all(self._compared(self.state.term(value), value, other)[0] == "different" for other in kept):

@@ -128,7 +128,7 @@ class State:
         return [tuple(row) for row in self._connection.table(statement, bound).tolist()]
 
     def _then(self, given: tuple[int, ...]) -> list[Row]:
-        """Those that held then and do not now."""
+        """The quads that held then and do not hold now."""
         gone = self._gone
         if not len(gone):
             return []

@@ -258,5 +258,5 @@ def _distinct(pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def union(parts: Iterable[Ids]) -> Ids:
-    """All ids of the parts; ascending."""
+    """The distinct ids of all parts, ascending."""
     return distinct(np.concatenate([NO_IDS, *parts]))

@@ -43,7 +43,7 @@ class Lists:
 
 
 def spread(starts: Ids, counts: Ids) -> tuple[Ids, Ids]:
-    """Of runs that begin at `starts`: the run that each place is of, and the places."""
+    """The run of each place, and the places, of runs that begin at `starts`."""
     owners = np.repeat(np.arange(len(counts)), counts)
     ends = np.cumsum(counts)
     return owners, np.arange(len(owners)) + np.repeat(starts - (ends - counts), counts)

@@ -103,7 +103,7 @@ class DuplicateFinder:
         graphs: Sequence[Any] | None = None,
         between: tuple[Any, Any] | None = None,
     ) -> tuple[Pairs, Candidates, Weights]:
-        """All candidates with what is for and against them, in no order, and what compared them."""
+        """All candidate pairs with the evidence for and against them, unordered, and the comparer."""
         axioms = Axioms(table)
         policy = self._chunks.policy
         roles = {role: [n for n in table.ids(list(policy.predicates(role))) if n > 0] for role in ("label", "alias")}
@@ -122,7 +122,7 @@ class DuplicateFinder:
     def _entities(
         self, table: Table, axioms: Axioms, types: Sequence[Any] | None, roles: Mapping[str, list[int]]
     ) -> Ids:
-        """Those of the types, else all that have a type or a name and are no part of the vocabulary of OWL."""
+        """The entities of the types; without types, all that have a type or a name and are not OWL's vocabulary."""
         if types is not None:
             known = [number for number in self._dictionary.find(list(types)) if number is not None]
             return axioms.instances(axioms.below(known))

@@ -23,13 +23,13 @@ SAME, WORDS, JOINED, INITIALS, ALIKE = range(5)  # ways in which two names are a
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """Of pairs of names: `score`, float64 [n] from 0 to 1, and `how`, int64 [n], one of the ways above."""
+    """How alike pairs of names are: `score`, float64 [n] from 0 to 1, and `how`, int64 [n], one of the ways above."""
 
     score: Shares
     how: Ids
 
     def of(self, rows: Ids) -> Likeness:
-        """That of some of the pairs."""
+        """The likeness of some of the pairs."""
         return Likeness(self.score[rows], self.how[rows])
 
 

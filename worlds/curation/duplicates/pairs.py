@@ -74,7 +74,7 @@ class Weights:
     lead: Shares
 
     def of(self, rows: Ids) -> Weights:
-        """Those of some of the pairs."""
+        """The features of some of the pairs."""
         return Weights(*(getattr(self, name)[rows] for name in self.__slots__))
 
 
@@ -211,7 +211,7 @@ class Pairs:
         return Met(agreeing, (owners[state > 0], kinds[state > 0]), (owners[state < 0], kinds[state < 0]))
 
     def _close(self, mine: Ids, theirs: Ids) -> Ids:
-        """Of slots without a common value: 1 where two values are close, -1 where none is, else 0."""
+        """1 for slots where two values are close, -1 where none is, 0 where a value is common."""
         known = self.values
         owners, one = known.values.each(mine, _COMPARED)
         counts = np.minimum(known.values.counts[theirs], _COMPARED)

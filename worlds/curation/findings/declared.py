@@ -52,7 +52,7 @@ class Declared:
         }
 
     def find(self) -> Iterator[Raw]:
-        """All findings."""
+        """All contradictions of what is declared."""
         for check in self.checks.values():
             yield from check()
 

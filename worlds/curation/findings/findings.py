@@ -94,7 +94,7 @@ class Findings(Record, Tabular, Sequence[F]):
 
     @property
     def findings(self) -> tuple[F, ...]:
-        """All that are shown."""
+        """All findings that are shown."""
         return self._findings
 
     def __len__(self) -> int:

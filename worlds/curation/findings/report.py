@@ -51,7 +51,7 @@ class WorldReport(Record, Tabular, Sequence[Check]):
 
     @property
     def checks(self) -> tuple[Check, ...]:
-        """All of them."""
+        """All checks."""
         return self._checks
 
     def __getitem__(self, place: Any) -> Any:

@@ -60,7 +60,7 @@ class Suggested:
         }
 
     def find(self) -> Iterator[Raw]:
-        """All findings."""
+        """All findings that the data suggest."""
         for check in self.checks.values():
             yield from check()
 
@@ -166,7 +166,7 @@ class Suggested:
                 )
 
     def _likeness(self) -> Ids:
-        """Of each datatype, by its id, what stands for all that are like it: numbers, dates, texts (-1 and -2)."""
+        """Datatype id → the group of datatypes that it belongs to: numbers, dates, texts (-1 and -2)."""
         like = np.arange(len(self.table.kinds), dtype=np.int64)
         for alike in (NUMBERS, DATES):
             known = [number for number in self.table.ids(sorted(alike)) if number > 0]

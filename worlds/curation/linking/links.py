@@ -74,11 +74,11 @@ class Mentions(list[EntityMention], Record, Tabular):
 
     @property
     def mentions(self) -> tuple[EntityMention, ...]:
-        """All of them."""
+        """All mentions."""
         return tuple(self)
 
     def noting(self, notes: tuple[str, ...]) -> Mentions:
-        """The same, with these notes."""
+        """These mentions, with the notes."""
         self.notes = notes or (() if self else (_NOBODY,))
         return self
 
@@ -200,14 +200,14 @@ class Choice:
         self._terms |= self._dictionary.terms(entities | {kind for of in kinds.values() for kind in of})
 
     def of(self, text: str, span: Span, among: Sequence[Word]) -> tuple[Candidate, ...]:
-        """Those that a part of a text may mean, the likeliest first."""
+        """The entities that a part of a text may mean, the likeliest first."""
         own = {word.folded for word in among[span.first : span.last]}
         near = (_sentence(text, span, among), among[max(0, span.first - _AROUND) : span.last + _AROUND])
         around = ({word.folded for word in part} - STOP_WORDS - own for part in near)
         return self.named(text[span.start : span.end], span.named, around)
 
     def named(self, name: str, names: tuple[Name, ...], around: Iterable[set[str]]) -> tuple[Candidate, ...]:
-        """Those that have a name, the likeliest first; `around` are words that tell them apart, the nearest first."""
+        """The entities that have a name, the likeliest first; `around` are the words near it, which tell them apart."""
         sought = normal(name)
         key = (names, sought)
         known = self._alone.get(key)
@@ -229,7 +229,7 @@ class Choice:
         return tuple(one for _, one in ranked(sought, [one for _, one in named]))[:_SHOWN]
 
     def of_kinds(self, names: Iterable[Name], kinds: set[int]) -> tuple[Name, ...]:
-        """Those of the names whose entity is of one of the classes; all, where there are no classes."""
+        """The names whose entity is an instance of one of the classes; all names without classes."""
         return tuple(one for one in names if not kinds or not kinds.isdisjoint(self._kinds.get(one.entity, ())))
 
     def number(self, iri: Any) -> int:

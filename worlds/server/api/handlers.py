@@ -329,7 +329,7 @@ async def _health(request: Request, given: Given) -> Response:
             raise Busy("the world cannot be opened") from error
     except Exception as error:
         if isinstance(error, WorldsError) and not isinstance(error, Problem):
-            raise Busy(f"no worker answers as it should: {type(error).__name__}") from error
+            raise Busy(f"a worker answers with an error: {type(error).__name__}") from error
         raise Busy("no worker answers") from error
     return answer({"status": "ok"})
 

@@ -1,4 +1,4 @@
-"""One entry of the table of what the server can be asked, and what entries share."""
+"""An operation of the HTTP API, and what operations share."""
 
 from __future__ import annotations
 

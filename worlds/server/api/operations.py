@@ -30,7 +30,7 @@ _JSON = "The same, with the options as a JSON object"
 
 
 def operations() -> tuple[Operation, ...]:
-    """All of them."""
+    """All operations."""
     hits, options = answered("The hits.", "SearchResults"), options_of("search")
     return (
         of("search", "GET", "/search", hits, _FACETS, BESIDE),

@@ -47,7 +47,7 @@ _EXPECTED: Mapping[Kind, str] = {
 
 @dataclass(frozen=True)
 class Parameter:
-    """One thing that a request may say. `least` and `most` bound a number, or the length of a text or a list."""
+    """A parameter of a request. `least` and `most` bound a number, or the length of a text or a list."""
 
     name: str
     kind: Kind
@@ -161,7 +161,7 @@ async def read_json(
         except RecursionError as error:
             raise Problem("the body is nested too deeply") from error
         except ValueError as error:
-            raise Problem(f"the body is not JSON as it is read here: {error}") from error
+            raise Problem(f"the body is not JSON that this server reads: {error}") from error
         if not isinstance(document, dict):
             raise Problem(f"the body is a JSON object, not {_shown(document)}")
         given = {name: value for name, value in document.items() if value is not None}

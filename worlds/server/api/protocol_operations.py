@@ -83,7 +83,7 @@ def _graph_operations(path: str, suffix: str, parameters: tuple[Parameter, ...])
 
 
 def protocol_operations() -> tuple[Operation, ...]:
-    """All of them."""
+    """All operations of the protocols."""
     return (
         Operation(
             "query",

@@ -159,7 +159,7 @@ class HostCheck:
     def _check(self, scope: ASGIScope) -> None:
         given = [value for name, value in scope["headers"] if name == b"host"]
         if len(given) != 1:
-            raise Problem("a request has one Host header")
+            raise Problem("a request needs exactly one Host header")
         try:
             parts = urlsplit(f"//{given[0].decode('ascii')}")
             host, _ = (parts.hostname or "").rstrip("."), parts.port  # anything but a number for a port raises

@@ -77,6 +77,9 @@ class Server:
         """The world that the request names, the first of several; NotFound where there is none, if the client may know
         that.
         """
+        known: WorldRef | None = getattr(request.state, "world", None)
+        if known is not None:
+            return known
         try:
             ref = self.hosting.world(request)
         except NotFound:

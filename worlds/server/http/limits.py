@@ -143,7 +143,9 @@ class BodyLimit:
         """What the body is encoded by; errors for what cannot be read."""
         headers = Request(scope).headers
         if "content-length" in headers and "transfer-encoding" in headers:  # of which a proxy may believe the other
-            raise Problem("a body has a Content-Length or a Transfer-Encoding", headers={"Connection": "close"})
+            raise Problem(
+                "a request with a body needs a Content-Length or a Transfer-Encoding", headers={"Connection": "close"}
+            )
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit()):
             raise Problem("Content-Length is not a number", headers={"Connection": "close"})
@@ -184,7 +186,7 @@ class _Unpacked:
         try:
             piece = self._reader.decompress(self._packed, _PIECE)
         except zlib.error as error:
-            raise Problem(f"the body is not what gzip makes: {error}") from error
+            raise Problem(f"the body is not valid gzip data: {error}") from error
         self._packed = self._reader.unconsumed_tail
         if self._reader.unused_data:
             raise Problem("something follows the end of what gzip made")
@@ -193,5 +195,5 @@ class _Unpacked:
             raise self._too_large()
         more = self._more or bool(self._packed)
         if not more and not self._reader.eof:
-            raise Problem("the body ends before what gzip made does")
+            raise Problem("the gzip data of the body are cut off")
         return {"type": "http.request", "body": piece, "more_body": more}

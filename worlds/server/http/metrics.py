@@ -53,7 +53,7 @@ class Metrics:
         self.registry.register(_Followed(Folder(replica)))
 
     def text(self) -> bytes:
-        """All of them, in the text format of Prometheus."""
+        """All metrics, in the text format of Prometheus."""
         return generate_latest(self.registry)
 
 

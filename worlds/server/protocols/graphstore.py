@@ -138,7 +138,7 @@ def _named(request: Request, world: WorldRef) -> str | None:
     given = _given(request)
     if "path" in request.path_params:
         if given:
-            raise Problem("this address is a graph's own, so it has neither ?graph nor ?default")
+            raise Problem("the address names a graph already, so it takes neither ?graph nor ?default")
         path = request.scope["raw_path"].decode("latin-1")  # as the client wrote it
         before = 4 if "world" in request.path_params else 2  # /worlds/{world}/graphs/ or /graphs/
         return graph_iri(f"{world.base}/graphs/{path.split('/', before)[before]}")

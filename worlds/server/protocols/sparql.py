@@ -112,7 +112,7 @@ async def _ask_together(
     if operation.kind == "update":
         raise Problem("an update changes one world, this request names several")
     if operation.default_graphs is not None or operation.named_graphs is not None:
-        raise Problem("several worlds are asked all their graphs; FROM in the query chooses some")
+        raise Problem("a query of several worlds reads all their graphs; FROM in the query chooses some")
     server = server_of(request)
     own = server.world(request).name
     return await _answered(

@@ -128,7 +128,7 @@ class WorkerProcess:
         return now - self.since if processor is None or self._used is None else processor - self._used
 
     def charge(self, now: float) -> float:
-        """Of these seconds, those that were not charged before."""
+        """The part of these seconds that was not charged before."""
         before, self._charged = self._charged, self.used(now)
         return self._charged - before
 

@@ -282,7 +282,7 @@ class Worker:
 
 
 def gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The same bytes in pieces of some size."""
+    """The bytes of a stream in larger pieces."""
     held: list[bytes] = []
     size = 0
     for piece in pieces:
