@@ -369,3 +369,25 @@ def test_candidates_that_are_hardly_meant_are_not_printed(path: str) -> None:
     document = json.loads(CliRunner().invoke(app, [*resolve, "--json"]).stdout)
     assert [line.split()[0] for line in shown.stdout.splitlines()] == ["paris", "0.99"]
     assert len(document[0]["candidates"]) == 3
+
+
+def test_an_abbreviation_in_brackets_is_a_name() -> None:
+    with worlds.open(embedder=None) as world:
+        world.bind("ex", "http://example.org/")
+        labels = {
+            "dpia": "Data Protection Impact Assessment (DPIA)",
+            "ropa": "Record of Processing Activities (ROPA)",
+            "mars": "Mars (planet)",
+            "apollo": "Apollo programme (NASA)",
+        }
+        world.add([(f"ex:{name}", "rdfs:label", f'"{label}"') for name, label in labels.items()])
+        for name, entity in (
+            ("DPIA", "dpia"),
+            ("data protection impact assessment", "dpia"),
+            ("ROPA", "ropa"),
+            ("Record of Processing Activities", "ropa"),
+        ):
+            found = world.resolve(name)
+            assert found.best is not None, (name, found)
+            assert str(found.best.iri) == f"http://example.org/{entity}"
+        assert world.resolve("NASA").best is None, "these are not the letters of its words"

@@ -24,6 +24,8 @@ _POSSIBLE = 0.3  # confidence below which nothing matches
 _APART = 0.2  # by how much the best has to lead
 
 words = re.compile(r"\w+").findall
+_brackets = re.compile(r"\s*(.*\S)\s+\(([^\W_]{2,12})\)\s*").fullmatch
+_SMALL = frozenset({"a", "an", "and", "for", "in", "of", "on", "or", "the", "to", "with"})
 _article = re.compile(r"\s*(?:the|an?)\s+(?=\w)", re.IGNORECASE)
 
 Outcome: TypeAlias = Literal["match", "ambiguous", "no match"]
@@ -127,7 +129,10 @@ def normal(text: str) -> str:
 
 @lru_cache(maxsize=1 << 15)  # of many names that are resolved, most have candidates in common
 def forms(name: str) -> tuple[str, ...]:
-    """The normal name; of "Armstrong, Neil" also "neil armstrong", of "I.B.M." also "ibm"."""
+    """The normal name; of "Armstrong, Neil" also "neil armstrong", of "I.B.M." also "ibm".
+
+    Of "Impact Assessment (IA)", where the letters are those of the words, also "impact assessment" and "ia".
+    """
     found = [normal(name)]
     last, comma, first = name.partition(",")
     if comma and "," not in first and last.strip() and first.strip():
@@ -135,6 +140,11 @@ def forms(name: str) -> tuple[str, ...]:
     letters = found[0].split()
     if "." in name and len(letters) > 1 and all(len(letter) == 1 for letter in letters):
         found.append("".join(letters))
+    if name.endswith(")") and (match := _brackets(name)):
+        long, short = match.groups()
+        initials = "".join(word[0] for word in normal(long).split() if word not in _SMALL)
+        if short.casefold() in (initials, "".join(word[0] for word in normal(long).split())):
+            found += [normal(long), normal(short)]
     return tuple(found)
 
 
