@@ -51,6 +51,19 @@ def test_there_is_a_cursor_where_something_follows_and_nowhere_else(texts: int, 
         assert len(set(given)) == texts
 
 
+def test_a_group_gives_a_cursor_where_something_follows_and_nowhere_else() -> None:
+    with worlds.open(embedder=None) as one, worlds.open(embedder=None) as other:
+        for world, name in ((one, "one"), (other, "other")):
+            world.add([(f"{EX}{name}{number}", EX + "text", f'"kite {name} {number}"') for number in range(3)])
+        with worlds.group({"one": one, "other": other}) as group:
+            assert group.search("kite", limit=6).cursor is None
+            assert group.search("kite", limit=10).cursor is None
+            page = group.search("kite", limit=4)
+            assert page.cursor is not None
+            assert len(last := group.search("kite", limit=4, cursor=page.cursor)) == 2
+            assert last.cursor is None
+
+
 def test_a_subject_with_more_texts_than_are_shown_leaves_nothing_to_follow(world: worlds.World) -> None:
     world.add([(EX + "0", EX + "text", f'"a kite, once more {number}"') for number in range(5)])
     page = world.search("kite", mode="text", group_by="subject", per_subject=2, limit=20)

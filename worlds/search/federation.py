@@ -91,7 +91,10 @@ class GroupSearches:
         def facets() -> Facets:
             return self._facets(requests)
 
-        return SearchResults(hits, told, facets, following, more=len(hits) == first.limit)
+        more = len(hits) == first.limit
+        if lists.whole and stages.diversity is None:  # which puts no more in order than are wanted
+            more = len(rest(ranked.order, found.key, given, first.limit + 1)) > first.limit
+        return SearchResults(hits, told, facets, following, more=more)
 
     def _notes(
         self, requests: Sequence[SearchRequest], searches: Sequence[MemberSearch], found: Candidates
