@@ -260,3 +260,14 @@ def round_trip(choose: random.Random) -> None:
 
 def as_quads(rows: Any) -> set[ox.Quad]:
     return set(rows.terms())
+
+
+def test_what_was_merged_already_is_told_from_a_merge_with_itself() -> None:
+    with worlds.open(embedder=None) as world:
+        world.bind("ex", EX)
+        world.add([("ex:a", "ex:p", 1), ("ex:b", "ex:p", 2)])
+        with pytest.raises(ValueError, match="cannot be merged with itself"):
+            world.merge("ex:a", "ex:a")
+        world.merge("ex:a", "ex:b")
+        with pytest.raises(ValueError, match="are one entity already"):
+            world.merge("ex:b", "ex:a")

@@ -112,7 +112,9 @@ class Merging:
         given = {number for number in numbers if number is not None}
         merged = given | set(self._redirects.of(given).values())
         if merged == {target}:
-            raise ValueError(f"{format_term(kept)} cannot be merged with itself")
+            same = self._dictionary.find([kept])[0] in given
+            told = "cannot be merged with itself" if same else "and what it is to replace are one entity already"
+            raise ValueError(f"{format_term(kept)} {told}")
         return Rewriting(self._connection, self._dictionary, target, merged - {target})
 
     def _ids(self, terms: Sequence[Any]) -> list[int]:
