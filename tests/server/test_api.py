@@ -231,7 +231,7 @@ def test_a_problem_tells_programs_its_kind(client: httpx.Client, path: str, aske
         (b'{"q": ["a"]}', "a text"),
         (b'{"q": "a", "types": [1]}', "a list of texts"),
         (b'{"q": "a", "boost": 7}', "description"),
-        (b'{"q": "a", "k": ' + b"1" * 5000 + b"}", "not JSON as it is read here"),
+        (b'{"q": "a", "k": ' + b"1" * 5000 + b"}", "not JSON that this server reads"),
         (b"[" * 200_000, "nested too deeply"),
         (b"{}", "'q' is missing"),
         (b'{"q": "a", "cursor": "' + b"x" * 70_000 + b'"}', "longer than 65,536"),
