@@ -39,6 +39,10 @@ def test_a_change_that_waits_is_not_proposed_again(world: worlds.World) -> None:
     with pytest.raises(ConflictError, match=f"proposal {first.id} waits already, with the same change"):
         world.propose(add=add, author="somebody else")
     assert world.propose(add=[*add, ("ex:z", "ex:price", 7)]).id == first.id + 1, "another change"
+    both = [("ex:y", "ex:price", 1), ("ex:x", "ex:price", 2)]
+    second = world.propose(add=both)
+    with pytest.raises(ConflictError, match=f"proposal {second.id} waits already"):
+        world.propose(add=both[::-1])
     world.reject(first.id, "no")
     assert world.propose(add=add, why="once more").status == "open", "one that was decided waits no more"
 

@@ -188,7 +188,8 @@ class Proposals:
             raise ValueError("this changes nothing: the world is so already")
         if not isinstance(kind, str) or not kind:
             raise ValueError(f"kind is a word, not {kind!r}")
-        patch = "".join(write_patch(removed, added, {})).encode()
+        # In one order, by which the same change is known again.
+        patch = "".join(write_patch(sorted(removed, key=str), sorted(added, key=str), {})).encode()
         with self._connection.transaction():
             same = self._connection.value(_SQL["open_proposal_of_patch"], (patch,))
             if same is not None and kind == "guard":  # a refused write was tried again
