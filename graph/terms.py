@@ -61,6 +61,8 @@ WELL_KNOWN_PREFIXES: Mapping[str, str] = {
 # A literal needs a language (and a direction) to be of these types; without, no parser reads it back.
 _NEED_LANGUAGE = frozenset({RDF + "langString", RDF + "dirLangString"})
 
+DEEPEST_TERMS = 100
+"""Triple terms in one another, at most."""
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@([A-Za-z]+(?:-[A-Za-z0-9]+)*)(?:--(ltr|rtl))?|\^\^(\S+))?', re.DOTALL)
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
 _ESCAPED = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
@@ -161,6 +163,8 @@ def to_object(value: object, *, prefixes: Mapping[str, str] | None = None) -> Te
 
 def _triple_term(text: str, prefixes: Mapping[str, str] | None) -> Term:
     """A triple term as Turtle writes it (RDF 1.2 Turtle, section 2.11)."""
+    if text.count("<<(") > DEEPEST_TERMS:  # the parser's own term ends the process where it is nested far more deeply
+        raise ArgumentError(f"triple terms are nested deeper than {DEEPEST_TERMS}: {text[:40]!r}…")
     known = {name: iri for name, iri in (prefixes or {}).items() if f"{name}:" in text}
     declared = "".join(f"@prefix {name}: <{iri}> .\n" for name, iri in known.items())
     try:
@@ -169,7 +173,7 @@ def _triple_term(text: str, prefixes: Mapping[str, str] | None) -> Term:
         )
         (quad,) = quads
     except (SyntaxError, ValueError) as error:
-        raise ArgumentError(f"{text!r} is no triple term, such as <<( ex:a ex:p ex:b )>>") from error
+        raise ArgumentError(f"{text[:200]!r} is no triple term, such as <<( ex:a ex:p ex:b )>>") from error
     return quad.object
 
 

@@ -72,13 +72,14 @@ def _brackets(text: str, tokens: Sequence[Token]) -> Iterator[Found]:
 
 def _projection(text: str, tokens: Sequence[Token]) -> Iterator[Found]:
     """What stands between SELECT and its braces."""
+    grouped = any(token.is_word("GROUP") for token in tokens)
     for at, token in enumerate(tokens):
         if not token.is_word("SELECT"):
             continue
         depth, bare, sums = 0, [], False
         for place in range(at + 1, len(tokens)):
             one = tokens[place]
-            if one.text == "{" or one.is_word("WHERE", "FROM"):
+            if one.text == "{" or one.is_word("WHERE", "FROM", "SELECT"):
                 break
             depth += (one.text == "(") - (one.text == ")")
             if one.text == "," and not depth:
@@ -93,7 +94,7 @@ def _projection(text: str, tokens: Sequence[Token]) -> Iterator[Found]:
                     yield f"an expression of SELECT stands in parentheses, with a name: {told}", one.start
             if one.kind == "variable" and not depth:
                 bare.append(one)
-        if sums and bare and not any(one.is_word("GROUP") for one in tokens):
+        if sums and bare and not grouped:
             names = " ".join(one.text for one in bare)
             yield (
                 f"{names} {'is' if len(bare) == 1 else 'are'} selected beside an aggregate: add GROUP BY {names}",

@@ -427,6 +427,9 @@ def test_a_triple_term_is_written_as_in_turtle() -> None:
     nested = to_oxigraph("<<( ex:a ex:p <<( ex:a ex:p ex:b )>> )>>", prefixes=prefixes)
     assert isinstance(nested, ox.Triple)
     assert isinstance(nested.object, ox.Triple)
+    for depth in (101, 300_000):  # which would end the process
+        with pytest.raises(ValueError, match="nested deeper than 100"):
+            to_oxigraph("<<( ex:a ex:p " * depth + "ex:b" + " )>>" * depth, prefixes=prefixes)
     two = "<<( ex:a ex:p ex:b )>> . <x> <y> <<( ex:a ex:p ex:b )>>"
     two = "<<( ex:a ex:p ex:b )>> . <x> <y> <<( ex:a ex:p ex:b )>>"
     for wrong in ("<<( ex:a ex:p )>>", "<<( nope:a ex:p ex:b )>>", '<<( "x" ex:p ex:b )>>', two):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,6 +47,30 @@ def test_a_hint_leads_to_the_right_query(world: worlds.World, row: Wrong, monkey
 
 def test_right_queries_are_left_alone(world: worlds.World) -> None:
     assert {row.right: told for row in WRONG if (told := said(world, row.right))} == {}
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        (
+            "SELECT * { ?s s:launched ?d FILTER(?d > 'never') }",
+            r"The values of \?d are dates, such as \".*\"\^\^xsd:date\.",
+        ),
+        ("SELECT * { ?s s:massKg ?m FILTER(?m > 'heavy') }", r"The values of \?m are numbers, such as [0-9.]+\."),
+    ],
+)
+def test_what_is_no_date_and_no_number_is_not_advised(world: worlds.World, query: str, told: str) -> None:
+    assert re.search(told, said(world, query))
+
+
+def test_a_range_is_told_where_all_values_were_looked_at() -> None:
+    with worlds.open(embedder=None) as world:
+        world.bind("ex", "http://example.org/")
+        asked = "SELECT * { ?s ex:n ?n FILTER(?n > 9000) }"
+        world.add([(f"ex:s{number}", "ex:n", number) for number in range(1500)])
+        assert "The values of ?n go from 0 to 1499." in said(world, asked)
+        world.add([(f"ex:s{number}", "ex:n", number) for number in range(1500, 3000)])
+        assert "go from" not in said(world, asked)
 
 
 def test_there_are_sixty_and_at_most_ten_are_missed() -> None:

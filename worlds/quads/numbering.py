@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 import pyoxigraph as ox
 
 from worlds.errors import ParseError
-from worlds.graph.terms import Term
+from worlds.graph.terms import DEEPEST_TERMS, Term
 from worlds.quads.dictionary import BLANK_NODE, DEFAULT_GRAPH, IRI, LITERAL, TRIPLE, stated_datatype
 
-DEEPEST = 100  # triple terms inside one another
 _OF_DOCUMENTS = {ox.BlankNode, ox.Triple}  # kinds of terms that may mean something in their document alone
 
 Group = tuple[int, int | None, str | None, str | None, list[int], list[Any]]
@@ -128,8 +127,8 @@ def _of_document(term: object) -> bool:
     depth, found = 0, False
     while isinstance(term, ox.Triple):
         depth += 1
-        if depth > DEEPEST:
-            raise ParseError(f"triple terms are nested deeper than {DEEPEST}")
+        if depth > DEEPEST_TERMS:
+            raise ParseError(f"triple terms are nested deeper than {DEEPEST_TERMS}")
         found = found or isinstance(term.subject, ox.BlankNode)
         term = term.object
     return found or isinstance(term, ox.BlankNode)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,11 +22,14 @@ from worlds.quads.dictionary import Dictionary
 from worlds.quads.vocabulary import Budget, spelled
 
 _LOOKED_AT = 2000  # quads of a pattern
+_TOLD = 5  # hints on FILTERs
 _SUBJECTS = 2000  # of which it is told how many lack something
+_LONGEST = 200  # characters of a text or a name that is compared by its letters
 _ALIKE = 0.85  # of a name
 _LIKE = 0.8  # difflib's ratio of a text that may have been meant
 _COMPARISONS = frozenset({"=", "!=", "<", ">", "<=", ">="})
 _MATCHING = ("CONTAINS", "STRSTARTS", "STRENDS")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _SUMS = ("SUM", "AVG")
 _RDF_TYPE = ox.NamedNode(RDF + "type")
 _DATES = {XSD + name for name in ("date", "dateTime", "gYear", "gYearMonth", "dateTimeStamp")}
@@ -101,6 +105,7 @@ class Hints:
             (place, term)
             for place, term in enumerate((subject, value))
             if isinstance(term, ox.NamedNode)
+            and len(term.value) <= _LONGEST
             and not any(next(self._quads(at, [None]), None) for at in ((term, None, None), (None, None, term)))
         ]
         if not unknown:
@@ -108,7 +113,7 @@ class Hints:
         others: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
         for quad in quads:
             for place, term in enumerate((quad.subject, quad.object)):
-                if isinstance(term, ox.NamedNode):
+                if isinstance(term, ox.NamedNode) and len(term.value) <= _LONGEST:
                     others[place][spelled(term.value)] = term
         for place, term in unknown:
             for near in difflib.get_close_matches(spelled(term.value), others[place], 1, _ALIKE):
@@ -119,11 +124,13 @@ class Hints:
         iris = {one for one in objects if isinstance(one, ox.NamedNode)}
         if iris and not any(isinstance(one, ox.Literal) for one in objects):
             meant = sorted(self._named(given, iris), key=str)[:3] or sorted(iris, key=str)[:1]
-            yield f"{are} IRIs, not texts: {', '.join(map(self._shown, meant))}."
+            yield f"{are} IRIs, not texts{_looked_at(objects)}: {', '.join(map(self._shown, meant))}."
             return
-        texts = {one.value: one for one in objects if isinstance(one, ox.Literal)}
-        if given.value not in texts and (near := difflib.get_close_matches(given.value, texts, 1, _LIKE)):
-            yield f"{self._shown(given)} is near {self._shown(texts[near[0]])}."
+        texts = {one.value: one for one in objects if isinstance(one, ox.Literal) and len(one.value) <= _LONGEST}
+        if len(given.value) > _LONGEST or given.value in texts:
+            return
+        for near in difflib.get_close_matches(given.value, texts, 1, _LIKE):
+            yield f"{self._shown(given)} is near {self._shown(texts[near])}."
 
     def _named(self, given: ox.Literal, iris: set[Any]) -> Iterator[Any]:
         """The IRIs that have the text as a label, or end in it."""
@@ -140,8 +147,13 @@ class Hints:
         """How the values of a variable differ from what a FILTER compares them with."""
         held = {one.parts[2]: one for one in patterns if one.terms[2] is None and one.terms[1] is not None}
         said: set[str] = set()
+        values: dict[str, list[Any]] = {}
         for variable, operator, given in self._tests():
-            if (pattern := held.get(variable)) is not None and (objects := self._objects(pattern)):
+            if self._budget.spent or len(said) >= _TOLD:
+                return
+            if variable in held and variable not in values:
+                values[variable] = self._objects(held[variable])
+            if objects := values.get(variable):
                 for told in self._compared(variable, operator, given, objects):
                     if told not in said:
                         said.add(told)
@@ -174,12 +186,13 @@ class Hints:
         literals = [one for one in objects if isinstance(one, ox.Literal)]
         text = isinstance(given, ox.Literal)
         if operator == "LANG":
-            yield from self._languages(variable, given, literals)
+            yield from self._languages(variable, given, literals, _is_cut(objects))
         elif not literals and text:
             if operator in ("=", "!="):
                 yield from self._entity(given, objects, f"The values of {variable} are")
             else:
-                yield f"The values of {variable} are IRIs, not texts: STR({variable}) is the text of one."
+                text_of = f"STR({variable}) is the text of one"
+                yield f"The values of {variable} are IRIs, not texts{_looked_at(objects)}: {text_of}."
         elif operator == "REGEX" or operator in _MATCHING:
             sought = given.value.casefold() if text else ""
             if sought and any(sought in one.value.casefold() for one in literals):
@@ -190,14 +203,17 @@ class Hints:
                 )
                 yield f"Capital letters matter: {way} does without them."
         elif text and operator in _COMPARISONS:
-            yield from self._values(variable, operator, given, literals)
+            yield from self._values(
+                variable, "=" if _is_cut(objects) else operator, given, literals
+            )  # no range of some
 
-    def _languages(self, variable: str, given: Any, literals: Sequence[ox.Literal]) -> Iterator[str]:
+    def _languages(self, variable: str, given: Any, literals: Sequence[ox.Literal], cut: bool) -> Iterator[str]:
         counts = Counter(one.language or "" for one in literals)
         if not isinstance(given, ox.Literal) or given.value.casefold() in counts:
             return
         tags = [f'"{tag}"' if tag else 'none, which is ""' for tag, _ in counts.most_common(5)]
-        yield f"The languages of {variable} are {', '.join(tags)}{', …' if len(counts) > 5 else ''}."
+        more = ", …" if len(counts) > 5 or cut else ""
+        yield f"The languages of {variable} are {', '.join(tags)}{more}."
 
     def _values(self, variable: str, operator: str, given: ox.Literal, literals: Sequence[ox.Literal]) -> Iterator[str]:
         kind = Counter(one.datatype.value for one in literals).most_common(1)[0][0]
@@ -206,11 +222,17 @@ class Hints:
         numbers: list[Any] = [value for value in map(to_python, literals) if _is_number(value)]
         if kind in _DATES and plain:
             wanted = ox.Literal(given.value, datatype=ox.NamedNode(kind))
-            yield f"The values of {variable} are dates: compare with {self._shown(wanted)}."
+            is_one = wanted.value.isdecimal() or not isinstance(to_python(wanted), str)
+            such = next(one for one in literals if one.datatype.value == kind)
+            how = f": compare with {self._shown(wanted)}" if is_one else f", such as {self._shown(such)}"
+            yield f"The values of {variable} are dates{how}."
         elif kind in _DATES and _is_number(ours):
             yield f"The values of {variable} are dates, no numbers: YEAR({variable}) is the year of one."
         elif numbers and plain:
-            yield f"The values of {variable} are numbers: write {given.value} without quotes."
+            how = (
+                f": write {given.value} without quotes" if _NUMBER.fullmatch(given.value) else f", such as {numbers[0]}"
+            )
+            yield f"The values of {variable} are numbers{how}."
         elif numbers and _is_number(ours) and operator not in ("=", "!="):
             yield f"The values of {variable} go from {min(numbers)} to {max(numbers)}."
 
@@ -222,9 +244,15 @@ class Hints:
         tokens = self._tokens
         for at in range(len(tokens) - 2):
             name = tokens[at + 2].text
+            if self._budget.spent:
+                return
             if tokens[at].is_word(*_SUMS) and tokens[at + 1].text == "(" and name in held:
                 objects = self._objects(held[name])
-                if objects and not any(_is_number(to_python(one)) for one in objects if isinstance(one, ox.Literal)):
+                if (
+                    objects
+                    and not _is_cut(objects)
+                    and not any(_is_number(to_python(one)) for one in objects if isinstance(one, ox.Literal))
+                ):
                     shown, verb = self._shown(objects[0]), tokens[at].text.upper()
                     yield f"{name} holds no numbers, but values such as {shown}, so {verb} has no value."
 
@@ -279,6 +307,15 @@ class Hints:
                     and next(self._quads((term, predicate, value), one.graphs), None) is not None
                 }
         return found or set()
+
+
+def _is_cut(objects: Sequence[Any]) -> bool:
+    """Whether there may be more objects than were looked at."""
+    return len(objects) >= _LOOKED_AT
+
+
+def _looked_at(objects: Sequence[Any]) -> str:
+    return f" ({len(objects):,} were looked at)" if _is_cut(objects) else ""
 
 
 def _is_number(value: Any) -> bool:

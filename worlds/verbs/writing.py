@@ -26,6 +26,7 @@ from worlds.rules.guard import GuardSetting, expect_guard
 from worlds.verbs.parts import Parts
 
 _NEW_PREDICATES = 5  # of one write, which are compared with those that are known
+_LONGEST = 500  # characters of an IRI that is compared by its letters
 _LOOKING = 0.02  # seconds
 _NEAR = 0.9  # difflib's ratio of two IRIs of which one may be misspelt
 
@@ -81,13 +82,13 @@ class Writing(Parts):
         """What to say of new predicates that are written nearly as ones that the world has."""
         named = list({quad.predicate for quad in quads})
         new = [term for term, known in zip(named, self._dictionary.find(named), strict=True) if known is None]
-        if not 0 < len(new) <= _NEW_PREDICATES:
+        if not 0 < len(new) <= _NEW_PREDICATES or any(len(term.value) > _LONGEST for term in new):
             return
         prefixes = self._namespaces.prefixes
         budget = Budget(_LOOKING)
         for term in new:
             for near in self._vocabulary.nearest(term.value, budget, among="predicates")[:1]:
-                if difflib.SequenceMatcher(None, term.value, near).ratio() >= _NEAR:
+                if len(near) <= _LONGEST and difflib.SequenceMatcher(None, term.value, near).ratio() >= _NEAR:
                     yield f"{shorten(term.value, prefixes)} is a new predicate, and is near {shorten(near, prefixes)}"
 
     @rehearsable(Change)
