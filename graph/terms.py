@@ -168,13 +168,10 @@ def _triple_term(text: str, prefixes: Mapping[str, str] | None) -> Term:
     known = {name: iri for name, iri in (prefixes or {}).items() if f"{name}:" in text}
     declared = "".join(f"@prefix {name}: <{iri}> .\n" for name, iri in known.items())
     try:
-        quads: list[ox.Quad] = list(
-            ox.parse(f"{declared}<urn:s> <urn:p> {text} .".encode(), format=ox.RdfFormat.TURTLE)
-        )
-        (quad,) = quads
+        (quad,) = ox.parse(f"{declared}<urn:s> <urn:p> {text} .".encode(), format=ox.RdfFormat.TURTLE)
     except (SyntaxError, ValueError) as error:
         raise ArgumentError(f"{text[:200]!r} is no triple term, such as <<( ex:a ex:p ex:b )>>") from error
-    return quad.object
+    return quad.object  # type: ignore[no-any-return]  # a Term
 
 
 @functools.cache
