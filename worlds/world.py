@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from worlds.embedders import Embedder, resolve_embedder
-from worlds.errors import WorldsError
+from worlds.errors import ArgumentError, ReadOnlyError, WorldsError
 from worlds.file import opening
 from worlds.graph.targets import file_name
+from worlds.quads.namespaces import listed
 from worlds.remote.address import is_address
 from worlds.remote.retrying import retried
 from worlds.revisions.writer import Progress as Progress
+from worlds.scopes.slice import Slice, SliceConnection
+from worlds.scopes.writing import ScopedNamespaces, ScopedWriter
 from worlds.search.engine import Searches
 from worlds.sparql.index import PLACES, Place
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from worlds.graph.query.query import Query
-    from worlds.graph.terms import Term
+    from worlds.graph.terms import GraphName, Term
     from worlds.remote.replica import ReplicaConnection
     from worlds.remote.status import Replica
 
@@ -40,6 +45,8 @@ from worlds.verbs.writing import QuadLike as QuadLike
 from worlds.verbs.writing import Writing
 
 _SQL = statements("queries.sql")
+_SCOPES = 16  # that a world keeps, the newest
+_QUADS = ("add", "remove", "relies_on")  # of a proposal
 
 
 def open(
@@ -162,6 +169,37 @@ class World(Settings, Deciding, Auditing, Curating, Knowing, Searching, Querying
     def refresh(self) -> None:
         """Wait until all that the server has now is here; nothing for a world that is a file of its own."""
 
+    def only(self, *, graphs: object) -> World:
+        """The world seen through these graphs ("default" is the default graph): it reads as if it held nothing else.
+
+        Words are ranked, names compared, classes counted and notes made by what the graphs hold; only their prefixes,
+        revisions and proposals are listed. A write is made in the world itself: it goes into the scope's graph where
+        it names none and there is one, and is a ReadOnlyError of the kind "scope" where it touches another graph; so
+        are settings, backups and all else that is of the whole world. What is read is kept in memory, some 500 bytes a
+        quad, and brought in step before each reading; the first one copies it, at some 100,000 quads a second.
+        ValueError where no graph is named.
+        """
+        names = self._names(graphs)
+        with self._connection.lock:
+            found = self._scopes.pop(names, None)
+            if found is None or found._connection.closed:
+                found = ScopedWorld(self, names)
+            self._scopes[names] = found  # the newest last
+            while len(self._scopes) > _SCOPES:
+                del self._scopes[next(iter(self._scopes))]
+        return found
+
+    def _names(self, graphs: object) -> tuple[GraphName, ...]:
+        """The graphs of a scope, each once, in one order."""
+        names = sorted({self._namespaces.graph(graph) for graph in listed(graphs)}, key=str)
+        if not names:
+            raise ValueError("a scope is of one graph at least")
+        return tuple(names)
+
+    @cached_property
+    def _scopes(self) -> dict[tuple[GraphName, ...], ScopedWorld]:
+        return {}
+
     def close(self) -> None:
         """Close the file. What was written is kept; a second call does nothing."""
         with self._connection.lock, contextlib.suppress(WorldsError):
@@ -218,6 +256,130 @@ class RemoteWorld(World):
         self._codes.forget()
         self._sparql.drop()
 
+
+class ScopedWorld(World):
+    """A world seen through some of its graphs; made by `World.only`. It reads its slice, and writes to the world."""
+
+    _connection: SliceConnection
+
+    def __init__(self, world: World, graphs: tuple[GraphName, ...]) -> None:
+        connection = SliceConnection(world.path)
+        super().__init__(connection, world.embedder, demanded=False, vector_index="auto", sparql_index="memory")
+        self._world = world
+        self._graphs = graphs
+        self._slice = Slice(world, self, connection, graphs)
+        self._namespaces = ScopedNamespaces(connection, self._slice.single)
+        self._writer = ScopedWriter(world, self, self._slice)
+
+    def __repr__(self) -> str:
+        return f"<World {self.path}, only {', '.join(map(str, self._graphs))}>"
+
+    @property
+    def replica(self) -> Replica | None:
+        """How the replica of a world on a server stands to that; None for a world that is a file of its own."""
+        return self._world.replica
+
+    def refresh(self) -> None:
+        """Wait until all that the server has now is here; nothing for a world that is a file of its own."""
+        self._world.refresh()
+
+    def only(self, *, graphs: object) -> World:
+        """The part of this scope that has these graphs alone. ReadOnlyError for a graph outside of it."""
+        names = self._names(graphs)
+        if not set(names) <= set(self._graphs):
+            raise ReadOnlyError("this would read a graph outside of the scope", kind="scope")
+        return self._world.only(graphs=names)
+
+    def _inside(self, verb: Callable[..., Any], *given: object, **options: Any) -> Any:
+        """What a verb of the world gives, which may change the scope's graphs alone."""
+        with self._connection.lock, self._world._gate.within(self._slice.require):
+            return verb(*given, **options)
+
+    def _listed(self, revision: int) -> int:
+        """A revision that touched the scope alone; ReadOnlyError or ArgumentError for another."""
+        with self._connection.snapshot():
+            if revision in self._slice.partial:
+                raise ReadOnlyError(f"revision {revision} touched graphs outside of the scope, too", kind="scope")
+            if self._history.check(revision) and not self._history.numbered([revision]):
+                raise ArgumentError(f"there is no revision {revision} in this scope", kind="revision")
+        return revision
+
+    def embed(self, *, rebuild: bool = False, embedder: Any = None, progress: Progress | None = None) -> int:
+        """Give the world's pending chunks their vectors; see `World.embed`."""
+        if rebuild:
+            _refuse("embed(rebuild=True)")
+        return self._world.embed(embedder=embedder, progress=progress)
+
+    def propose(self, **change: Any) -> Any:
+        """See `World.propose`."""
+        return self._left(self._world.propose, **self._of_scope(change))
+
+    def amend(self, id: int, **change: Any) -> Any:
+        """See `World.amend`."""
+        self.proposal(id)
+        return self._left(self._world.amend, id, **self._of_scope(change))
+
+    def _of_scope(self, change: dict[str, Any]) -> dict[str, Any]:
+        """What a proposal would change, as quads: an update reads nothing but the scope."""
+        update = change.pop("update", None)
+        if update is not None:
+            change["add"], change["remove"] = self._together(change.get("add"), change.get("remove"), update)
+        quads = {name: self._namespaces.quads(given) for name in _QUADS if (given := change.get(name)) is not None}
+        return {**change, **quads}
+
+    def _left(self, verb: Callable[..., Any], *given: object, **options: Any) -> Any:
+        """The proposal that a verb of the world leaves; nothing is kept of one that reaches out of the scope."""
+        with self._connection.lock, self._world._connection.transaction():
+            made = self._inside(verb, *given, **options)
+            if not self._slice.sees(made):
+                _refuse("a proposal that relies on other graphs")
+        return self.proposal(made.id)
+
+    def reject(self, id: int, why: str | None = None, *, reviewer: str | None = None) -> Any:
+        """See `World.reject`."""
+        self._world.reject(self.proposal(id).id, why, reviewer=reviewer)
+        return self.proposal(id)
+
+    def reject_all(self, ids: Iterable[int], why: str | None = None, *, reviewer: str | None = None) -> list[Any]:
+        """See `World.reject_all`."""
+        numbers = [self.proposal(id).id for id in ids]
+        self._world.reject_all(numbers, why, reviewer=reviewer)
+        return [self.proposal(number) for number in numbers]
+
+
+def _forwarded(name: str, of: Callable[[ScopedWorld, Any], Any]) -> Callable[..., Any]:
+    """A verb that the world itself does, where it may change the scope's graphs alone; `of` looks at what is given."""
+
+    def forwarded(self: ScopedWorld, given: Any, /, *more: object, **options: Any) -> Any:
+        if name == "add_document" and options.get("graph") is None:
+            options["graph"] = self._slice.single
+        return self._inside(getattr(self._world, name), of(self, given), *more, **options)
+
+    return functools.wraps(getattr(World, name))(forwarded)
+
+
+def _refuse(what: str) -> NoReturn:
+    raise ReadOnlyError(f"{what} is for who sees the whole world, not for a scope of some graphs", kind="scope")
+
+
+def _refused(name: str) -> Callable[..., NoReturn]:
+    def refused(self: World, *given: object, **options: object) -> NoReturn:
+        _refuse(name)
+
+    return functools.wraps(getattr(World, name, None) or refused)(refused)
+
+
+for _name, _of in {
+    "add_document": lambda self, iri: iri,
+    "undo": ScopedWorld._listed,
+    "split": ScopedWorld._listed,
+    "accept": lambda self, id: self.proposal(id).id,
+}.items():
+    setattr(ScopedWorld, _name, _forwarded(_name, _of))
+for _name in ("bind", "prune", "compact", "backup", "build_vector_index", "drop_vector_index"):
+    setattr(ScopedWorld, _name, _refused(_name))
+for _name in ("policy", "default_graph", "retention", "guard", "shapes", "embedder"):
+    setattr(ScopedWorld, _name, getattr(World, _name).setter(_refused(f"setting {_name}")))
 
 for _verb in VERBS.values():
     if _verb.retried:

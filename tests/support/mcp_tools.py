@@ -9,7 +9,7 @@ from tests.support.mcp_clients import Agent
 
 READING = {
     "schema": ["limit", "graphs", "matching", "token_budget"],
-    "describe": ["iri", "limit", "language", "token_budget"],
+    "describe": ["iri", "limit", "language", "graphs", "token_budget"],
     "history": [
         "limit", "entity", "predicate", "graph", "author", "message", "since", "until", "before",
         "revision", "token_budget",
@@ -21,14 +21,14 @@ READING = {
         "where", "exclude", "min_similarity", "rerank", "boost", "decay", "diversity", "group_by",
         "per_subject", "cursor", "full_text", "token_budget",
     ],
-    "context": ["question", "hops", "types", "language", "token_budget"],
+    "context": ["question", "hops", "types", "language", "graphs", "token_budget"],
     "similar": [
         "iri", "limit", "subjects", "predicates", "types", "subclasses", "graphs", "languages", "where",
         "exclude", "cursor", "mode", "token_budget",
     ],
     "resolve": ["names", "types", "graphs", "exclude", "limit", "context"],
-    "mentions": ["text", "types", "token_budget"],
-    "verify": ["subject", "predicate", "object", "at", "token_budget"],
+    "mentions": ["text", "types", "graphs", "token_budget"],
+    "verify": ["subject", "predicate", "object", "at", "graphs", "token_budget"],
     "contradictions": ["suggested", "kinds", "author", "entity", "limit", "token_budget"],
     "duplicates": ["types", "graphs", "probability", "limit", "between", "token_budget"],
     "report": ["token_budget"],

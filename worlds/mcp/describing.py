@@ -195,12 +195,10 @@ def _predicate_line(one: PredicateShown) -> str:
 # -- describe ---------------------------------------------------------------------------------------------------------
 
 
-def described(
-    service: Service, *, iri: str, limit: int, tokens: int | None, language: str | None = None
-) -> CallToolResult:
+def described(service: Service, *, iri: str, limit: int, tokens: int | None, **options: Any) -> CallToolResult:
     """What the world says of an entity; ValueError for one that it does not know."""
     world, terms = service.world, service.terms()
-    found = world.describe(iri, limit=limit, language=language)
+    found = world.describe(iri, limit=limit, **options)
     if not found:
         raise ValueError(f"the world says nothing of {terms.show(found.iri)}.{_alike(service, iri)}")
     budget = service.budget(tokens)

@@ -35,6 +35,9 @@ _INSERTED = 0.2  # the share of the time of inserting many quads that is not spe
 Check = Callable[[int, int, Any], tuple[str, ...]]
 """Is asked before a revision is kept: its number, its first quad's id, what its guard is. Gives notes, or raises."""
 
+Limit = Callable[[Ids], None]
+"""Is asked before quads are written, int64 [n, 4]; raises where they may not be."""
+
 
 @dataclass(frozen=True, slots=True)
 class Change(Record):
@@ -96,6 +99,17 @@ class Gate:
         self._followers = followers
         self._check = check
         self._revision: Revision | None = None
+        self._limit: Limit | None = None
+
+    @contextlib.contextmanager
+    def within(self, limit: Limit) -> Iterator[None]:
+        """Have the block's writes touch nothing but what a limit allows; no other thread writes meanwhile."""
+        with self._connection.lock:
+            before, self._limit = self._limit, limit
+            try:
+                yield
+            finally:
+                self._limit = before
 
     @property
     def writing(self) -> bool:
@@ -226,6 +240,8 @@ class Gate:
         """
         revision = self._revision
         assert revision is not None, "apply() belongs inside write()"
+        if self._limit is not None:
+            self._limit(np.concatenate([added, removed]))
         removed, removed_net = self._remove(removed, revision)
         added, restored = self._add(added, revision, report)
         # A quad that this revision had added and now removes, or the other way round, is no change of the revision.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import logging
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
@@ -90,6 +91,12 @@ class Writer:
         self._forgetting = forgetting
         self._embed_new = embed_new
         self._queue = queue
+
+    def rehearsing(self, rehearsed: Rehearsed) -> Writer:
+        """A writer whose rehearsals make something else of what was added and removed."""
+        made = copy.copy(self)
+        made._rehearsed = rehearsed
+        return made
 
     @property
     def writing(self) -> bool:

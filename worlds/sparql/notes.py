@@ -248,7 +248,10 @@ class _Reading:
         shape = self._query.shape
         end = end or at + 1
         values = f"{shape.source(0, shape.prologue)} SELECT ?x {{ VALUES ?x {{ {shape.source(at, end)} }} }}"
-        return next(ox.Store().query(values, prefixes=dict(self._prefixes)))[0], end  # type: ignore[arg-type]  # a solution
+        try:
+            return next(ox.Store().query(values, prefixes=dict(self._prefixes)))[0], end  # type: ignore[arg-type]  # a solution
+        except SyntaxError as error:  # of a search, whose prefix the evaluation adds
+            raise _NotPlain from error
 
     def _graphs(self, path: Path) -> Sequence[Any] | None:
         for _, element in reversed(path[:-1]):

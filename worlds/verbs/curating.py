@@ -20,15 +20,19 @@ if TYPE_CHECKING:
 class Curating(Parts):
     """The verbs of curation."""
 
-    def mentions(self, text: object, *, types: object = None) -> Mentions:
+    def mentions(self, text: object, *, types: object = None, graphs: object = None) -> Mentions:
         """Which entities a text names, by a label or an alias: where, and how surely, in the order of the text.
 
         Names are compared without regard to case, accents and punctuation. Of names that overlap the longest counts,
         whatever its type. Of its namesakes (of `types`, if given) that one is meant of which most of the words around
         are said; `confidence` is that of `resolve`, by words. Instead of a text it takes a document, by its IRI or
         prefixed name: then the texts of its quads are read, without mentions of itself. Linear in the text; the names
-        are read once, until the world changes.
+        are read once, until the world changes. `graphs` are those that names are looked for in, as if there were no
+        others.
         """
+        if graphs is not None:
+            found: Mentions = self.only(graphs=graphs).mentions(text, types=types)
+            return found
         return self._linker.mentions(text, types).noting(self._searches.unknown(types=types))
 
     def suggest_links(
@@ -59,6 +63,7 @@ class Curating(Parts):
         *,
         extract: Callable[[str], Iterable[object]] | None = None,
         at: Moment | None = None,
+        graphs: object = None,
     ) -> Verification:
         """Whether a claim holds: "supported", "contradicted" or "unknown", with what speaks for and against it.
 
@@ -72,8 +77,12 @@ class Curating(Parts):
 
         The answer has all quads with the revisions that added them, the ways that were gone, what was read and not
         cited, and what could not be decided. It is that of the world after revision `at` (a time, too), None for now.
-        A `Verification`, or as bytes the document that its `rdf()` gives, is replayed at its revision.
+        A `Verification`, or as bytes the document that its `rdf()` gives, is replayed at its revision. `graphs` are
+        those that speak for or against it, as if there were no others.
         """
+        if graphs is not None:
+            verified: Verification = self.only(graphs=graphs).verify(claim, extract=extract, at=at)
+            return verified
         return self._verifier.verify(claim, extract, at)
 
     @property

@@ -69,7 +69,9 @@ class Knowing(Parts):
         """
         return self._similar.find(self._entity(iri), limit=limit, **options)
 
-    def describe(self, iri: object, *, limit: int = 20, language: str | None = None) -> Description:
+    def describe(
+        self, iri: object, *, limit: int = 20, language: str | None = None, graphs: object = None
+    ) -> Description:
         """What the world says of an entity: label, types, description, its triples and those that point to it.
 
         Of each predicate `limit` values are given, and their number; each value says in which graphs it is said, and
@@ -87,6 +89,7 @@ class Knowing(Parts):
         hops: int = 2,
         types: object = None,
         language: str | None = None,
+        graphs: object = None,
     ) -> Context:
         """What bears on a question, for a language model: facts and passages in words, with numbers that cite quads.
 
@@ -94,23 +97,35 @@ class Knowing(Parts):
         search finds; `types` narrows both. Of the facts up to `hops` (0, 1 or 2) from them, those are told that bear
         on the question most, by the words and the meaning of their predicates; the rest of the budget goes to
         passages. `.text` has at most `budget` tokens, at 3.5 bytes each. Labels in `language` come first. Of an entity
-        with many quads some hundreds are looked at.
+        with many quads some hundreds are looked at. `graphs` are those that it tells of, as if there were no others.
         """
+        if graphs is not None:
+            scope = self.only(graphs=graphs)
+            told: Context = scope.context(question, budget=budget, hops=hops, types=types, language=language)
+            return told
         return self._contexts.compose(question, budget=budget, hops=hops, types=types, language=language)
 
-    def neighbourhood(self, iri: object, *, hops: int = 2, limit: int = 100) -> Neighbourhood:
+    def neighbourhood(self, iri: object, *, hops: int = 2, limit: int = 100, graphs: object = None) -> Neighbourhood:
         """The quads around an entity, those that point to it too, and the entities in them with their labels.
 
         The nearest come first; where there are more than `limit` quads, each predicate has its turn. A hop never goes
-        through a class to all its instances. The neighbourhood of an unknown entity is empty, and false.
+        through a class to all its instances. The neighbourhood of an unknown entity is empty, and false. `graphs` are
+        those that are looked at, as if there were no others.
         """
+        if graphs is not None:
+            around: Neighbourhood = self.only(graphs=graphs).neighbourhood(iri, hops=hops, limit=limit)
+            return around
         return self._neighbours.neighbourhood(self._entity(iri), hops=hops, limit=limit)
 
-    def paths(self, start: object, end: object, *, hops: int = 4, limit: int = 10) -> list[Path]:
+    def paths(self, start: object, end: object, *, hops: int = 4, limit: int = 10, graphs: object = None) -> list[Path]:
         """The shortest ways between two entities, of `hops` steps at most, over quads in either direction.
 
-        All have the same length; at most `limit` are given. A way never goes through rdf:type.
+        All have the same length; at most `limit` are given. A way never goes through rdf:type. `graphs` are those that
+        are looked at, as if there were no others.
         """
+        if graphs is not None:
+            ways: list[Path] = self.only(graphs=graphs).paths(start, end, hops=hops, limit=limit)
+            return ways
         return self._neighbours.paths(self._entity(start), self._entity(end), hops=hops, limit=limit)
 
     def schema(self, *, limit: int = 50, graphs: object = None) -> Schema:

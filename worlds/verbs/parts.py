@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from worlds.embedders import Embedder
 from worlds.errors import ConflictError
@@ -78,7 +78,7 @@ class Parts:
         self._embeddings = Embeddings(connection, self._chunks)
         self._embedder = WorldEmbedder(connection, self._embeddings, embedder)
         self._sparql = SparqlIndex(connection, self._dictionary, sparql_index)
-        followers = Followers(self._chunks, self._embeddings.retired, self._sparql)
+        self._followers = Followers(self._chunks, self._embeddings.retired, self._sparql)
         self._guard = Guard(
             connection,
             self._dictionary,
@@ -86,9 +86,10 @@ class Parts:
             before=self._sparql.before,
             rehearsed=self._history.rehearsed,
         )
+        self._gate = Gate(connection, self._dictionary, self._followers, self._guard.check)
         self._writer = Writer(
             connection,
-            Gate(connection, self._dictionary, followers, self._guard.check),
+            self._gate,
             rehearsed=self._history.rehearsed,
             queue=lambda *queued: self._proposals.queue(*queued),
             forgetting=self._forgetting,
@@ -104,6 +105,11 @@ class Parts:
         elif not connection.read_only:
             with contextlib.suppress(ConflictError):  # somebody is writing, or compacting, and will build it
                 self._embeddings.index.mend()
+
+    if TYPE_CHECKING:
+
+        def only(self, *, graphs: object) -> Any:
+            """`World.only`."""
 
     # -- quads ----------------------------------------------------------------------------------------------------
 

@@ -102,6 +102,7 @@ _PROGRESS = Option("progress", "json", "A function that is told how far the verb
 _IRI = _text("iri", "The entity: an IRI, or a prefixed name.", REQUIRED, example="ex:Paris")
 _TYPES = Option("types", "texts", "Only entities of these types.", example="ex:City")
 _GRAPHS = Option("graphs", "texts", 'Read only these graphs; "default" is the default graph.')
+_SCOPE = Option("graphs", "texts", "Answer as if there were only these graphs.")
 _LANGUAGE = _text(
     "language", "The reader's language: labels and descriptions in it come first.", most=100, example="de"
 )
@@ -207,7 +208,7 @@ VERBS: Mapping[str, Verb] = {
               _text("question", "The question, in a person's words.", REQUIRED, example="solar cells", names={"http": "q"}),
               _number("budget", "The length of the answer in tokens, about.", 2000, least=50, most=100_000, names={"agents": "token_budget"}),
               _number("hops", "The distance of facts from an entity that the question names, at most.", 2, least=0, most=2),
-              _TYPES, _LANGUAGE),
+              _TYPES, _LANGUAGE, _SCOPE),
         _verb("resolve", "Find the entity that a name means, and how sure that is.",
               _text("name", "The name.", REQUIRED, example="Paris", names={"agents": "names", "command": "names"}),
               _text("context", "The text around the name.", most=100_000), _TYPES, _GRAPHS,
@@ -216,7 +217,7 @@ VERBS: Mapping[str, Verb] = {
         _verb("similar", "Find the entities that are most like an entity.", *(_IRI, _limit("entities", 10)),
               *(_of_similar(one) for name, one in _SEARCH.items() if name != "limit")),
         _verb("describe", "Tell what the world says of an entity: label, types, its triples, and the triples that point to it.",
-              *(_IRI, _limit("values of a predicate", 20), _LANGUAGE), names={"http": "entity"}),
+              *(_IRI, _limit("values of a predicate", 20), _LANGUAGE, _SCOPE), names={"http": "entity"}),
         _verb("schema", "Tell what the data look like: classes, predicates, graphs, languages and prefixes, with counts.",
               *(_limit("classes, and of predicates and graphs,", 50), _GRAPHS)),
         _verb("stats", "Tell what the world holds: counts, sizes, the embedder.",
@@ -236,7 +237,7 @@ VERBS: Mapping[str, Verb] = {
         # -- curated
         _verb("mentions", "Find the entities that a text names, and where.",
               _text("text", "The text, or the IRI of a document.", REQUIRED, most=1_000_000, example="in Paris"),
-              _TYPES),
+              _TYPES, _SCOPE),
         _verb("suggest_links", "Find literals that should be entities, and entities that a text names without a link.",
               _TYPES, _GRAPHS, Option("predicates", "texts", "Only literals under these predicates."),
               _limit("links", 100),
@@ -245,7 +246,7 @@ VERBS: Mapping[str, Verb] = {
         _verb("verify", "Tell whether a claim is supported, contradicted or unknown, with the quads for and against it.",
               Option("claim", "json", "A triple of subject, predicate and object, as prefixed names, terms or names of entities; or words.", REQUIRED, most=100_000),
               Option("extract", "json", "A function that turns words into triples.", absent=_PYTHON),
-              _number("at", "The revision whose state is verified; now if it is not given.", least=0, most=_NUMBERS)),
+              _number("at", "The revision whose state is verified; now if it is not given.", least=0, most=_NUMBERS), _SCOPE),
         _verb("validate", "Validate the data against the world's SHACL shapes.",
               Option("subjects", "texts", "Only these focus nodes, of the targets of the shapes."),
               Option("shapes", "json", "Other shapes than the world's.", absent=_NOT_REMOTE)),
@@ -396,12 +397,14 @@ VERBS: Mapping[str, Verb] = {
               absent=_at("http agents", "`history` shows what a revision did")),
         _verb("at", "Give the world as it was, to query and export.",
               Option("revision", "text", "A revision or a time.", REQUIRED), absent=_at(_EVERYWHERE, _VALUE)),
+        _verb("only", "Give the world seen through some of its graphs, as if it held nothing else.",
+              Option("graphs", "texts", 'The graphs; "default" is the default graph.', REQUIRED), absent=_at(_EVERYWHERE, _VALUE)),
         _verb("neighbourhood", "Give the quads around an entity.", _IRI,
-              _number("hops", "The distance from the entity at most.", 2, least=0), _limit("quads", 100),
+              _number("hops", "The distance from the entity at most.", 2, least=0), _limit("quads", 100), _SCOPE,
               absent=_at(_EVERYWHERE, "`describe` and `context` show them")),
         _verb("paths", "Find the shortest paths between two entities.", _text("start", "An entity.", REQUIRED),
               _text("end", "Another entity.", REQUIRED), _number("hops", "The length of a path at most.", 4),
-              _limit("paths", 10), absent=_at(_EVERYWHERE, _QUERY)),
+              _limit("paths", 10), _SCOPE, absent=_at(_EVERYWHERE, _QUERY)),
         _verb("search_sql", "Give the SQL statement of a search.", _SEARCH_TEXT, *_SEARCH.values(),
               names={"command": "search"}, absent=_at("http agents", "the option `explain` of a search gives it")),
         _verb("transaction", "Make the writes of a block one revision.", AUTHOR, MESSAGE,

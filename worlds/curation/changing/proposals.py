@@ -17,6 +17,7 @@ import pyoxigraph as ox
 from worlds.curation.changing.ground import Ground
 from worlds.curation.changing.merging import Merging
 from worlds.errors import ArgumentError, ConflictError, ReadOnlyError, ShapesError
+from worlds.graph.blanknodes import blank_nodes, renamed
 from worlds.graph.patches import read_patch, write_patch
 from worlds.graph.records import As, Count, Node, Number, Record
 from worlds.graph.terms import quad_to_rdflib, to_oxigraph, to_rdflib
@@ -276,10 +277,10 @@ class Proposals:
     def _settled(self, diff: Diff) -> tuple[list[ox.Quad], list[ox.Quad]]:
         """The quads of a change. Blank nodes that the world does not have get names that no other write gives."""
         added, removed = list(diff.added.terms()), list(diff.removed.terms())
-        nodes = {node for quad in added for node in _blank_nodes(quad)}
+        nodes = {node for quad in added for node in blank_nodes(quad)}
         known = dict(zip(nodes, self._dictionary.find(list(nodes)), strict=True))
         fresh = {node: ox.BlankNode() for node in nodes if known[node] is None}
-        return [_renamed(quad, fresh) for quad in added] if fresh else added, removed
+        return [renamed(quad, fresh) for quad in added], removed
 
     def _note_entities(self, number: int, quads: Iterable[ox.Quad], merged: Iterable[Any]) -> None:
         terms = {str(term) for quad in quads for term in (quad.subject, quad.object) if not _is_value(term)}
@@ -426,21 +427,3 @@ def _term(text: str) -> Any:
 
 def _is_value(term: object) -> bool:
     return isinstance(term, (ox.Literal, ox.Triple))
-
-
-def _blank_nodes(term: Any) -> set[ox.BlankNode]:
-    """The blank nodes in a quad or a term."""
-    if isinstance(term, ox.BlankNode):
-        return {term}
-    if isinstance(term, ox.Quad):
-        return _blank_nodes(term.subject) | _blank_nodes(term.object) | _blank_nodes(term.graph_name)
-    return _blank_nodes(term.subject) | _blank_nodes(term.object) if isinstance(term, ox.Triple) else set()
-
-
-def _renamed(term: Any, names: dict[ox.BlankNode, ox.BlankNode]) -> Any:
-    if isinstance(term, ox.Quad):
-        parts = (term.subject, term.predicate, term.object, term.graph_name)
-        return ox.Quad(*[_renamed(part, names) for part in parts])
-    if isinstance(term, ox.Triple):
-        return ox.Triple(_renamed(term.subject, names), term.predicate, _renamed(term.object, names))
-    return names.get(term, term)

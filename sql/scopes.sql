@@ -1,0 +1,88 @@
+-- Statements that copy the quads of some graphs of a world, with their past, into a database of their own.
+-- Where rows are read, a page is its last id or rowid (NULL behind the last page) and its columns.
+
+-- name: quads_of_default
+SELECT max(id), group_concat(id), group_concat(subject), group_concat(predicate), group_concat(object),
+       group_concat(graph), group_concat(revision)
+FROM (SELECT * FROM quads WHERE graph = 0 AND id > :after ORDER BY id LIMIT :limit);
+
+-- name: quads_of_named
+-- `graph <> 0` lets SQLite read the index of named graphs.
+SELECT max(id), group_concat(id), group_concat(subject), group_concat(predicate), group_concat(object),
+       group_concat(graph), group_concat(revision)
+FROM (SELECT * FROM quads WHERE graph = :graph AND graph <> 0 AND id > :after ORDER BY id LIMIT :limit);
+
+-- name: removed
+SELECT max(rowid), group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph),
+       group_concat(revision), group_concat(removed)
+FROM (SELECT rowid, * FROM removed_quads
+      WHERE rowid > :after AND graph IN (SELECT value FROM json_each(:graphs_json)) ORDER BY rowid LIMIT :limit);
+
+-- name: last_removed
+SELECT coalesce(max(rowid), 0) FROM removed_quads;
+
+-- name: count_default
+SELECT count(*) FROM quads WHERE graph = 0;
+
+-- name: count_named
+SELECT count(*) FROM quads WHERE graph = :graph AND graph <> 0;
+
+-- name: count_all
+SELECT count(*) FROM quads;
+
+-- name: known_terms
+SELECT terms.id FROM json_each(:ids_json) AS sought CROSS JOIN terms ON terms.id = sought.value;
+
+-- name: terms
+SELECT terms.id, kind, terms.value, datatype, language, direction, hash
+FROM json_each(:ids_json) AS sought CROSS JOIN terms ON terms.id = sought.value;
+
+-- name: insert_quads
+-- rows_json: [id, subject, predicate, object, graph, revision].
+INSERT INTO quads (id, subject, predicate, object, graph, revision)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM json_each(:rows_json);
+
+-- name: insert_removed
+-- rows_json: [subject, predicate, object, graph, revision, removed].
+INSERT INTO removed_quads (subject, predicate, object, graph, revision, removed)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM json_each(:rows_json);
+
+-- name: delete_quads
+-- rows_json: [subject, predicate, object, graph].
+DELETE FROM quads WHERE id IN (
+    SELECT quads.id FROM json_each(:rows_json) AS gone CROSS JOIN quads INDEXED BY quads_spog
+        ON quads.subject = gone.value ->> 0 AND quads.predicate = gone.value ->> 1
+        AND quads.object = gone.value ->> 2 AND quads.graph = gone.value ->> 3);
+
+-- name: revisions
+SELECT revision, time, author, message, added, removed, first_quad, created, dropped, undoes FROM revisions
+WHERE revision > :after ORDER BY revision;
+
+-- name: revision
+SELECT revision, time, added, removed FROM revisions WHERE revision = :revision;
+
+-- name: proposals_state
+SELECT count(*), max(id), total(length(discussion)), count(decided), total(length(patch)) FROM proposals;
+
+-- name: all_proposals
+SELECT * FROM proposals ORDER BY id;
+
+-- name: forget_proposals
+DELETE FROM proposals;
+
+-- name: forget_proposal_entities
+DELETE FROM proposal_entities;
+
+-- name: proposal_entities
+SELECT entity, proposal FROM proposal_entities WHERE proposal IN (SELECT value FROM json_each(:ids_json));
+
+-- name: forget_prefixes
+DELETE FROM prefixes;
+
+-- name: embeddings_of
+-- digests_json: hexadecimal. Gives (position in digests_json, vector), NULL for a text that has no direction.
+SELECT sought.key, coalesce(vectors.embedding, retired_vectors.embedding)
+FROM json_each(:digests_json) AS sought
+CROSS JOIN embedded_texts ON embedded_texts.digest = unhex(sought.value)
+LEFT JOIN vectors ON vectors.id = embedded_texts.vector
+LEFT JOIN retired_vectors ON retired_vectors.id = embedded_texts.vector;

@@ -1,0 +1,1 @@
+"""A world seen through some of its graphs: what it reads, what it writes, and nothing beside."""

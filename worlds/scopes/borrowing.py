@@ -1,0 +1,55 @@
+"""An embedder that takes the vectors which a world has already, and asks the world's own embedder for others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worlds.embedders.base import Embedder, count_tokens
+from worlds.vectors.embedding import text_digest
+
+_ANY = 1 << 30
+
+Known = Callable[[list[bytes]], Mapping[bytes, bytes | None]]
+"""Digest of a text → its vector, float32 little-endian; None for a text without a direction."""
+
+
+class Borrowing:
+    """The embedder of a slice: `stored` says whose vectors the world has, `known` finds them by their texts' digests.
+
+    Without an `embedder`, texts that are not known get a vector without a direction, and are counted in `.blank`.
+    """
+
+    def __init__(self, stored: Mapping[str, object], embedder: Embedder | None, known: Known) -> None:
+        self._embedder = embedder
+        self._known = known
+        self.name = str(stored["name"])
+        self.dimension = int(str(stored["dimension"]))
+        self.fingerprint = str(stored["fingerprint"])
+        self.max_tokens = _ANY if embedder is None else embedder.max_tokens
+        self.blank = 0
+
+    def count_tokens(self, text: str) -> int:
+        """How many of `max_tokens` the text takes; without an embedder, nothing is too long."""
+        return 0 if self._embedder is None else count_tokens(self._embedder, text)
+
+    def embed_documents(self, texts: list[str]) -> NDArray[np.float32]:
+        """One row a text, in the order given: [n, dimension]."""
+        digests = [text_digest(text) for text in texts]
+        known = self._known(digests)
+        rows = np.zeros((len(texts), self.dimension), np.float32)
+        missing = [place for place, digest in enumerate(digests) if digest not in known]
+        for place, digest in enumerate(digests):
+            if (vector := known.get(digest)) is not None:
+                rows[place] = np.frombuffer(vector, dtype="<f4")
+        if missing and self._embedder is not None:
+            rows[missing] = self._embedder.embed_documents([texts[place] for place in missing])
+        elif missing:
+            self.blank += len(missing)
+        return rows
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """The vector of a question, [dimension]."""
+        return np.zeros(self.dimension, np.float32) if self._embedder is None else self._embedder.embed_query(text)

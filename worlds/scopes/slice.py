@@ -1,0 +1,388 @@
+"""The slice of a world that a scope sees: a database in memory, with the quads of some graphs and what follows of them.
+
+Reading within a scope is reading its slice, so nothing else can be counted, ranked by, hinted at or told. The slice has
+the world's own ids and revision numbers, and texts, profiles and vectors of its own. It is brought in step with the
+world before each reading: by what was added and removed since, or, where that cannot be told, as a whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.errors import EmbedderError, ReadOnlyError
+from worlds.graph.terms import GraphName, to_oxigraph
+from worlds.quads.dataset import default_graph, set_default_graph
+from worlds.quads.delta import Delta
+from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, LITERAL, TRIPLE, Ids, batches
+from worlds.quads.rows import NO_QUADS, difference, distinct
+from worlds.scopes.borrowing import Borrowing
+from worlds.sql import Statement, schema, statements
+from worlds.sql.connection import Connection, Row
+from worlds.sql.rebuilding import without
+from worlds.sql.values import as_text
+
+if TYPE_CHECKING:
+    from worlds.curation.changing.proposals import Proposal
+    from worlds.verbs.parts import Parts
+
+_SQL = statements("scopes.sql")
+_QUERIES = statements("queries.sql")
+_PAGE = 50_000  # rows
+_BATCH = 5000  # rows a statement
+_BULK = 20_000  # quads from which on making the indexes anew pays
+_COPIED = ("created", "history_from")
+"""Of the table meta; the policy is adopted, and the embedder with the first vector."""
+
+
+class SliceConnection(Connection):
+    """The connection to a slice, which `follow` is called before it is read."""
+
+    def __init__(self, path: str) -> None:
+        self.follow: Callable[[], None] | None = None
+        super().__init__(":memory:")
+        self.path = path  # what errors name
+        self.renew()
+
+    def renew(self) -> None:
+        """Begin again with an empty database."""
+        self._driver.close()
+        self._connect()
+        self.script(schema())
+        self._version = None
+        self.rollbacks += 1  # whatever was read before may not be there
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let the block's statements read one state of the slice, in step with its world."""
+        with self.lock:
+            self._follow()
+            with super().snapshot():
+                yield
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """A write transaction, on the slice alone."""
+        with self.lock:
+            self._follow()
+            with super().transaction():
+                yield
+
+    def _agree(self) -> None:
+        self._follow()
+        super()._agree()
+
+    def _follow(self) -> None:
+        if self.follow is not None and not (self._depth or self._reading):
+            following, self.follow = self.follow, None  # it reads and writes the slice
+            try:
+                following()
+            finally:
+                self.follow = following
+
+
+class Slice:
+    """Keeps the database of a scoped world in step with the `world` whose graphs it sees."""
+
+    def __init__(self, world: Parts, own: Parts, connection: SliceConnection, graphs: Sequence[GraphName]) -> None:
+        self._world = world
+        self._own = own
+        self._connection = connection
+        self._graphs = tuple(graphs)
+        self._begin_anew()
+        connection.follow = self.bring
+
+    def _begin_anew(self) -> None:
+        self._state: object = None  # of the world, when it was followed last
+        self._uncertain = False  # whether an open transaction was followed, which may be undone
+        self.last_term = 0  # of the world; what the slice's own writes number lies behind it
+        self._revision = self._last_quad = self._last_removed = 0
+        self._recorded: Row | None = None  # the world's row of that revision
+        self._proposals: Row | None = None
+        self._prefixes: dict[str, str] = {}
+        self._blank = False  # whether texts have no vector that the world had none for
+        self._embedded: object = None  # how often the world's vectors had changed then
+        self.partial: set[int] = set()  # revisions that touched other graphs, too
+
+    def require(self, quads: Ids) -> None:
+        """ReadOnlyError unless the graphs of quads, int64 [n, 4] of the world's ids, are in the scope."""
+        if not set(distinct(quads[:, 3]).tolist()) <= set(self._numbers()):
+            raise ReadOnlyError("this would change a graph outside of the scope", kind="scope")
+
+    @property
+    def single(self) -> GraphName | None:
+        """The scope's graph, if it is one and named."""
+        return self._graphs[0] if len(self._graphs) == 1 and self._graphs[0] != DEFAULT_GRAPH else None
+
+    # -- in step --------------------------------------------------------------------------------------------------
+
+    def bring(self) -> None:
+        """Bring the slice in step with the world as it is now, an open transaction of this thread included."""
+        base = self._world._connection
+        if base.state() is self._state:
+            return
+        with base.snapshot():
+            state = base.state()
+            if state is not self._state:
+                if not (self._continues() and self._follow()):
+                    self._renew()
+                    self._follow()
+                self._state, self._embedded = state, base.meta("embedding_changes")
+                self._uncertain = base.in_transaction
+        self._embed()
+
+    def _continues(self) -> bool:
+        """Whether the world is a later state of the one that was followed last."""
+        if self._uncertain:
+            return False
+        base = self._world._connection
+        if self._blank and base.meta("embedding_changes") != self._embedded:
+            return False
+        recorded = base.row(_SQL["revision"], (self._revision,))
+        forgotten = base.meta("history_from") != self._connection.meta("history_from")
+        return recorded == self._recorded and not forgotten
+
+    def _renew(self) -> None:
+        self._connection.renew()
+        self._begin_anew()
+        self._own._dictionary.forget()
+        self._own._codes.forget()
+        self._own._sparql.drop()
+
+    def _follow(self) -> bool:
+        """Copy what has changed since; False, with nothing kept, where that does not lead to the world's quads."""
+        base, own = self._world._connection, self._connection
+        added, gone = self._read()
+        followers = self._own._followers
+        try:
+            with own.transaction():
+                self._set(base)
+                followers.begin()
+                self._copy_terms(np.concatenate([added[:, 1:5].ravel(), gone[:, :4].ravel()]))
+                delta = self._copy_quads(added, gone)
+                if self._count(base) != own.value(_SQL["count_all"]):
+                    raise _LostError
+                self._copy_revisions(added, gone)
+                self._copy_prefixes()
+                self._copy_proposals()
+                if len(delta.added) or len(delta.removed):
+                    followers.apply(delta)
+                last = own.value(_QUERIES["last_revision"])
+            followers.committed(last)
+        except BaseException as error:
+            followers.drop()
+            self._own._dictionary.forget()
+            if isinstance(error, _LostError) and self._recorded is not None:
+                return False
+            self._renew()
+            raise
+        finally:
+            followers.end()
+        return True
+
+    def _read(self) -> tuple[Ids, Ids]:
+        """The quads added since, int64 [n, 6] from their id to their revision, and removed since, [n, 6]."""
+        base = self._world._connection
+        added: list[Ids] = [np.empty((0, 6), dtype=np.int64)]
+        for number in self._numbers():
+            named = number != DEFAULT_GRAPH_ID
+            statement = _SQL["quads_of_named" if named else "quads_of_default"]
+            given = {"graph": number} if named else {}
+            added += self._pages(statement, self._last_quad, **given)
+        statement = _SQL["removed"]
+        removed = self._pages(statement, self._last_removed, graphs_json=str(self._numbers()))
+        gone = np.concatenate([np.empty((0, 6), dtype=np.int64), *removed])
+        self._last_quad = base.rows(_QUERIES["bounds"])[0][1] - 1
+        self._last_removed = base.value(_SQL["last_removed"])
+        return np.concatenate(added), gone
+
+    def _numbers(self) -> list[int]:
+        """The ids of the scope's graphs, of those that the world has."""
+        named = [name for name in self._graphs if not isinstance(name, ox.DefaultGraph)]
+        numbers = [number for number in self._world._dictionary.find(named) if number is not None]
+        return ([DEFAULT_GRAPH_ID] if DEFAULT_GRAPH in self._graphs else []) + sorted(numbers)
+
+    def _pages(self, statement: Statement, after: int, **parameters: object) -> Iterator[Ids]:
+        while True:
+            last, page = self._world._connection.page(
+                statement, statement.bind(after=after, limit=_PAGE, **parameters), after=after
+            )
+            if last is None:
+                return
+            yield page
+            after = last
+
+    def _count(self, base: Connection) -> int:
+        numbers = self._numbers()
+        named = (base.value(_SQL["count_named"], (number,)) for number in numbers if number != DEFAULT_GRAPH_ID)
+        return int(sum(named) + (base.value(_SQL["count_default"]) if DEFAULT_GRAPH_ID in numbers else 0))
+
+    def _set(self, base: Connection) -> None:
+        """The world's settings that reading depends on; ids that the slice gives begin behind all of the world's."""
+        own = self._connection
+        values = {name: base.meta(name) for name in _COPIED}
+        self.last_term = base.value(_QUERIES["last_term"])
+        values |= {"last_term": self.last_term, "vector_index": 0}
+        for name, value in values.items():
+            if value is not None and own.meta(name) != value:
+                own.run(_QUERIES["set_meta"], (name, value))
+        if default_graph(own) != default_graph(base):
+            set_default_graph(own, default_graph(base))
+        if base.meta("policy") != own.meta("policy"):
+            self._own._embeddings.retired.retire(self._own._chunks.adopt(self._world._chunks.policy).orphans)
+
+    def _copy_terms(self, wanted: Ids) -> None:
+        """Have the slice hold these terms, with their datatypes and the parts of triple terms."""
+        base, own = self._world._connection, self._connection
+        wanted = distinct(wanted)
+        wanted = wanted[wanted > 0]
+        iris: list[str] = []
+        with without(own, "index", "terms") if len(wanted) >= _BULK else contextlib.nullcontext():
+            while len(wanted):
+                known = [number for ids in batches(wanted) for (number,) in own.rows(_SQL["known_terms"], (ids,))]
+                wanted = np.setdiff1d(wanted, np.array(known, dtype=np.int64), assume_unique=True)
+                further: set[int] = set()
+                for ids in batches(wanted):
+                    rows = base.rows(_SQL["terms"], (ids,))
+                    own.insert("INSERT INTO terms (id, kind, value, datatype, language, direction, hash)", rows)
+                    for _, kind, value, datatype, *_ in rows:
+                        if kind == TRIPLE:
+                            further.update(map(int, value.split()))
+                        elif kind == LITERAL and datatype is not None:
+                            further.add(datatype)
+                        elif kind == 1:
+                            iris.append(as_text(value))
+                wanted = np.array(sorted(further), dtype=np.int64)
+        self._own._dictionary.learn(iris)
+        self._note_namespaces(iris)
+
+    def _note_namespaces(self, iris: list[str]) -> None:
+        """Take the prefixes whose IRI one of the scope's terms begins with."""
+        declared = {
+            prefix: iri for prefix, iri in self._world._namespaces.declared.items() if prefix not in self._prefixes
+        }
+        for prefix, iri in declared.items():
+            if any(one.startswith(iri) for one in iris):
+                self._prefixes[prefix] = iri
+
+    def _copy_quads(self, added: Ids, gone: Ids) -> Delta:
+        """Write what came and went; gives what is different of the quads of now."""
+        own = self._connection
+        before = np.concatenate([NO_QUADS, *(self._held(gone[start : start + _BATCH, :4]) for start in _starts(gone))])
+        for start in _starts(before):
+            own.run(_SQL["delete_quads"], (str(before[start : start + _BATCH].tolist()),))
+        bulk = len(added) >= _BULK
+        with without(own, "index", "quads") if bulk else contextlib.nullcontext():
+            ordered = added[np.argsort(added[:, 0])]
+            for start in _starts(ordered):
+                own.run(_SQL["insert_quads"], (str(ordered[start : start + _BATCH].tolist()),))
+        for start in _starts(gone):
+            own.run(_SQL["insert_removed"], (str(gone[start : start + _BATCH].tolist()),))
+        came = added[:, 1:5]
+        return Delta(difference(came, before), difference(before, came))
+
+    def _held(self, quads: Ids) -> Ids:
+        """The distinct quads among these that the slice has now."""
+        rows = self._connection.rows(_QUERIES["find_quads"], (str(quads.tolist()),))
+        return np.unique(quads[[int(position) for position, _, _ in rows]], axis=0) if rows else NO_QUADS
+
+    def _copy_revisions(self, added: Ids, gone: Ids) -> None:
+        """List the revisions since that touched the scope, with its counts; the message of one that touched no more."""
+        counts: dict[int, list[int]] = {}
+        columns = ((added[:, 1], added[:, 5], 0), (gone[:, 0], gone[:, 4], 0), (gone[:, 0], gone[:, 5], 1))
+        for subjects, revisions, column in columns:
+            for markers, at in ((False, column), (True, column + 2)):
+                chosen = revisions[(subjects == 0) == markers]
+                for number, count in zip(*np.unique(chosen, return_counts=True), strict=True):
+                    counts.setdefault(int(number), [0, 0, 0, 0])[at] += int(count)
+        base, own = self._world._connection, self._connection
+        rows: list[Row] = []
+        listed = {number for (number,) in own.rows("SELECT revision FROM revisions")}
+        for number, time, author, message, *given, undoes in base.rows(_SQL["revisions"], (self._revision,)):
+            came, went, created, dropped = counts.get(number, (0, 0, 0, 0))
+            first_quad = given.pop(2)
+            if came or went or created or dropped:
+                if [came, went, created, dropped] != given:
+                    self.partial.add(number)
+                    message = None
+                undone = undoes if undoes in listed else None
+                listed.add(number)
+                rows.append((number, time, author, message, came, went, first_quad, created, dropped, undone))
+            self._revision = number
+        own.insert(
+            "INSERT INTO revisions (revision, time, author, message, added, removed, first_quad, created, dropped,"
+            " undoes)",
+            rows,
+        )
+        self._recorded = base.row(_SQL["revision"], (self._revision,))
+
+    def _copy_prefixes(self) -> None:
+        declared = self._world._namespaces.declared
+        kept = {prefix: declared[prefix] for prefix in self._prefixes if prefix in declared}
+        if kept != self._own._namespaces.declared:
+            self._connection.run(_SQL["forget_prefixes"])
+            self._connection.insert("INSERT INTO prefixes (prefix, iri)", list(kept.items()))
+
+    def _copy_proposals(self) -> None:
+        """Have the proposals that change and rely on nothing but the scope's graphs."""
+        base, own = self._world._connection, self._connection
+        state = base.row(_SQL["proposals_state"])
+        if state == self._proposals:
+            return
+        self._proposals = state
+        if state is None or not state[0]:
+            return
+        seen = [row for row in base.rows(_SQL["all_proposals"]) if self.sees(self._world._proposals.get(row[0]))]
+        place = 11  # of `validation`: the guard has looked at the whole world
+        rows = [(*row[:place], "[]", *row[place + 1 :]) for row in seen]
+        numbers = json.dumps([row[0] for row in rows])
+        for name in ("forget_proposals", "forget_proposal_entities"):
+            own.run(_SQL[name])
+        own.insert("INSERT INTO proposals", rows)
+        entities = base.rows(_SQL["proposal_entities"], (numbers,))
+        own.insert("INSERT INTO proposal_entities (entity, proposal)", entities)
+
+    def sees(self, proposal: Proposal) -> bool:
+        """Whether a proposal changes, and relies on, nothing but the scope's graphs."""
+        added, removed = proposal.quads
+        names: set[Any] = {quad.graph_name for quad in (*added, *removed)}
+        names |= {DEFAULT_GRAPH if quad[3] is None else to_oxigraph(quad[3]) for quad in proposal.relies_on}
+        return names <= set(self._graphs)
+
+    # -- vectors --------------------------------------------------------------------------------------------------
+
+    def _embed(self) -> None:
+        """Give the slice's texts the vectors that the world has for them; others are the embedder's to make."""
+        own, source = self._own._embeddings, self._world._embeddings
+        embedder = self._own._embedder.embedder = self._world._embedder.embedder
+        stored = source.stored
+        if stored is None or (own.stored is not None and not own.pending()):
+            return
+        borrowing = Borrowing(stored, embedder if embedder and source.fits(embedder) else None, self._known)
+        with contextlib.suppress(EmbedderError):  # the texts stay pending, and are found by words
+            own.adopt(borrowing)
+            own.embed(borrowing)
+        self._blank = self._blank or bool(borrowing.blank)
+
+    def _known(self, digests: list[bytes]) -> dict[bytes, bytes | None]:
+        statement = _SQL["embeddings_of"]
+        found: dict[bytes, bytes | None] = {}
+        base = self._world._connection
+        for start in range(0, len(digests), _BATCH):
+            part = digests[start : start + _BATCH]
+            rows = base.rows(statement, (json.dumps([digest.hex() for digest in part]),))
+            found.update((part[int(position)], vector) for position, vector in rows)
+        return found
+
+
+def _starts(rows: Ids) -> range:
+    return range(0, len(rows), _BATCH)
+
+
+class _LostError(Exception):
+    """What was read does not lead to what the world holds."""
