@@ -283,6 +283,7 @@ _ALL = (
         False,
         "Whether one may write without a key; on a loopback address only.",
     ),
+    Setting("server.graphs", "list", (), "A graph that clients see, and nothing beside: its IRI, or default."),
     Setting("server.hosts", "list", (), "Further host names that requests may name, such as those of a reverse proxy."),
     Setting(
         "server.allow_network",
@@ -312,6 +313,7 @@ _ALL = (
     Setting("mcp.allow_proposals", "boolean", False, "Whether agents may propose changes of the world."),
     Setting("mcp.host", "text", "127.0.0.1", "The address that the MCP server listens on, over HTTP."),
     Setting("mcp.port", "integer", 8090, "The port that the MCP server listens on, over HTTP.", least=0, most=65535),
+    Setting("mcp.graphs", "list", (), "A graph that agents see, and nothing beside: its IRI, or default."),
     Setting(
         "mcp.token_budget",
         "integer",

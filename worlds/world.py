@@ -8,10 +8,13 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
+import pyoxigraph as ox
+
 from worlds.embedders import Embedder, resolve_embedder
 from worlds.errors import ArgumentError, ReadOnlyError, WorldsError
 from worlds.file import opening
 from worlds.graph.targets import file_name
+from worlds.graph.terms import to_rdflib
 from worlds.quads.namespaces import listed
 from worlds.remote.address import is_address
 from worlds.remote.retrying import retried
@@ -183,11 +186,16 @@ class World(Settings, Deciding, Auditing, Curating, Knowing, Searching, Querying
         with self._connection.lock:
             found = self._scopes.pop(names, None)
             if found is None or found._connection.closed:
-                found = ScopedWorld(self, names)
+                found = self._scoped(self, names)
             self._scopes[names] = found  # the newest last
             while len(self._scopes) > _SCOPES:
                 del self._scopes[next(iter(self._scopes))]
         return found
+
+    @property
+    def scope(self) -> tuple[Any, ...] | None:
+        """The graphs that it is seen through, as `only` takes them; None for a world that is seen whole."""
+        return None
 
     def _names(self, graphs: object) -> tuple[GraphName, ...]:
         """The graphs of a scope, each once, in one order."""
@@ -195,6 +203,15 @@ class World(Settings, Deciding, Auditing, Curating, Knowing, Searching, Querying
         if not names:
             raise ValueError("a scope is of one graph at least")
         return tuple(names)
+
+    @property
+    def _scoped(self) -> type[ScopedWorld]:
+        return ScopedWorld
+
+    @property
+    def _written(self) -> Connection:
+        """The connection by which it is written."""
+        return self._connection
 
     @cached_property
     def _scopes(self) -> dict[tuple[GraphName, ...], ScopedWorld]:
@@ -246,6 +263,10 @@ class RemoteWorld(World):
         """How the replica stands to the server."""
         return self._connection.replica
 
+    @property
+    def _scoped(self) -> type[ScopedWorld]:
+        return ScopedRemoteWorld
+
     def refresh(self) -> None:
         """Wait until all that the server has now is here; OpenError if the server cannot be reached."""
         self._connection.refresh()
@@ -271,8 +292,17 @@ class ScopedWorld(World):
         self._namespaces = ScopedNamespaces(connection, self._slice.single)
         self._writer = ScopedWriter(world, self, self._slice)
 
+    @property
+    def _written(self) -> Connection:
+        return self._world._written
+
     def __repr__(self) -> str:
         return f"<World {self.path}, only {', '.join(map(str, self._graphs))}>"
+
+    @property
+    def scope(self) -> tuple[Any, ...] | None:
+        """The graphs that it is seen through, as `only` takes them."""
+        return tuple("default" if isinstance(name, ox.DefaultGraph) else to_rdflib(name) for name in self._graphs)
 
     @property
     def replica(self) -> Replica | None:
@@ -381,9 +411,15 @@ for _name in ("bind", "prune", "compact", "backup", "build_vector_index", "drop_
 for _name in ("policy", "default_graph", "retention", "guard", "shapes", "embedder"):
     setattr(ScopedWorld, _name, getattr(World, _name).setter(_refused(f"setting {_name}")))
 
+
+class ScopedRemoteWorld(ScopedWorld):
+    """A scope of a world on a server."""
+
+
 for _verb in VERBS.values():
     if _verb.retried:
         setattr(RemoteWorld, _verb.name, retried(getattr(World, _verb.name)))
+        setattr(ScopedRemoteWorld, _verb.name, retried(getattr(ScopedWorld, _verb.name)))
 for _setting in ("policy", "default_graph", "retention", "guard", "shapes"):
     _made = getattr(World, _setting)
     setattr(RemoteWorld, _setting, _made.setter(retried(_made.fset)))

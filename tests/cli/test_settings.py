@@ -115,6 +115,7 @@ def test_a_section_without_its_name() -> None:
         "allow_proposals": False,
         "host": "127.0.0.1",
         "port": 7,
+        "graphs": (),
         "token_budget": 4000,
         "tools": "all",
     }

@@ -259,6 +259,7 @@ PROPERTIES = {
     "prefixes",
     "replica",
     "retention",
+    "scope",
     "shapes",
 }
 

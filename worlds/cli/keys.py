@@ -36,6 +36,10 @@ def add(
         list[str] | None,
         typer.Option("--world", "-w", metavar="NAME", help="On this world; may be repeated.", show_default="all"),
     ] = None,
+    graph: Annotated[
+        list[str] | None,
+        typer.Option("--graph", "-g", metavar="IRI", help="On this graph; may be repeated.", show_default="all"),
+    ] = None,
     expires: Annotated[
         str, typer.Option(metavar="WHEN", help="90d, 12h, a date such as 2027-01-31, or never.")
     ] = "never",
@@ -50,7 +54,7 @@ def add(
     from worlds.server.keys import ANY, expiry
 
     store = _store(target, key_file)
-    key, text = store.add(name, dict.fromkeys(world or [ANY], level), expires=expiry(expires))
+    key, text = store.add(name, dict.fromkeys(world or [ANY], level), expires=expiry(expires), graphs=graph)
     if json:
         write_json({**key.to_dict(), "key": text})
         return
@@ -100,6 +104,8 @@ def _store(target: Path, given: Path | None) -> KeyStore:
 
 def _row(key: Key) -> list[str]:
     levels = ", ".join(f"{level} {world}" for world, level in key.levels.items())
+    if key.graphs is not None:
+        levels += " in " + ", ".join(key.graphs)
     return [key.id, clean(key.name), levels, _day(key.created), _day(key.expires) or "never", key.state()]
 
 

@@ -17,6 +17,7 @@ _OPTIONS = {
     "host_name": "server.hosts",
     "allow_writes": "mcp.allow_writes",
     "allow_proposals": "mcp.allow_proposals",
+    "graph": "mcp.graphs",
     "author": "author",
     "embedder": "embedder",
     "token_budget": "mcp.token_budget",
@@ -49,7 +50,7 @@ def mcp(
     model = embedder_of(settings["embedder"])
     with open_world(path, embedder=model, read_only=not (writes or proposes), create=False) as world:
         service = Service(
-            world,
+            world.only(graphs=graphs) if (graphs := settings["mcp.graphs"]) else world,
             token_budget=settings["mcp.token_budget"],
             author=settings["author"],
             allow_writes=writes,

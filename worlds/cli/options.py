@@ -93,7 +93,8 @@ def _option(name: str, of: str) -> inspect.Parameter:
         flag += f"/--no-{name.replace('_', '-')}"
     value = Literal[setting.choices] if setting.choices else _VALUES[setting.kind]
     told = setting.help + (" May be repeated." if setting.kind == "list" else "")
-    option = typer.Option(flag, metavar=_metavar(setting), help=told, show_default=setting.by_default or False)
+    flags = FLAGS["graph"] if name == "graph" else (flag,)
+    option = typer.Option(*flags, metavar=_metavar(setting), help=told, show_default=setting.by_default or False)
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[value | None, option]
     )

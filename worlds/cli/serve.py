@@ -28,6 +28,7 @@ _OPTIONS = {
     "public_reads": "server.public_reads",
     "key_file": "server.keys",
     "host_name": "server.hosts",
+    "graph": "server.graphs",
     "cors": "server.cors",
     "allow_network": "server.allow_network",
     "default_graph": "server.default_graph",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -28,6 +30,43 @@ def security(host: str, names: Sequence[str]) -> TransportSecuritySettings:
             f"{scheme}://{name}{port}" for scheme in ("http", "https") for name in hosts for port in ("", ":*")
         ],
     )
+
+
+class Scopes:
+    """An application for each scope that keys have, made by `make` and started when its first request comes.
+
+    So a session belongs to one scope, and none of its state is another's.
+    """
+
+    def __init__(self, make: Callable[[tuple[str, ...] | None], Starlette]) -> None:
+        self._make = make
+        self._whole = make(None)
+        self._started: dict[tuple[str, ...], asyncio.Task[Starlette]] = {}
+        self._living: set[asyncio.Task[None]] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on to the application of its scope."""
+        app: ASGIApp = self._whole
+        if (graphs := scope.get("worlds.graphs")) is not None:
+            try:
+                if graphs not in self._started or (self._started[graphs].done() and self._started[graphs].exception()):
+                    self._started[graphs] = asyncio.create_task(self._start(graphs))
+                app = await asyncio.shield(self._started[graphs])
+            except Problem as error:
+                app = problem(error)
+        await app(scope, receive, send)
+
+    async def _start(self, graphs: tuple[str, ...]) -> Starlette:
+        app, started = await asyncio.to_thread(self._make, graphs), asyncio.Event()
+
+        async def live() -> None:
+            async with app.router.lifespan_context(app):
+                started.set()
+                await asyncio.Event().wait()  # until the program ends
+
+        self._living.add(asyncio.create_task(live()))
+        await started.wait()
+        return app
 
 
 class KeyCheck:
@@ -66,6 +105,7 @@ class KeyCheck:
             raise Forbidden(f"the key {principal.name!r} does not allow to read this world")
         else:
             scope["worlds.principal"] = principal
+            scope["worlds.graphs"] = principal.graphs
             # The SDK answers a session's requests only for whoever opened it.
             scope["user"] = AuthenticatedUser(AccessToken(token=principal.key, client_id=principal.key, scopes=[]))
             scope["worlds.may_write"] = principal.may("write", self._world)

@@ -366,7 +366,7 @@ def _revision(service: Service, revision: int, limit: int, tokens: int | None) -
     if revision > last:
         raise ArgumentError(f"there is no revision {revision}: the last one is {last}", kind="revision")
     diff = world.diff(revision - 1, revision)
-    entries = [_entry(one) for one in world.history(last - revision + 1)[-1:]]
+    entries = [_entry(one) for one in world.history(1, before=revision + 1) if one.revision == revision]
     lines = [_entry_line(one) for one in entries]
     budget.take("\n".join(lines), [plain(one) for one in entries])
     kinds: list[list[str]] = []

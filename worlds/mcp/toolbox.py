@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,6 +19,7 @@ from worlds.mcp.answers import plain
 from worlds.mcp.calls import Call
 from worlds.mcp.hints import Hints
 from worlds.mcp.rendering import Budget, Terms
+from worlds.server.errors import Forbidden
 
 if TYPE_CHECKING:
     from worlds.world import World
@@ -54,6 +56,17 @@ class Service:
         world.pattern_timeout = PATTERN_SECONDS
         self._author = author
         self._limiter: anyio.CapacityLimiter | None = None
+
+    def only(self, graphs: Sequence[str]) -> Service:
+        """The same of the world seen through some of its graphs; Forbidden where none of them is seen here."""
+        mine = [graph for graph in graphs if self.world.scope is None or graph in map(str, self.world.scope)]
+        if not mine:
+            raise Forbidden("the graphs of this key are not among those that this server shows")
+        made = copy.copy(self)
+        made.world = self.world.only(graphs=mine)
+        made.world.pattern_timeout = PATTERN_SECONDS
+        made.hints = Hints(made.world)
+        return made
 
     def budget(self, tokens: int | None = None) -> Budget:
         """The tokens that an answer may have."""

@@ -21,6 +21,8 @@ from worlds.remote.address import replica_of
 from worlds.server.listening import stopping_signals
 
 if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
     from worlds.world import World
 
 PATH = "/mcp"
@@ -97,7 +99,7 @@ def serve_http(service: Service, *, host: str, port: int, names: Sequence[str] =
     """
     import uvicorn  # not needed over stdio, as what reads keys is not
 
-    from worlds.mcp.access import KeyCheck, security
+    from worlds.mcp.access import KeyCheck, Scopes, security
     from worlds.server.http.access import require_keys
     from worlds.server.keys import keys_of
     from worlds.server.listening import is_loopback, listen, url
@@ -108,14 +110,17 @@ def serve_http(service: Service, *, host: str, port: int, names: Sequence[str] =
     _log_to_stderr()
     listening = listen(host, port)
     with listening:
-        app = WorldServer(service).streamable_http_app(
-            streamable_http_path=PATH,
-            transport_security=security(host, names),
-            host=host,
-            session_idle_timeout=IDLE,
-            max_sessions=MOST_SESSIONS,
-        )
-        checked = KeyCheck(app, keys=store, world=world.stem, needed=not is_loopback(host))
+
+        def made(graphs: tuple[str, ...] | None) -> Starlette:
+            return WorldServer(service if graphs is None else service.only(graphs)).streamable_http_app(
+                streamable_http_path=PATH,
+                transport_security=security(host, names),
+                host=host,
+                session_idle_timeout=IDLE,
+                max_sessions=MOST_SESSIONS,
+            )
+
+        checked = KeyCheck(Scopes(made), keys=store, world=world.stem, needed=not is_loopback(host))
         config = uvicorn.Config(
             checked, log_level="warning", access_log=False, timeout_graceful_shutdown=1, server_header=False
         )

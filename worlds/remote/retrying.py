@@ -23,7 +23,7 @@ def retried(verb: F) -> F:
 
     @functools.wraps(verb)
     def again(world: Any, *arguments: Any, **options: Any) -> Any:
-        connection = world._connection
+        connection = world._written
         once = any(hasattr(value, "read") or hasattr(value, "__next__") for value in (*arguments, *options.values()))
         if connection.in_transaction or once:
             return verb(world, *arguments, **options)

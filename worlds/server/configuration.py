@@ -32,6 +32,7 @@ class ServerSettings:
     public_reads: bool | None
     allow_writes: bool
     hosts: tuple[str, ...]
+    graphs: tuple[str, ...]
     allow_network: tuple[str, ...]
     default_graph: Literal["strict", "union"] | None
     log: Literal["text", "json"]

@@ -16,8 +16,8 @@ import re
 import secrets
 import threading
 import unicodedata
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ _KEY = re.compile(r"wk_([0-9a-z]{8})_([A-Za-z0-9-]{43})")
 _NAME = re.compile(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,98}[^\s\x00-\x1f\x7f])?")
 _UNSEEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}  # controls, and what changes the direction of the text around
 _WORLD = re.compile(r"\*|[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]+")
 _AGE = re.compile(r"([1-9][0-9]{0,5})([smhdwy])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400, "y": 365 * 86_400}
 _ID_CHARACTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -47,7 +48,10 @@ _ID_CHARACTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key as it is stored. `levels` maps worlds, or "*", to one of `LEVELS`; times are in UTC."""
+    """A key as it is stored. `levels` maps worlds, or "*", to one of `LEVELS`; times are in UTC.
+
+    `graphs` are those that it sees, by their IRIs or "default"; None for all.
+    """
 
     id: str
     name: str
@@ -56,6 +60,7 @@ class Key:
     created: datetime
     expires: datetime | None = None
     revoked: datetime | None = None
+    graphs: tuple[str, ...] | None = None
 
     def state(self, now: datetime | None = None) -> str:
         """ "valid", "expired" or "revoked"."""
@@ -99,8 +104,18 @@ class KeyStore:
             return None
         return key if hmac.compare_digest(given, key.hash) else None
 
-    def add(self, name: str, levels: Mapping[str, str], *, expires: datetime | None = None) -> tuple[Key, str]:
-        """Make a key; gives it and its text, which is not stored. ValueError for an impossible name, level or time."""
+    def add(
+        self,
+        name: str,
+        levels: Mapping[str, str],
+        *,
+        expires: datetime | None = None,
+        graphs: Sequence[str] | None = None,
+    ) -> tuple[Key, str]:
+        """Make a key; gives it and its text, which is not stored.
+
+        ValueError for an impossible name, level, time or graph, and for the level admin within a scope of some graphs.
+        """
         if not _NAME.fullmatch(name) or any(unicodedata.category(one) in _UNSEEN for one in name):
             raise ValueError(f"a key's name is 1 to 100 characters that can be seen, not {name!r}")
         if not levels:
@@ -110,6 +125,8 @@ class KeyStore:
                 raise ValueError(f"a level is one of {', '.join(LEVELS)}, not {level!r}")
             if not _WORLD.fullmatch(world):
                 raise ValueError(f"{world!r} is not the name of a world, or '*' for all")
+        if graphs is not None:
+            _check_scope(graphs, levels)
         now = _now()
         if expires is not None and expires <= now:
             raise ValueError(f"the key would have expired already, {expires.isoformat(timespec='seconds')}")
@@ -121,7 +138,8 @@ class KeyStore:
             while not number or number in keys:
                 number = "".join(secrets.choice(_ID_CHARACTERS) for _ in range(8))
             until = None if expires is None else expires.replace(microsecond=0)
-            key = Key(number, name, dict(levels), _hash(secret), now, until)
+            scope = None if graphs is None else tuple(dict.fromkeys(graphs))
+            key = Key(number, name, dict(levels), _hash(secret), now, until, graphs=scope)
             keys[number] = key
         return key, f"wk_{number}_{secret}"
 
@@ -135,7 +153,7 @@ class KeyStore:
                 raise ValueError(f"there is no key {which!r}; known: {known}")
             valid = [key for key in named if key.revoked is None]
             for key in valid:
-                keys[key.id] = Key(key.id, key.name, key.levels, key.hash, key.created, key.expires, now)
+                keys[key.id] = replace(key, revoked=now)
         return [keys[key.id] for key in valid]
 
     # -- the file -------------------------------------------------------------------------------------------------
@@ -189,6 +207,16 @@ def keys_of(target: Path, named: str | Path | None = None) -> KeyStore:
     return KeyStore(target / FILE if target.is_dir() else target.with_name(target.name + ".keys.json"), beside=target)
 
 
+def _check_scope(graphs: Sequence[str], levels: Mapping[str, str]) -> None:
+    if not graphs:
+        raise ValueError("a scope is of one graph at least")
+    for graph in graphs:
+        if graph != "default" and not _IRI.fullmatch(graph):
+            raise ValueError(f'a graph is named by its whole IRI, or is "default", not {graph!r}')
+    if "admin" in levels.values():
+        raise ValueError("the level admin is of whole worlds, not of some graphs")
+
+
 def expiry(text: str) -> datetime | None:
     """The time that `--expires` names: "90d" (s, m, h, d, w, y) from now, an ISO 8601 date or time, or "never"."""
     if text == "never":
@@ -235,11 +263,15 @@ def _read(path: Path) -> dict[str, Key]:
                 created=_time(item["created"]),
                 expires=None if item["expires"] is None else _time(item["expires"]),
                 revoked=None if item["revoked"] is None else _time(item["revoked"]),
+                graphs=None if item.get("graphs") is None else tuple(map(str, item["graphs"])),
             )
             for item in json.loads(text)["keys"]
         ]
         if not all(level in LEVELS for key in found for level in key.levels.values()):
             raise ValueError("an unknown level")
+        for key in found:
+            if key.graphs is not None:
+                _check_scope(key.graphs, key.levels)
     except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
         raise OpenError(f"{path} is not a file of API keys: {type(error).__name__}: {error}") from error
     return {key.id: key for key in found}

@@ -15,6 +15,7 @@ class Principal:
     name: str | None
     key: str | None = None  # the key's id
     levels: Mapping[str, Level] = field(default_factory=dict)  # world, or "*" for all, → level
+    graphs: tuple[str, ...] | None = None  # that it sees; None for all
     remembered: bool = False  # by the browser, which sends the key for pages of others, too (Basic authentication)
 
     def may(self, level: Level, world: str | None) -> bool:

@@ -86,7 +86,7 @@ async def _check_search(request: Request, given: Given) -> None:
     if "where" in given or "where" in given.get("exclude", ()) or "boost" in given:  # the index for SPARQL is needed
         own = server.world(request)
         for name, path in {own.name: own.path, **server.beside(request, given.get("world", ()))}.items():
-            await server.prepare(name, path)
+            await server.prepare(request, name, path)
 
 
 async def _describe(request: Request, given: Given) -> Response:

@@ -14,7 +14,6 @@ from typing import Annotated, Any
 
 import pyoxigraph as ox
 
-import worlds
 from worlds.errors import ArgumentError
 from worlds.graph.longtexts import parse_quads
 from worlds.graph.records import As, Node, Quad
@@ -24,7 +23,7 @@ from worlds.revisions.gate import Change
 from worlds.revisions.history import Entry
 from worlds.search.hits import SearchResults
 from worlds.server.errors import Problem
-from worlds.server.workers.jobs import job
+from worlds.server.workers.jobs import job, together
 from worlds.world import World
 
 _PROPOSED = 10_000  # quads that an update may change which is proposed
@@ -57,8 +56,7 @@ def search_together(
     world: World, *, own: str, beside: Mapping[str, Path], facets: bool = False, **options: Any
 ) -> bytes:
     """`Group.search` of a world, by its `own` name, and those `beside` it, by names and paths."""
-    members: dict[str, Any] = {own: world, **beside}
-    with worlds.group(members, embedder=world.embedder) as group:
+    with together(world, own, beside, world.embedder) as group:
         return _hits(world, group.search(**options), facets=facets, sql=bool(options.get("explain")))
 
 
@@ -210,16 +208,10 @@ def _holds(world: World, quad: ox.Quad) -> bool:
     return next(world.quads(quad.subject, quad.predicate, quad.object, graph), None) is not None
 
 
-def _last(world: World) -> int:
-    """The number of the last revision, 0 where there is none."""
-    return next((entry.revision for entry in world.history(1)), 0)
-
-
 def _find(world: World, revision: int) -> Entry | None:
     """The revision of this number, None if it is unknown or was forgotten."""
-    newer = _last(world) - revision
-    found = world.history(newer + 1)[newer:] if newer >= 0 else []
-    return next((entry for entry in found if entry.revision == revision), None)
+    found = world.history(1, before=revision + 1)
+    return found[0] if found and found[0].revision == revision else None
 
 
 # --- writes ---------------------------------------------------------------------------------------------------------

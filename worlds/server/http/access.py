@@ -65,7 +65,8 @@ def identify(given: Sequence[str], keys: KeyStore) -> Principal:
         raise Unauthorized("this key is not known here")
     if (state := key.state()) != "valid":
         raise Unauthorized(f"the key {key.name!r} is {state}")
-    return Principal(key.name, key.id, {world: _level(level) for world, level in key.levels.items()}, basic)
+    levels = {world: _level(level) for world, level in key.levels.items()}
+    return Principal(key.name, key.id, levels, key.graphs, basic)
 
 
 def _password(text: str) -> str:

@@ -106,6 +106,18 @@ class Server:
         """
         return self.access.require(request, level, world)
 
+    def scope(self, request: Request) -> tuple[str, ...] | None:
+        """The graphs that who asks sees: those of its key that the server's setting has, too; None for all.
+
+        Forbidden where there are none.
+        """
+        own, common = self.access.principal(request).graphs, self.settings.graphs or None
+        if own is None or common is None:
+            return common if own is None else own
+        if not (seen := tuple(graph for graph in own if graph in common)):
+            raise Forbidden("the graphs of this key are not among those that this server shows")
+        return seen
+
     def may(self, request: Request, level: Level, world: str | None) -> bool:
         """Whether who asks has a right; Unauthorized for a key that is wrong."""
         try:
@@ -127,9 +139,13 @@ class Server:
         guest = self._guest(request, ref.name) or guest or ""
         client, timeout = self._client(request), self.settings.timeout
 
+        scope = self.scope(request)
+
         async def once() -> Any:
             async with _there(ref.name, ref.path):
-                call = self.pool.call(job, ref.path, guest=guest, client=client, timeout=timeout, arguments=arguments)
+                call = self.pool.call(
+                    job, ref.path, scope=scope, guest=guest, client=client, timeout=timeout, arguments=arguments
+                )
                 return await self._while_connected(request, call)
 
         async with self.limits.slot(bool(guest), client):
@@ -157,12 +173,18 @@ class Server:
                 job,
                 ref.path,
                 write=True,
+                scope=self.scope(request),
                 timeout=min(self.settings.timeout, _PROPOSING) if proposes else self.settings.timeout,
                 arguments={"author": principal.name, **arguments},
             )
 
-    async def prepare(self, world: str, path: Path) -> None:
-        """Have the index for SPARQL of a world ready. NotFound for one that was deleted meanwhile."""
+    async def prepare(self, request: Request, world: str, path: Path) -> None:
+        """Have the index for SPARQL of a world ready. NotFound for one that was deleted meanwhile.
+
+        Nothing for a client with a scope, whose index is its own, in the process that answers.
+        """
+        if self.scope(request) is not None:
+            return
         with contextlib.suppress(_Replaced):  # who asks next prepares the new file
             async with _there(world, path):
                 await self.pool.prepare(path, timeout=self.settings.timeout)
@@ -174,7 +196,7 @@ class Server:
         for others to wait.
         """
         principal = self.require(request, "propose", self.world(request).name)
-        await self.prepare(self.world(request).name, self.world(request).path)
+        await self.prepare(request, self.world(request).name, self.world(request).path)
         guest = f"proposals-of-{principal.key} 0" if principal.key else None
         found: dict[str, list[str]] = await self.read(request, "rehearse", guest=guest, update=update)
         return found
@@ -212,7 +234,15 @@ class Server:
         async with (
             self.limits.slot(bool(guest), client),
             _there(ref.name, ref.path),
-            self.pool.stream(job, ref.path, guest=guest, client=client, timeout=timeout, arguments=arguments) as found,
+            self.pool.stream(
+                job,
+                ref.path,
+                scope=self.scope(request),
+                guest=guest,
+                client=client,
+                timeout=timeout,
+                arguments=arguments,
+            ) as found,
         ):
             yield found
 

@@ -74,7 +74,7 @@ async def sparql(request: Request) -> Response:
         server.require(request, "write", world.name)
     if beside and operation is not None:
         return await _ask_together(request, operation, beside, endpoint, accept)
-    await server.prepare(world.name, world.path)
+    await server.prepare(request, world.name, world.path)
     if operation is None:
         media_type, document = await server.read(request, "service_description", endpoint=endpoint, accept=accept)
         return Response(document, headers={"Content-Type": media_type, "Vary": "Accept"})

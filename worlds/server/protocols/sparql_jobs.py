@@ -10,13 +10,12 @@ from typing import Any, TypeVar
 
 import pyoxigraph as ox
 
-import worlds
 from worlds.errors import OpenError, QueryError
 from worlds.graph.query.results import Solutions, Triples
 from worlds.server.errors import NotAcceptable
 from worlds.server.http.negotiation import GRAPHS, RESULTS, choose, with_charset
 from worlds.server.protocols.description import description
-from worlds.server.workers.jobs import job
+from worlds.server.workers.jobs import job, together
 from worlds.world import World
 
 _ROWS = 2000  # solutions that are written at a time
@@ -55,8 +54,7 @@ def query_together(
     max_results: int,
 ) -> tuple[dict[str, Any], Iterator[bytes]]:
     """The same by `Group.query` of a world, by its `own` name, and those `beside` it, by names and paths."""
-    members: dict[str, Any] = {own: world, **beside}
-    with worlds.group(members, embedder=None) as group:
+    with together(world, own, beside, None) as group:
         found = _with_base(query, base, lambda text: group.query(text, union=union, max_results=max_results))
         return _document(found, accept, () if isinstance(found, bool) else found.notes)
 

@@ -13,12 +13,18 @@ it raises is raised again in the server as it is; any other exception is a bug, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import worlds
 from worlds.server.workers.starting import MODULES as MODULES
+
+if TYPE_CHECKING:
+    from worlds import Embedder, Group, World
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -52,6 +58,17 @@ def job(name: str, *, write: bool = False, streams: bool = False, unlimited: boo
         return function
 
     return register
+
+
+@contextmanager
+def together(world: World, own: str, beside: Mapping[str, Path], embedder: Embedder | None) -> Iterator[Group]:
+    """The group of a world, by its `own` name, and those `beside` it, by names and paths; all in its scope."""
+    with ExitStack() as stack:
+        members = {own: world}
+        for name, path in beside.items():
+            one = stack.enter_context(worlds.open(path, embedder=embedder, read_only=True, create=False))
+            members[name] = one if world.scope is None else one.only(graphs=world.scope)
+        yield stack.enter_context(worlds.group(members, embedder=embedder))
 
 
 def load_jobs(modules: Iterable[str] = MODULES) -> dict[str, Job]:

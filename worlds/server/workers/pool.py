@@ -133,12 +133,15 @@ class Pool:
         world: Path,
         *,
         write: bool = False,
+        scope: tuple[str, ...] | None = None,
         guest: str = "",
         client: str = "",
         timeout: float,
         arguments: Mapping[str, Any],
     ) -> Any:
         """What a job gives. A write that has returned is kept, and every job that begins later sees it.
+
+        `scope` are the graphs that it sees, by their IRIs or "default"; None for all.
 
         A `guest` is a client without a key, by any name: what it asks for keeps nobody waiting, begins anew where it
         would, and may be stopped (Busy). Other clients, by any name, take turns.
@@ -147,7 +150,7 @@ class Pool:
         no process was free all that time, or the process was killed; a write may have been kept all the same. JobError.
         If the call is cancelled, a reading job is stopped a second later, and a write goes on.
         """
-        async with self._run(job, world, write, guest, client, timeout, arguments) as run:
+        async with self._run(job, world, write, scope, guest, client, timeout, arguments) as run:
             kind, body = await run.next()
             assert kind == RESULT, f"{job} streams"
             return unpacked(body)
@@ -159,6 +162,7 @@ class Pool:
         world: Path,
         *,
         write: bool = False,
+        scope: tuple[str, ...] | None = None,
         guest: str = "",
         client: str = "",
         timeout: float,
@@ -170,7 +174,7 @@ class Pool:
         nothing for as long, or needs ten times as long in all, is not waited for. Errors as `call`, also while it is
         read.
         """
-        async with self._run(job, world, write, guest, client, timeout, arguments) as run:
+        async with self._run(job, world, write, scope, guest, client, timeout, arguments) as run:
             kind, body = await run.next()
             assert kind == HEAD, f"{job} does not stream"
             head = unpacked(body)
@@ -240,6 +244,7 @@ class Pool:
         job: str,
         world: Path,
         write: bool,
+        scope: tuple[str, ...] | None,
         guest: str,
         client: str,
         timeout: float,
@@ -247,7 +252,7 @@ class Pool:
     ) -> AsyncIterator[_Run]:
         group = self._writers if write else self._readers
         key = _key(world)
-        request = Request(job, key, dict(arguments), (SLOW_CLIENT + 2) * timeout)
+        request = Request(job, key, dict(arguments), (SLOW_CLIENT + 2) * timeout, scope)
         there = identity(key)
         if self._seen.setdefault(key, there) != there:  # another file took its place
             self._seen[key] = there

@@ -76,6 +76,7 @@ class Request:
     world: str
     arguments: dict[str, Any]
     seconds: float  # after which the worker ends itself, should the server not have ended it
+    scope: tuple[str, ...] | None = None  # the graphs that the job sees; None for all
 
 
 class _Worlds:
@@ -215,6 +216,8 @@ class Worker:
                 raise ValueError(f"{job.name} writes, and this worker only reads")
             _limit_memory(0 if job.unlimited else self._duties.max_memory)
             world = self._worlds.get(request.world)
+            if request.scope is not None:
+                world = world.only(graphs=request.scope)
             self._send(OPENED)
             if self._write:
                 self._unembedded[request.world] = None
