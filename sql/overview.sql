@@ -30,12 +30,42 @@ FROM quads INDEXED BY quads_posg
 WHERE predicate <> 0 AND iif(:graphs_json IS NULL, graph IS NOT {shapes}, graph IN (SELECT value FROM json_each(:graphs_json)))
 GROUP BY predicate ORDER BY quads DESC, predicate LIMIT :limit;
 
--- name: predicates_of_subjects
--- Each predicate as often as there are subjects that have it.
-SELECT group_concat(predicate) FROM (
+-- name: count
+SELECT count(*) FROM quads;
+
+-- name: said
+-- The distinct pairs of a subject and a predicate.
+SELECT group_concat(subject), group_concat(predicate) FROM (
     SELECT DISTINCT subject, predicate FROM quads INDEXED BY quads_spog
     WHERE subject > 0 AND iif(:graphs_json IS NULL, graph IS NOT {shapes}, graph IN (SELECT value FROM json_each(:graphs_json)))
 );
+
+-- name: typed
+-- The distinct pairs of a subject and a class.
+SELECT group_concat(subject), group_concat(object) FROM (
+    SELECT DISTINCT subject, object FROM quads INDEXED BY quads_posg
+    CROSS JOIN terms ON terms.id = quads.object AND terms.kind = 1
+    WHERE predicate = :rdf_type AND iif(:graphs_json IS NULL, graph IS NOT {shapes}, graph IN (SELECT value FROM json_each(:graphs_json)))
+);
+
+-- name: entities_under
+-- The distinct pairs of a predicate and an object that is an IRI or a blank node.
+SELECT group_concat(predicate), group_concat(object) FROM (
+    SELECT DISTINCT quads.predicate, quads.object
+    FROM json_each(:ids_json) AS sought
+    CROSS JOIN quads INDEXED BY quads_posg ON quads.predicate = sought.value
+    CROSS JOIN terms ON terms.id = quads.object AND terms.kind IN (1, 2)
+    WHERE iif(:graphs_json IS NULL, quads.graph IS NOT {shapes}, quads.graph IN (SELECT value FROM json_each(:graphs_json)))
+);
+
+-- name: kinds_of_objects
+-- Gives (predicate, kind, datatype, language, quads).
+SELECT quads.predicate, kind, datatype, language, count(*)
+FROM json_each(:ids_json) AS sought
+CROSS JOIN quads INDEXED BY quads_posg ON quads.predicate = sought.value
+CROSS JOIN terms ON terms.id = quads.object
+WHERE iif(:graphs_json IS NULL, quads.graph IS NOT {shapes}, quads.graph IN (SELECT value FROM json_each(:graphs_json)))
+GROUP BY quads.predicate, kind, datatype, language;
 
 -- name: quads_of_rare_predicates
 -- All quads. Gives (predicate, subject, object, and of the object: kind, datatype, language, length in characters).
@@ -62,13 +92,6 @@ chosen (quad) AS (
 )
 SELECT quads.predicate, quads.subject, quads.object, kind, datatype, language, length(terms.value)
 FROM chosen CROSS JOIN quads ON quads.id = chosen.quad CROSS JOIN terms ON terms.id = quads.object;
-
--- name: types_of
--- Gives (entity, class).
-SELECT sought.value, quads.object
-FROM json_each(:ids_json) AS sought
-CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value AND quads.predicate = :rdf_type
-CROSS JOIN terms ON terms.id = quads.object AND terms.kind = 1;
 
 -- name: named_graphs
 -- Gives (graph, quads, how many named graphs there are), the largest first; an empty one has 0.

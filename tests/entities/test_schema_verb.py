@@ -12,6 +12,7 @@ import pytest
 from rdflib import RDF, RDFS, XSD, Literal, URIRef
 
 import worlds
+from tests.support.command_line import ok
 
 EX = "http://example.org/"
 DATA = f"""
@@ -130,6 +131,27 @@ def test_the_kinds_of_objects(films: worlds.World) -> None:
     assert director.object_classes == (iri("Person"),)
     assert [(value.term, value.label) for value in director.examples] == [(iri("lang"), "Fritz Lang")]
     assert director.label == "director"
+
+
+def test_no_class_of_a_predicate_is_missed(world: worlds.World, tmp_path: Path) -> None:
+    things = [(iri(f"t{number}"), RDF.type, iri("Hardware")) for number in range(4000)]
+    things += [(iri(f"s{number}"), RDF.type, iri(f"Service{number}")) for number in range(12)]
+    prices = [(subject, iri("price"), Literal(9)) for subject, _, _ in things]
+    parts = [
+        (iri("t1"), iri("part"), iri("t2")),
+        (iri("t1"), iri("part"), iri("nowhere")),
+        (iri("t3"), iri("part"), iri("t9")),
+    ]
+    loose = [(iri("loose"), iri("price"), Literal(1)), (iri("t1"), RDFS.label, Literal("A"))]
+    world.add([*things, *prices, *parts, *loose], embed=False)
+    schema = world.schema()
+    price, part = predicate(schema, iri("price")), predicate(schema, iri("part"))
+    assert price.subject_classes[0] == iri("Hardware")
+    assert (len(price.subject_classes), price.subject_class_count, price.object_class_count) == (10, 13, 0)
+    assert (part.object_classes, part.untold) == ((iri("Hardware"),), 1)
+    assert (schema.untyped, schema.unlabelled, schema.sampled) == (1, 4012, False)
+    world.backup(tmp_path / "copy.db")
+    assert ", +10 more" in ok("schema", tmp_path / "copy.db")
 
 
 def test_triple_terms_are_a_kind(world: worlds.World) -> None:

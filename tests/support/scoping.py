@@ -39,7 +39,8 @@ def history(random: random.Random, graphs: int, steps: int) -> tuple[list[Step],
         inside[0] = "default"
         names = [*(set(names) - {inside[0]}), "default"]
     # Both worlds number the terms that stand in and outside of the scope in one order, by which ties are broken.
-    seed = [(f"ex:{one}", "ex:seed", "ex:seed", inside[0]) for one in "abcdefghij"]
+    seed = [("ex:a", "ex:seed", "ex:seed", graph) for graph in inside]
+    seed += [(f"ex:{one}", "ex:seed", "ex:seed", inside[0]) for one in "bcdefghij"]
     seed += [("ex:a", f"ex:{link}", f"ex:{kind}", inside[0]) for link in (*_LINKS, "size", "note") for kind in _KINDS]
     seed += [("ex:a", predicate, "ex:a", inside[0]) for predicate in ("rdf:type", *_TEXTS)]
     seed += [("ex:a", "ex:size", f'"{number}"^^xsd:integer', inside[0]) for number in range(1, 10)]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from worlds.entities.schema import PredicateSummary, Schema
 
+_CLASSES = 3  # of a predicate that are shown
 _WIDEST = 60  # characters of a term in a terminal; a pipe gets the whole
 
 
@@ -43,15 +44,24 @@ def _print(found: Schema, prefixes: Mapping[str, str]) -> None:
         return text if len(text) <= most or not console.is_terminal else text[: most - 1] + "…"
 
     def objects(one: PredicateSummary) -> str:
-        names = [term(iri) for iri in one.object_classes]
+        names = classes(one.object_classes, one.object_class_count)
         for kind in one.kinds:
             if kind.kind == "literal":
                 names.append(f"@{kind.language}" if kind.language else term(kind.datatype))
             elif not names or kind.kind != "IRI":
                 names.append(kind.kind)
+        if one.untold:
+            names.append(f"{one.untold:,} of them without quads of their own")
         return ", ".join(names)
 
+    def classes(named: Sequence[object], count: int) -> list[str]:
+        more = [f"+{count - _CLASSES} more"] if count > _CLASSES else []
+        return [*map(term, named[:_CLASSES]), *more]
+
     console.print(Text(f"{counted(found.quads, 'quad')}, revision {found.revision}"), soft_wrap=True)
+    if found.untyped or found.unlabelled:
+        told = f"{found.untyped:,} subjects have no type, {found.unlabelled:,} no label"
+        console.print(Text(told), soft_wrap=True)
     _section(
         "classes",
         found.class_count,
@@ -70,7 +80,7 @@ def _print(found: Schema, prefixes: Mapping[str, str]) -> None:
                 term(one.iri),
                 f"{one.quads:,}",
                 f"{one.subjects:,}",
-                ", ".join(map(term, one.subject_classes)),
+                ", ".join(classes(one.subject_classes, one.subject_class_count)),
                 objects(one),
                 term(one.examples[0].term, 40) if one.examples else "",
             )

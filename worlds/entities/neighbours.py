@@ -288,7 +288,7 @@ class Neighbours:
                     way = [*reversed(head), *tail]
                     ways.setdefault(tuple(row[0] for row in way), way)
         shortest = min(map(len, ways), default=0)
-        return sorted((way for way in ways.values() if len(way) == shortest), key=str)[:limit]
+        return sorted(way for way in ways.values() if len(way) == shortest)[:limit]
 
 
 def _walks(

@@ -14,11 +14,11 @@ from worlds.entities.describing import Value
 from worlds.entities.limits import check_limit
 from worlds.graph.records import Count, Iri, Record
 from worlds.graph.terms import RDF, shorten, to_rdflib
-from worlds.quads.dictionary import BLANK_NODE, IRI, LITERAL, Dictionary, json_ids
+from worlds.quads.dictionary import BLANK_NODE, IRI, LITERAL, Dictionary, Ids, json_ids
 from worlds.quads.vocabulary import nearest, spelled
 from worlds.sql import statements
 from worlds.sql.connection import Connection, Row
-from worlds.sql.values import integers
+from worlds.sql.values import integers, stacked
 from worlds.texts.chunks import ChunkStore
 from worlds.texts.facts import Facts
 from worlds.texts.profiles import words_of
@@ -28,7 +28,8 @@ _QUERIES = statements("queries.sql")
 _EXAMPLES = 3
 _RARE = 500  # quads of a predicate that are all looked at; of more, a sample
 _SAMPLE = 200
-_LIKELY_CLASSES = 3
+_CLASSES = 10  # of a predicate's subjects, and of its objects, that are given
+_EXACT = 1_000_000  # quads up to which all of them are looked at
 _STRING = ox.NamedNode("http://www.w3.org/2001/XMLSchema#string")
 _KINDS: Mapping[int, Literal["IRI", "blank node", "literal", "triple term"]] = {
     IRI: "IRI",
@@ -60,8 +61,9 @@ class ObjectKind(Record):
 class PredicateSummary(Record):
     """A predicate, how many quads and distinct subjects have it, and what its objects are.
 
-    `kinds`, `subject_classes` and `object_classes` have the commonest first. They are of all quads where there are at
-    most 500, else of a sample of some 200, which can miss what is rare. `examples` are short ones.
+    `kinds`, `subject_classes` and `object_classes` have the commonest first, of the classes ten at most;
+    `subject_class_count` and `object_class_count` are how many there are. `untold` is how many of its distinct objects
+    are entities of which nothing is said. `examples` are short ones.
     """
 
     iri: Iri
@@ -71,6 +73,9 @@ class PredicateSummary(Record):
     kinds: tuple[ObjectKind, ...]
     subject_classes: tuple[Iri, ...]
     object_classes: tuple[Iri, ...]
+    subject_class_count: Count
+    object_class_count: Count
+    untold: Count
     examples: tuple[Value, ...]
 
 
@@ -87,8 +92,10 @@ class Schema(Record):
     """What a world's data look like; see `World.schema`. Lists have the commonest first.
 
     `class_count`, `predicate_count` and `graph_count` are how many there are in all; the default graph is no part of
-    the last. `languages` maps a tag, "" for none, to the number of literals that are text. `notes` say which of the
-    graphs that were asked for there are not.
+    the last. `untyped` and `unlabelled` are how many subjects have no rdf:type, and no label. In a world of more than a
+    million quads, kinds, classes and `untold` are those of a sample of each predicate's quads, and `sampled` is true.
+    `languages` maps a tag, "" for none, to the number of literals that are text. `notes` say which of the graphs that
+    were asked for there are not.
     """
 
     revision: Count
@@ -101,6 +108,9 @@ class Schema(Record):
     graph_count: Count
     languages: Mapping[str, Count]
     prefixes: Mapping[str, str]
+    untyped: Count = 0
+    unlabelled: Count = 0
+    sampled: bool = False
     notes: tuple[str, ...] = ()
 
     def nearest(self, name: str) -> list[str]:
@@ -127,6 +137,46 @@ def overview(
     check_limit(limit)
     with connection.snapshot():
         return _Overview(connection, dictionary, chunks, limit, graphs).schema(prefixes)
+
+
+@dataclass(frozen=True)
+class _Objects:
+    """Of predicates: what their objects are, and the classes of both ends, the commonest first."""
+
+    kinds: Mapping[int, Counter[Row]]
+    subject_classes: Mapping[int, list[int]]
+    object_classes: Mapping[int, list[int]]
+    untold: Mapping[int, int]
+
+
+class _Told:
+    """`said`, the distinct pairs of a subject and a predicate, and `typed`, those of a subject and a class; [n, 2]."""
+
+    def __init__(self, said: Ids, typed: Ids) -> None:
+        self.said = said
+        self.typed = typed[np.argsort(typed[:, 0], kind="stable")]
+        self.entities = np.unique(said[:, 0])
+        self.subjects = _counted(said[:, 1])
+
+    def labelled(self, predicates: list[int]) -> Ids:
+        """The subjects that one of these predicates is said of."""
+        return np.unique(self.said[np.isin(self.said[:, 1], predicates), 0])
+
+    def classes(self, pairs: Ids) -> dict[int, list[int]]:
+        """Of pairs of a predicate and an entity, predicate → the classes of its entities, the commonest first."""
+        first = np.searchsorted(self.typed[:, 0], pairs[:, 1], "left")
+        counts = np.searchsorted(self.typed[:, 0], pairs[:, 1], "right") - first
+        places = np.repeat(first - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts) + np.arange(counts.sum())
+        codes = np.repeat(pairs[:, 0], counts) << 32 | self.typed[places, 1]
+        found: dict[int, list[int]] = {}
+        for code in sorted((-count, code) for code, count in _counted(codes).items()):
+            found.setdefault(code[1] >> 32, []).append(code[1] & 0xFFFFFFFF)
+        return found
+
+
+def _counted(numbers: Ids) -> dict[int, int]:
+    values, counts = np.unique(numbers, return_counts=True)
+    return dict(zip(values.tolist(), counts.tolist(), strict=True))
 
 
 class _Overview:
@@ -163,23 +213,22 @@ class _Overview:
         """The overview of all classes, predicates, graphs and languages."""
         classes = self._rows("classes")
         predicates = self._rows("predicates")
-        subjects = self._subjects()
+        told = self._told()
+        subjects = told.subjects
         instances = self._instances([number for number, _, _ in classes])
         sample = self._sample(predicates)
-        types = self._types({number for rows in sample.values() for row in rows for number in row[1:3]})
         shown = {number: _shortest(rows) for number, rows in sample.items()}
         graphs = self._rows("named_graphs")
         default = self._rows("default_graph")
-        kinds = {number: Counter(row[3:6] for row in rows) for number, rows in sample.items()}
+        sampled = int(self._connection.value(_SQL["count"])) > _EXACT
+        objects = self._of_sample(sample, told) if sampled else self._of_all(predicates, told)
+        kinds = objects.kinds
 
         named = {number for number, _, _ in (*classes, *predicates, *graphs)}
         named |= {number for examples in (*instances.values(), *shown.values()) for number in examples}
         named |= {datatype for counted in kinds.values() for _, datatype, _ in counted if datatype is not None}
-        likely = {
-            number: (_commonest(types, (row[1] for row in rows)), _commonest(types, (row[2] for row in rows)))
-            for number, rows in sample.items()
-        }
-        named |= {number for pair in likely.values() for side in pair for number in side}
+        likely = (objects.subject_classes, objects.object_classes)
+        named |= {number for side in likely for found in side.values() for number in found[:_CLASSES]}
         terms = self._dictionary.terms(named)
         entities = [number for number in named if not isinstance(terms[number], ox.Literal)]
         labels = Facts(self._connection, self._dictionary).labels(self._chunks.policy, entities)
@@ -206,8 +255,11 @@ class _Overview:
                 quads,
                 subjects.get(number, 0),
                 tuple(kind(*one) for one, _ in kinds[number].most_common()),
-                iris(likely[number][0]),
-                iris(likely[number][1]),
+                iris(likely[0].get(number, [])[:_CLASSES]),
+                iris(likely[1].get(number, [])[:_CLASSES]),
+                len(likely[0].get(number, [])),
+                len(likely[1].get(number, [])),
+                objects.untold.get(number, 0),
                 values(shown[number]),
             )
             for number, quads, _ in predicates
@@ -228,6 +280,9 @@ class _Overview:
             ),
             graph_count=graphs[0][2] if graphs else 0,
             languages={language or "": count for language, count in self._rows("languages")},
+            untyped=len(told.entities) - len(np.intersect1d(told.entities, told.typed[:, 0])),
+            unlabelled=len(told.entities) - len(told.labelled(self._label_predicates())),
+            sampled=sampled,
             prefixes=_used(prefixes, [term.value for term in terms.values() if isinstance(term, ox.NamedNode)]),
         )
 
@@ -235,11 +290,36 @@ class _Overview:
         """The named graphs, those beyond the limit included."""
         return graphs if not graphs or len(graphs) == graphs[0][2] else self._rows("named_graphs", limit=-1)
 
-    def _subjects(self) -> dict[int, int]:
-        """Predicate → how many subjects have it."""
-        ((column,),) = self._rows("predicates_of_subjects")
-        numbers, counts = np.unique(integers(column), return_counts=True)
-        return dict(zip(numbers.tolist(), counts.tolist(), strict=True))
+    def _told(self) -> _Told:
+        """Which predicates are said of each subject, and its classes."""
+        pairs = [stacked([integers(column) for column in self._rows(name)[0]], 1) for name in ("said", "typed")]
+        return _Told(*pairs)
+
+    def _label_predicates(self) -> list[int]:
+        found = self._dictionary.find([ox.NamedNode(iri) for iri in self._chunks.policy.predicates("label")])
+        return [number for number in found if number is not None]
+
+    def _of_all(self, predicates: list[Row], told: _Told) -> _Objects:
+        """The kinds and classes of all subjects and objects of these predicates."""
+        chosen = [number for number, _, _ in predicates]
+        ids = json_ids(chosen)
+        kinds: dict[int, Counter[Row]] = {number: Counter() for number in chosen}
+        for number, kind, datatype, language, count in self._rows("kinds_of_objects", ids_json=ids):
+            kinds[number][kind, datatype, language] = count
+        objects = stacked([integers(column) for column in self._rows("entities_under", ids_json=ids)[0]], 1)
+        said = told.said[np.isin(told.said[:, 1], chosen)][:, ::-1]
+        lost = objects[~np.isin(objects[:, 1], told.entities), 0]
+        return _Objects(kinds, told.classes(said), told.classes(objects), _counted(lost))
+
+    def _of_sample(self, sample: Mapping[int, list[Row]], told: _Told) -> _Objects:
+        """The same of a sample of quads."""
+        kinds = {number: Counter(row[3:6] for row in rows) for number, rows in sample.items()}
+        pairs = [(number, *row[1:4]) for number, rows in sample.items() for row in rows]
+        table = np.array(pairs, dtype=np.int64).reshape(-1, 4)
+        subjects, objects = (np.unique(table[:, [0, place]], axis=0) for place in (1, 2))
+        entities = np.unique(table[np.isin(table[:, 3], (IRI, BLANK_NODE))][:, [0, 2]], axis=0)
+        lost = entities[~np.isin(entities[:, 1], told.entities), 0]
+        return _Objects(kinds, told.classes(subjects), told.classes(objects), _counted(lost))
 
     def _instances(self, classes: list[int]) -> dict[int, list[int]]:
         """Class → a few of its instances."""
@@ -259,23 +339,11 @@ class _Overview:
             found[row[0]].append(row)
         return found
 
-    def _types(self, entities: set[int]) -> dict[int, list[int]]:
-        found: dict[int, list[int]] = {}
-        for number, kind in self._rows("types_of", ids_json=json_ids(sorted(entities))):
-            found.setdefault(number, []).append(kind)
-        return found
-
 
 def _shortest(rows: Iterable[Row]) -> list[int]:
     """Objects to show as examples."""
     lengths = {row[2]: row[6] for row in rows}
     return sorted(lengths, key=lambda number: (lengths[number], number))[:_EXAMPLES]
-
-
-def _commonest(types: Mapping[int, list[int]], entities: Iterable[int]) -> list[int]:
-    """The classes that most of these entities have."""
-    counted = Counter(kind for entity in entities for kind in types.get(entity, ()))
-    return sorted(counted, key=lambda kind: (-counted[kind], kind))[:_LIKELY_CLASSES]
 
 
 def _used(prefixes: Mapping[str, str], iris: Iterable[str]) -> dict[str, str]:

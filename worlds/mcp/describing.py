@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from worlds.entities.describing import Property, Source, Value
     from worlds.entities.schema import ClassSummary, PredicateSummary
 
+_LIKELY = 3  # classes of a predicate that are shown
 _MATCHED = 3000  # classes and predicates that `matching` looks through
 
 
@@ -166,7 +167,7 @@ def _class(one: ClassSummary, terms: Terms) -> ClassShown:
 
 
 def _predicate(one: PredicateSummary, terms: Terms) -> PredicateShown:
-    objects = [terms.show(iri) for iri in one.object_classes]
+    objects = _classes(one.object_classes, one.object_class_count, terms)
     for kind in one.kinds[:6]:
         if kind.kind == "literal":
             objects.append(f"@{kind.language}" if kind.language else terms.show(kind.datatype))
@@ -177,10 +178,15 @@ def _predicate(one: PredicateSummary, terms: Terms) -> PredicateShown:
         label=clip(one.label, 80),
         quads=one.quads,
         subjects=one.subjects,
-        of=[terms.show(iri) for iri in one.subject_classes],
+        of=_classes(one.subject_classes, one.subject_class_count, terms),
         objects=list(dict.fromkeys(objects)),
         examples=[terms.show(value.term, 50) for value in one.examples[:2]],
     )
+
+
+def _classes(named: Sequence[Any], count: int, terms: Terms) -> list[str]:
+    more = [f"+{count - _LIKELY} more"] if count > _LIKELY else []
+    return [*map(terms.show, named[:_LIKELY]), *more]
 
 
 def _class_line(one: ClassShown) -> str:

@@ -35,7 +35,7 @@ class Knowing(Parts):
 
         `context` is the text around the name, `types` and `graphs` narrow the candidates as they do in `search`. A
         candidate's confidence is the chance that it is meant, as measured on names whose meaning is known; the
-        outcome is a match if the best has at least 0.5 and leads by 0.2, and none if it would have less than 0.3 even
+        outcome is a match if the best has at least 0.7 and leads by 0.2, and none if it would have less than 0.3 even
         if it alone bore its name. A leading "the", "a" or "an" matters only where a name is nearer with it. `exclude`
         is an entity, or several, that are no candidates: so one's twin is found by its name, as if it were not there.
         """
@@ -132,7 +132,7 @@ class Knowing(Parts):
         """What the data look like: classes, predicates, named graphs, languages, and the prefixes of these.
 
         Of classes, predicates and graphs the `limit` commonest are given, and their number. `graphs` looks at those
-        alone ("default" is the default graph). Half a second for a million quads.
+        alone ("default" is the default graph). A second and a half for a million quads.
         """
         from worlds.entities.schema import overview
 
