@@ -176,3 +176,49 @@ FROM (SELECT DISTINCT subject, object FROM quads INDEXED BY quads_posg
 SELECT json_group_array(id), json_group_array(value)
 FROM terms WHERE id IN (SELECT value FROM json_each(:ids_json))
              AND kind = 3 AND typeof(value) = 'text' AND length(value) <= :most;
+
+-- name: predicates_of
+-- The predicates under which literals stand.
+SELECT DISTINCT predicate FROM quads WHERE object IN (SELECT value FROM json_each(:ids_json));
+
+-- name: values_told_apart
+-- How many of a predicate's first quads there are, and how many values they have.
+SELECT count(*), count(DISTINCT object) FROM (SELECT object FROM quads WHERE predicate = :predicate LIMIT :most);
+
+-- name: text_with_word
+SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH :word LIMIT 1;
+
+-- ---- what is said about triples ------------------------------------------------------------------------------------
+
+-- name: reifiers
+-- Gives (triple term, reifier) of the triple terms that are reified.
+SELECT sought.value, quads.subject FROM json_each(:ids_json) AS sought
+CROSS JOIN quads INDEXED BY quads_posg ON quads.predicate = :reifies AND quads.object = sought.value;
+
+-- name: statements
+-- RDF 1.1's statements about triples, (position in triples_json, statement).
+SELECT sought.key, named.subject FROM json_each(:triples_json) AS sought
+CROSS JOIN quads AS named INDEXED BY quads_posg
+    ON named.predicate = :rdf_subject AND named.object = sought.value ->> 0
+CROSS JOIN quads AS verb INDEXED BY quads_spog
+    ON verb.subject = named.subject AND verb.predicate = :rdf_predicate AND verb.object = sought.value ->> 1
+CROSS JOIN quads AS value INDEXED BY quads_spog
+    ON value.subject = named.subject AND value.predicate = :rdf_object AND value.object = sought.value ->> 2;
+
+-- name: said_of
+SELECT DISTINCT quads.subject, quads.predicate, quads.object FROM json_each(:ids_json) AS sought
+CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value
+ORDER BY quads.subject, quads.predicate, quads.object LIMIT :most;
+
+-- name: declared_as
+SELECT sought.value FROM json_each(:ids_json) AS sought WHERE EXISTS (
+    SELECT 1 FROM quads INDEXED BY quads_spog
+    WHERE subject = sought.value AND predicate = :rdf_type AND object = :class);
+
+-- name: limited_by_shapes
+-- Predicates of which a property shape of the world says that they have one value at most.
+SELECT DISTINCT sought.value FROM json_each(:ids_json) AS sought
+CROSS JOIN quads AS path INDEXED BY quads_posg
+    ON path.predicate = :path AND path.object = sought.value AND path.graph = :graph
+CROSS JOIN quads AS most INDEXED BY quads_spog
+    ON most.subject = path.subject AND most.predicate = :most AND most.object = :one;

@@ -361,6 +361,8 @@ def test_claims_in_words(world: World) -> None:
     assert found.triples == ((rdflib.URIRef(EX + "a"), rdflib.URIRef(EX + "operatedBy"), rdflib.URIRef(EX + "n")),)
     assert len(found.readings) == 3
     assert world.verify(found.rdf().encode()) == found
+    camel = world.verify("x", extract=lambda _: [("ex:a", "operatedBy", "ex:n")])
+    assert not [one for one in camel.unread if "operatedBy" in one]
     nobody = world.verify("x", extract=lambda _: [("Nobody at all", "operated by", "NASA")])
     assert (nobody.outcome, len(nobody.unread)) == ("unknown", 1)
     two = world.verify("x", extract=lambda _: [("ex:a", "ex:operatedBy", "ex:n"), ("ex:a", "ex:operatedBy", "ex:m")])

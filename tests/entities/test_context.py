@@ -188,3 +188,27 @@ def test_values_in_other_languages_are_no_number() -> None:
         told = world.context("note of the Harbour", budget=300, hops=1, language="en")
         assert re.search(r"… and (more|\d+ more)", told.text)
         assert not re.search(r"… and \d+ more", told.text), "some of the notes say the same in German"
+
+
+def test_a_context_is_narrowed() -> None:
+    with worlds.open(embedder=None) as world:
+        world.bind("ex", "http://example.org/")
+        bio = "likes to sail the boats of the harbour in winter, as everybody there says"
+        for name, team in (("Ann", "red"), ("Bob", "blue")):
+            entity = f"ex:{name.lower()}"
+            world.add(
+                [
+                    (entity, "rdfs:label", f'"{name}"'),
+                    (entity, "ex:team", f"ex:{team}"),
+                    (entity, "ex:bio", f'"{name} {bio}"'),
+                ]
+            )
+        question = "Do Ann and Bob sail boats?"
+        assert {"Ann", "Bob"} <= set(world.context(question).text.split("\n"))
+        for options in ({"where": "?subject ex:team ex:blue"}, {"exclude": {"subjects": "ex:ann"}}, {"types": None}):
+            told = world.context(question, **options)
+            assert ("Ann" in told.text) == ("types" in options), options
+            assert "Bob" in told.text
+        assert bio not in world.context(question, predicates="rdfs:label", hops=0).text
+        with pytest.raises(worlds.FilterError, match="group pattern"):
+            world.context(question, where="?subject {")

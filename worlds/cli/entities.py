@@ -141,7 +141,10 @@ def _print_property(console: Console, part: Property, name: str, prefixes: Mappi
     values = ", ".join(_value(value, prefixes) for value in part.values)
     more = part.count - len(part.values)
     line = Text(f"{clean(name)}: ", style="dim").append(values, style="not dim")
-    show.print_wrapped(console, line.append(f" and {more:,} more" if more else "", style="dim"), 2, 6)
+    line.append(f" and {more:,} more" if more else "", style="dim")
+    if part.conflict:
+        line.append(f" ({part.conflict})", style="not dim red")
+    show.print_wrapped(console, line, 2, 6)
 
 
 def _term(term: object, prefixes: Mapping[str, str]) -> str:
@@ -151,7 +154,9 @@ def _term(term: object, prefixes: Mapping[str, str]) -> str:
 
 
 def _value(value: Value, prefixes: Mapping[str, str]) -> str:
-    return clean(value.label) if value.label else _term(value.term, prefixes)
+    shown = clean(value.label) if value.label else _term(value.term, prefixes)
+    said = "; ".join(f"{clean(one.label)}: {_term(one.value, prefixes)}" for one in value.annotations)
+    return f"{shown} ({said})" if said else shown
 
 
 def register(app: typer.Typer) -> None:

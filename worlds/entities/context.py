@@ -10,6 +10,7 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.embedders import Embedder, checked_documents
+from worlds.entities.annotations import STATEMENT, Annotations
 from worlds.entities.limits import check_limit
 from worlds.entities.mentions import Mention, Mentions
 from worlds.entities.neighbours import CitedQuad, Neighbour, Neighbours
@@ -29,6 +30,7 @@ from worlds.errors import EmbedderError
 from worlds.graph.records import Count, Record
 from worlds.graph.terms import to_oxigraph, to_rdflib
 from worlds.quads.dictionary import PROFILE, Dictionary
+from worlds.quads.namespaces import listed
 from worlds.search.engine import Searches
 from worlds.search.hits import SearchResults
 from worlds.sql.connection import Connection
@@ -95,7 +97,9 @@ class Contexts:
         embeddings: Embeddings,
         embedder: Callable[[], Embedder],
         to_term: Callable[[object], Any],
+        subjects: Callable[[str, Sequence[Any] | None], Sequence[Any]],
     ) -> None:
+        """`subjects` gives those that a pattern over ?subject has."""
         self._connection = connection
         self._dictionary = dictionary
         self._chunks = chunks
@@ -103,21 +107,37 @@ class Contexts:
         self._neighbours = neighbours
         self._embeddings = embeddings
         self._to_term = to_term
+        self._subjects = subjects
         self._embedder = embedder  # raises EmbedderError where there is none
         self._mentions = Mentions(connection, dictionary, chunks, searches)
+        self._annotations = Annotations(connection, dictionary)
         self._vectors: dict[str, Any] = {}  # of predicates' words, by the embedder that is at work
         self._vectors_of: object = None
 
-    def compose(self, question: str, *, budget: int, hops: int, types: object, language: str | None) -> Context:
-        """See `World.context`."""
+    def compose(
+        self,
+        question: str,
+        *,
+        budget: int,
+        hops: int,
+        types: object,
+        language: str | None,
+        where: str | None = None,
+        **search: Any,
+    ) -> Context:
+        """See `World.context`; `search` are further options of the search for passages and entities."""
         if not isinstance(question, str):
             raise TypeError(f"a question is a str, not {type(question).__name__}")
         check_limit(budget, "budget")
         if isinstance(hops, bool) or hops not in (0, 1, 2):
             raise ValueError(f"hops is 0, 1 or 2, not {hops!r}")
-        hits = self._searches.run(question, types=types, limit=_FOUND + _PASSAGES, noted=types is not None)
+        narrowed = types is not None or where is not None or any(search.values())
+        hits = self._searches.run(
+            question, types=types, where=where, limit=_FOUND + _PASSAGES, noted=narrowed, **search
+        )
+        among = None if where is None else set(self._dictionary.find(self._subjects(where, None)))
         with self._connection.snapshot():
-            mentions = self._named(question, types)
+            mentions = self._named(question, types, among, (search.get("exclude") or {}).get("subjects"))
             seeds = self._seeds(mentions, hits)
             relevance = Relevance(_remainder(question, mentions))
             drawn = self._drawn(seeds, relevance, hops, language)
@@ -129,12 +149,17 @@ class Contexts:
 
     # -- which entities -----------------------------------------------------------------------------------------------
 
-    def _named(self, question: str, types: object) -> list[Mention]:
-        mentions = self._mentions.find(question)
+    def _named(self, question: str, types: object, among: set[int | None] | None, without: object) -> list[Mention]:
+        """The entities that the question names: of `types`, those `among` which they have to be, none of `without`."""
+        excluded = set(self._dictionary.find([self._to_term(one) for one in listed(without)])) if without else set()
+        mentions = [
+            one
+            for one in self._mentions.find(question)
+            if one.entity not in excluded and (among is None or one.entity in among)
+        ]
         if types is None or not mentions:
             return mentions
-        listed = types if isinstance(types, (list, tuple, set, frozenset)) else [types]
-        wanted = set(self._dictionary.find([self._to_term(kind) for kind in listed]))
+        wanted = set(self._dictionary.find([self._to_term(kind) for kind in listed(types)]))
         _, kinds = self._neighbours.facts.labels_and_types(self._chunks.policy, {one.entity for one in mentions})
         return [one for one in mentions if wanted.intersection(kinds.get(one.entity, ()))]
 
@@ -183,7 +208,9 @@ class Contexts:
         if not seeds or not hops:
             return drawn
         said = set(self._neighbours.facts.numbers(self._chunks.policy.predicates("label")))
-        drawn.first = grouped(self._neighbours.around(list(seeds), _OWN), seeds, said, _OWN)
+        parts = set(self._neighbours.facts.numbers(STATEMENT))  # annotations are told with what they annotate
+        own = grouped(self._neighbours.around(list(seeds), _OWN), seeds, said, _OWN)
+        drawn.first = [group for group in own if not group.incoming or group.predicate not in parts]
         self._name_predicates(drawn, drawn.first, language)
         if hops == 2:
             # Which entities are looked at, words alone decide.
@@ -217,6 +244,9 @@ class Contexts:
     ) -> Context:
         groups = within(drawn.groups, budget)
         needed = {number for group in groups for row in group.rows for number in row[1:5]} | set(seeds)
+        drawn.annotations = self._annotations.of(row[1:4] for group in groups for row in group.rows)  # type: ignore[misc]
+        needed |= {term for said in drawn.annotations.values() for pair in said for term in pair}
+        drawn.functional = self._annotations.functional({group.predicate for group in groups if len(group.rows) > 1})
         missing = needed - drawn.terms.keys()
         drawn.terms |= self._dictionary.terms(missing)
         drawn.names |= self._neighbours.names(needed - drawn.names.keys(), drawn.terms, language)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 import pyoxigraph as ox
 
+from worlds.entities.annotations import Annotation, Annotations
 from worlds.entities.limits import check_limit
 from worlds.graph.records import Count, Iri, Node, Number, Record, Spare, told
 from worlds.graph.terms import RDF, to_rdflib
@@ -34,21 +35,29 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Value(Record):
-    """A term, the label of what it names, and where it is said; `label` is None for literals and what has no label."""
+    """A term, the label of what it names, and where it is said; `label` is None for literals and what has no label.
+
+    `annotations` are what reifiers say of the triple.
+    """
 
     term: Node
     label: str | None
     sources: Annotated[tuple[Source, ...], Spare] = ()
+    annotations: Annotated[tuple[Annotation, ...], Spare] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Property(Record):
-    """What an entity has under one predicate, or who has it there; `count` is how many there are in all."""
+    """What an entity has under one predicate, or who has it there; `count` is how many there are in all.
+
+    `conflict` says what a declaration allows, where the values contradict it.
+    """
 
     predicate: Iri
     label: str
     values: tuple[Value, ...]
     count: Count
+    conflict: Annotated[str | None, Spare] = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +84,7 @@ class Describer:
         self._dictionary = dictionary
         self._chunks = chunks
         self._facts = Facts(connection, dictionary)
+        self._annotations = Annotations(connection, dictionary)
 
     def describe(self, iri: Any, *, limit: int, language: str | None) -> Description:
         """See `World.describe`."""
@@ -90,28 +100,40 @@ class Describer:
         own, incoming = self._groups("properties_of", number, limit), self._groups("properties_to", number, limit)
         needed = {other for _, others, _ in (*own, *incoming) for other in others}
         needed |= {predicate for predicate, _, _ in (*own, *incoming)} | {number}
+        triples = [(number, predicate, other) for predicate, others, _ in own for other in others]
+        triples += [(other, predicate, number) for predicate, others, _ in incoming for other in others]
+        annotated = self._annotations.of(triples)
+        needed |= {term for said in annotated.values() for pair in said for term in pair}
+        several = self._annotations.functional({predicate for predicate, _, count in own if count > 1})
         terms = self._dictionary.terms(needed)
         entities = [other for other in needed if not isinstance(terms[other], ox.Literal)]
         labels = self._facts.labels(self._chunks.policy, entities, language=language)
         description = self._facts.descriptions(self._chunks.policy, [number], language=language).get(number)
 
-        triples = [(number, predicate, other) for predicate, others, _ in own for other in others]
-        triples += [(other, predicate, number) for predicate, others, _ in incoming for other in others]
         sources = self._sources(triples)
 
+        def called(predicate: int) -> str:
+            return labels[predicate].label if predicate in labels else words_of(terms[predicate].value)
+
         def value(other: int, triple: tuple[int, int, int]) -> Value:
-            return Value(to_rdflib(terms[other]), labels[other].label if other in labels else None, sources[triple])
+            said = tuple(
+                Annotation(to_rdflib(terms[predicate]), called(predicate), to_rdflib(terms[object]))
+                for predicate, object in annotated.get(triple, ())
+            )
+            label = labels[other].label if other in labels else None
+            return Value(to_rdflib(terms[other]), label, sources[triple], said)
 
         def properties(groups: list[tuple[int, list[int], int]], *, backwards: bool) -> tuple[Property, ...]:
             return tuple(
                 Property(
                     to_rdflib(terms[predicate]),
-                    labels[predicate].label if predicate in labels else words_of(terms[predicate].value),
+                    called(predicate),
                     tuple(
                         value(other, (other, predicate, number) if backwards else (number, predicate, other))
                         for other in others
                     ),
                     count,
+                    f"{count} values where one is allowed" if predicate in several and not backwards else None,
                 )
                 for predicate, others, count in groups
             )

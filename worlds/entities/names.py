@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import heappop, heappush
@@ -19,25 +19,40 @@ from worlds.graph.tabular import Tabular
 
 _LONGEST = 300  # characters of a name that are compared
 _ALIKE = 0.8  # similarity of spelling from which on a name is a misspelt one
-_LIKELY = 0.5  # confidence of a match
+_LIKELY = 0.75  # confidence of a match: below it, too many are wrong
 _POSSIBLE = 0.3  # confidence below which nothing matches
 _APART = 0.2  # by how much the best has to lead
+_MEANT = 0.6  # confidence, at most, of what is found by its meaning alone
+
+_ROLES = ("alias", "identifier", "label")  # of names, the surest last
+_LEAD = 0.2  # of a spelling, beyond which it makes no difference
+_WORDS_FIT = 0.98  # names of the same words in another order
 
 words = re.compile(r"\w+").findall
 _brackets = re.compile(r"\s*(.*\S)\s+\(([^\W_]{2,12})\)\s*").fullmatch
+_explained = re.compile(r"\([^()]*\)")
 _SMALL = frozenset({"a", "an", "and", "for", "in", "of", "on", "or", "the", "to", "with"})
 _article = re.compile(r"\s*(?:the|an?)\s+(?=\w)", re.IGNORECASE)
 
 Outcome: TypeAlias = Literal["match", "ambiguous", "no match"]
 
-FEATURES = ("label", "alias", "spelling", "words", "prefix", "rivals", "lead", "cosine", "context")
+FEATURES = (
+    "label", "exact", "reordered", "worst", "least", "part", "share", "parts", "more", "rivals", "lead", "numbers",
+    "length", "edits", "known", "context",
+)  # fmt: skip
 """What a confidence is made from; see `features`."""
 
-# By `python -m benchmarks.resolving`: a logistic regression on hidden, misspelt and absent names of vocabularies.
-WEIGHTS: Mapping[str, tuple[float, ...]] = {
-    "text": (2.744, 0.502, 6.250, -0.132, 0.063, -0.820, 6.957, 0.000, 1.348, -6.462),
-    "hybrid": (2.969, 0.630, 3.696, -1.273, 0.015, -0.554, 8.779, 2.297, 1.532, -5.581),
-}
+_WORST = FEATURES.index("worst")
+_SAME_WORD = 0.5  # how alike a word of the name and one of the candidate's are at least
+_UNTOLD = 0.5  # confidence, at most, where a word of the name has none that is like it
+
+# By `python -m benchmarks.resolving --fit`: a logistic regression on names of vocabularies.
+WEIGHTS: tuple[float, ...] = (
+    0.44, 1.937, 1.579, 3.569, 1.315, 2.343, -2.35, -0.721, 1.176, -0.211, 10.411, -0.272, 0.458, -0.124, -1.609, 1.992,
+    -5.386,
+)  # fmt: skip
+MEANING: tuple[float, ...] = (6.377, 11.607, -9.767)
+"""Of the cosine and its lead, for an entity that is found by its meaning alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +60,9 @@ class Candidate(Record):
     """An entity that a name may mean, and why.
 
     `confidence`, from 0 to 1, is the chance that it is meant. `kind` says how `matched`, one of its names, fits:
-    "exact" (its label), "alias", "prefix" (one begins with the other), "fuzzy" (written alike) or "semantic" (near in
-    meaning only). `score` is the likeness of spelling, `similarity` the cosine or None, `context` the share of the
-    context's words that are said of the entity; all from 0 to 1.
+    "exact" (its label), "alias", "identifier", "part" (one has all words of the other, and more), "fuzzy" (written
+    alike) or "semantic" (near in meaning only). `score` is the likeness of spelling, `similarity` the cosine or None,
+    `context` the share of the context's words that are said of the entity; all from 0 to 1.
     """
 
     iri: Iri
@@ -98,6 +113,7 @@ class Named:
     spelling: float = -1.0
     similarity: float | None = None
     context: float = 0.0
+    worded: bool = False  # whether it was found by the words of a name
 
     def near(self, similarity: float) -> None:
         """Keep the greatest cosine."""
@@ -108,15 +124,19 @@ class Named:
         """The forms of all its names, as they are compared."""
         return [form for text, _ in self.names for form in forms(text[:_LONGEST])]
 
+    def has_more(self, words: Iterable[str]) -> bool:
+        """Whether the name that was chosen has all of these words in its core, and others."""
+        return set(words) < set(self.form.split()) and core(self.matched) >= set(words)
+
     def compare(self, sought: str) -> float:
         """Choose the name that fits best; how alike it is written."""
         spellings = (
-            (likeness(sought, form), role == "label", text, form)
+            (fitting(sought, form, core(text)), _ROLES.index(role), text, form)
             for text, role in self.names
             for form in forms(text[:_LONGEST])
         )
-        self.spelling, label, self.matched, self.form = max(spellings)
-        self.role = "label" if label else "alias"
+        self.spelling, role, self.matched, self.form = max(spellings)
+        self.role = _ROLES[role]
         return self.spelling
 
 
@@ -168,7 +188,10 @@ def nearest(sought: str, named: Sequence[Named], count: int) -> list[Named]:
         return []
     spelt = [one.forms for one in named]
     starts = np.cumsum([0, *map(len, spelt[:-1])])
-    most = np.maximum.reduceat(bounds(sought, [form for told in spelt for form in told]), starts)
+    every = [form for told in spelt for form in told]
+    own = set(sought.split())
+    by_words = np.array([_WORDS_FIT if own <= set(form.split()) else 0.0 for form in every])
+    most = np.maximum.reduceat(np.maximum(bounds(sought, every), by_words), starts)
     compared: list[Named] = []
     best: list[float] = []  # a heap
     for at in np.argsort(-most, kind="stable").tolist():
@@ -181,22 +204,59 @@ def nearest(sought: str, named: Sequence[Named], count: int) -> list[Named]:
     return [one for one in compared if one.spelling >= best[0]]
 
 
-def features(sought: str, named: Named, others: Sequence[Named]) -> tuple[float, ...]:
-    """What tells a right candidate from a wrong one, in the order of `FEATURES`."""
-    found = named.form
+@lru_cache(maxsize=1 << 15)
+def core(name: str) -> frozenset[str]:
+    """The words of a name that may stand for it: none of those that only explain it, in brackets."""
+    return frozenset(normal(_explained.sub(" ", name)).split() or normal(name).split())
+
+
+def fitting(sought: str, form: str, core: frozenset[str]) -> float:
+    """How well a name fits: by its letters, or by its words, in any order, or where it has more of them in its core."""
+    like = likeness(sought, form)
+    own, other = sought.split(), form.split()
+    if like == 1.0:
+        return like
+    if sorted(own) == sorted(other):
+        return max(like, _WORDS_FIT)
+    if set(own) < set(other) and core >= set(own):
+        return max(like, 0.5 + 0.4 * sum(map(len, own)) / sum(map(len, other)))
+    return like
+
+
+def features(sought: str, named: Named, others: Sequence[Named], known: Collection[str] = ()) -> tuple[float, ...]:
+    """What tells a right candidate from a wrong one, in the order of `FEATURES`; `known` are words of the world."""
+    own, found = sought.split(), named.form.split()
     exact = named.spelling == 1.0
-    rivals = [other.spelling for other in others if other is not named]
+    among = [[likeness(word, other) for other in found] for word in own]
+    best = [max(row, default=0.0) for row in among]  # of each word that is sought
+    back = [max((row[at] for row in among), default=0.0) for at in range(len(found))]
+    part = not exact and named.has_more(own)
+    rivals = [other for other in others if other is not named]
+    fits = [other.spelling for other in rivals]
+    parts = [len(sought) / len(other.form) for other in others if other.has_more(own)]
+    strange = [word for word in own if word not in found]
     return (
         float(exact and named.role == "label"),
-        float(exact and named.role != "label"),
-        named.spelling,
-        overlap(sought.split(), found.split()),
-        float(not exact and (found.startswith(sought) or sought.startswith(found))),
-        math.log1p(sum(spelling >= named.spelling for spelling in rivals)),
-        named.spelling - max(rivals, default=0.0),
-        0.0 if named.similarity is None else max(named.similarity, 0.0),
-        named.context - max((other.context for other in others if other is not named), default=0.0),
+        float(exact),
+        float(not exact and sorted(own) == sorted(found)),
+        min(best, default=0.0),
+        min(back, default=0.0),
+        float(part),
+        part * max(parts, default=0.0),  # of the best: what is nearly whole may be another thing's whole name
+        part * math.log(max(len(parts), 1)),
+        float(not exact and set(found) < set(own)),
+        math.log1p(sum(fit >= named.spelling for fit in fits)),
+        min(named.spelling - max(fits, default=0.0), _LEAD),  # where few have names at all, it says little
+        float(bool(_numbers(own)) and _numbers(own) != _numbers(found)),
+        (not exact) * math.log(max(len(sought), 1)),
+        math.log1p((1 - likeness(sought, named.form)) * (len(sought) + len(named.form))),
+        sum(word in known for word in strange) / max(len(strange), 1),
+        named.context - max((other.context for other in rivals), default=0.0),
     )
+
+
+def _numbers(found: Iterable[str]) -> set[str]:
+    return {word for word in found if any(map(str.isdigit, word))}
 
 
 def confidence(values: Sequence[float], weights: Sequence[float]) -> float:
@@ -205,25 +265,36 @@ def confidence(values: Sequence[float], weights: Sequence[float]) -> float:
     return 1 / (1 + math.exp(-total))
 
 
-def ranked(sought: str, close: Sequence[Named]) -> list[tuple[tuple[float, ...], Candidate]]:
+def ranked(
+    sought: str, close: Sequence[Named], known: Collection[str] = ()
+) -> list[tuple[tuple[float, ...], Candidate]]:
     """The candidates, the likeliest first, each with its features.
 
-    One of them is meant at most: what several that bear one name have together is no more than certain.
+    One of them is meant at most: what several that bear one name have together is no more than certain. What is found
+    by its meaning alone shares what names leave, so vectors never take a match away.
     """
-    weights = WEIGHTS["hybrid" if any(one.similarity is not None for one in close) else "text"]
-    told = [(one, features(sought, one, close)) for one in close]
-    chances = [confidence(values, weights) for _, values in told]
+    worded = [one for one in close if one.worded]
+    told = [(one, features(sought, one, worded, known)) for one in worded]
+    chances = [min(confidence(values, WEIGHTS), 1.0 if values[_WORST] >= _SAME_WORD else _UNTOLD) for _, values in told]
     together: dict[str, float] = {}
-    for one, chance in zip(close, chances, strict=True):
+    for one, chance in zip(worded, chances, strict=True):
         together[one.form] = together.get(one.form, 0.0) + chance
     found = [
         (values, _candidate(sought, one, chance / max(together[one.form], 1.0)))
         for (one, values), chance in zip(told, chances, strict=True)
     ]
+    left = 1.0 - max((candidate.confidence for _, candidate in found), default=0.0)
+    cosines = sorted((one.similarity or 0.0 for one in close), reverse=True)
+    for one in close:
+        if not one.worded:
+            cosine = one.similarity or 0.0
+            lead = cosine - next((other for other in cosines if other < cosine), 0.0) if cosine == cosines[0] else 0.0
+            chance = left * min(confidence((cosine, lead), MEANING), _MEANT)
+            found.append(((cosine, lead), _candidate(sought, one, chance)))
     return sorted(found, key=lambda item: (-item[1].confidence, -item[1].score, str(item[1].iri)))
 
 
-def outcome(sought: str, close: Sequence[Named], found: Sequence[Candidate]) -> Outcome:
+def outcome(sought: str, close: Sequence[Named], found: Sequence[Candidate], known: Collection[str] = ()) -> Outcome:
     """What candidates, the likeliest first, come to.
 
     Several that bear one name share its confidence. So whether the name is there at all is asked of the best one as if
@@ -234,9 +305,10 @@ def outcome(sought: str, close: Sequence[Named], found: Sequence[Candidate]) -> 
     best = found[0]
     form = {one.subject: one.form for one in close}
     others = [one for one in close if one.subject == best.iri or one.form != form[best.iri]]
-    alone = next(one for _, one in ranked(sought, others) if one.iri == best.iri)
+    alone = next(one for _, one in ranked(sought, others, known) if one.iri == best.iri)
     if alone.confidence < _POSSIBLE:
-        return "ambiguous" if sum(one.form.startswith(f"{sought} ") for one in close) > 1 else "no match"
+        own = set(sought.split())
+        return "ambiguous" if sum(one.has_more(own) for one in close) > 1 else "no match"
     lead = best.confidence - (found[1].confidence if len(found) > 1 else 0.0)
     return "match" if best.confidence >= _LIKELY and lead >= _APART else "ambiguous"
 
@@ -256,9 +328,9 @@ def _candidate(sought: str, one: Named, chance: float) -> Candidate:
 
 
 def _kind(sought: str, one: Named) -> str:
-    found = one.form
+    own, found = set(sought.split()), set(one.form.split())
     if one.spelling == 1.0:
-        return "exact" if one.role == "label" else "alias"
-    if f"{found} ".startswith(f"{sought} ") or f"{sought} ".startswith(f"{found} "):
-        return "prefix"
-    return "fuzzy" if one.spelling >= _ALIKE or one.similarity is None else "semantic"
+        return {"label": "exact"}.get(one.role, one.role)
+    if own < found or found < own:
+        return "part"
+    return "semantic" if not one.worded else "fuzzy"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyoxigraph as ox
 
+from worlds.entities.annotations import Triple, words
 from worlds.entities.names import normal
 from worlds.entities.neighbours import CitedQuad, Neighbours, Rows
 from worlds.graph.records import Count, Iri, Number, Record, Score
@@ -25,6 +26,7 @@ _LONGEST_VALUE = 300  # characters of a literal in a fact
 _JOINS = 1.5  # what counts more that joins two entities which the question names
 _AND_MORE = 24  # bytes that tell how many more values there are
 _SECOND_HOP = 0.5  # what a fact a hop further counts
+_CONTRADICTORY = "contradictory: one value is allowed"
 _SHARED_BEGINNING = 4  # letters that words with one stem have in common
 _NEAREST = 0.8  # what the predicate nearest in meaning counts beside one that is named
 
@@ -79,6 +81,8 @@ class Drawn:
     predicates: dict[int, str] = field(default_factory=dict)  # what they are called
     terms: dict[int, Any] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
+    annotations: dict[Triple, list[tuple[int, int]]] = field(default_factory=dict)
+    functional: set[int] = field(default_factory=set)  # predicates that have one value at most
 
     @property
     def groups(self) -> list[PredicateGroup]:
@@ -217,6 +221,17 @@ class Page:
         text = clean(term.value) if isinstance(term, ox.Literal) else str(term)
         return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1].rstrip() + "…"
 
+    def _told(self, group: PredicateGroup, other: int) -> str:
+        """A value with what reifiers say of its triple."""
+        triple = (other, group.predicate, group.entity) if group.incoming else (group.entity, group.predicate, other)
+        said = self._drawn.annotations.get(triple)
+        return f"{self._value(other)} ({words(said, self._value)})" if said else self._value(other)
+
+    def _conflict(self, group: PredicateGroup) -> str:
+        if group.incoming or group.predicate not in self._drawn.functional or len(self._values(group)) < 2:
+            return ""
+        return f" ({_CONTRADICTORY})"
+
     def facts(self, groups: Sequence[PredicateGroup], *, spare: float = 0.0, more: bool = False) -> None:
         """Take what there is room for, but for a share of it; `more` takes what long facts left out at first."""
         kept = spare * self._whole
@@ -229,15 +244,15 @@ class Page:
             if not group.shown:
                 if all(row[0] in self.told for row in group.rows):
                     continue  # from the other side
-                head = len(f"[{99}] {self._predicate(group)}: ; ".encode())
+                head = len(f"[{99}] {self._predicate(group)}: ; {self._conflict(group)}".encode())
                 if group.entity not in self._chosen:
                     head += len(f"{self._drawn.names[group.entity]}\n\n".encode())
-                first = len(self._value(others[0]).encode())
+                first = len(self._told(group, others[0]).encode())
                 if not self._take(head + first + (_AND_MORE if group.sampled else 14)):
                     continue
                 self._chosen.setdefault(group.entity, []).append(group)
                 group.shown = 1
-            while group.shown < most and self._take(len(self._value(others[group.shown]).encode()) + 2):
+            while group.shown < most and self._take(len(self._told(group, others[group.shown]).encode()) + 2):
                 group.shown += 1
             self.told.update(row[0] for row in self._rows(group))
         self._left += kept
@@ -293,8 +308,8 @@ class Page:
             said = []
             for group in groups:
                 others = self._values(group)[: group.shown]
-                values = ", ".join(self._value(other) for other in others) + self._rest(group)
-                text = f"{self._predicate(group)}: {values}"
+                values = ", ".join(self._told(group, other) for other in others) + self._rest(group)
+                text = f"{self._predicate(group)}: {values}{self._conflict(group)}"
                 rows = self._rows(group)
                 number = len(facts) + 1
                 facts.append(

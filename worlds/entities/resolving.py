@@ -8,22 +8,37 @@ from typing import Any
 import pyoxigraph as ox
 
 from worlds.entities.limits import check_limit
-from worlds.entities.names import Candidate, Named, Resolution, nearest, outcome, ranked, readings, words
+from worlds.entities.names import (
+    Named,
+    Resolution,
+    nearest,
+    normal,
+    outcome,
+    ranked,
+    readings,
+    words,
+)
 from worlds.errors import EmbedderError
 from worlds.graph.terms import to_rdflib
-from worlds.quads.dictionary import Dictionary
+from worlds.quads.dictionary import Dictionary, json_ids
 from worlds.quads.redirects import Redirects
-from worlds.search.engine import Searches
+from worlds.search.engine import Passage, Searches
 from worlds.search.words import STOP_WORDS
+from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
 from worlds.texts.facts import Facts
 
+_SQL = statements("entities.sql")
 _NOBODY = "No entity has such a name: try `search`, which also reads descriptions."
 _UNLIKELY = "No entity is likely to be meant: the best has a confidence of {:.2f}."
 _HITS = 50  # of each search for names
 _INITIALS = 6  # capitals that may stand apart, as in I.B.M.
 _COMPARED = 20  # candidates that are looked at closely
+_MEANT = 5  # candidates by their meaning alone
+_VALUES = 20_000  # of a predicate that are looked at
+_FEW = 5  # values of a predicate of which nothing follows
+_APART = 0.9  # the share of a predicate's values that are of one subject
 
 
 class Resolver:
@@ -53,50 +68,61 @@ class Resolver:
                 raise TypeError(f"{what} is a str, not {text!r}")
         check_limit(limit)
         with self._connection.snapshot():
-            sought, close = self._compared(name, context=context, types=types, graphs=graphs, exclude=exclude)
+            sought, close, known = self.compared(name, context=context, types=types, graphs=graphs, exclude=exclude)
             notes = self._searches.unknown(types=types, graphs=graphs)
-        found = [candidate for _, candidate in ranked(sought, close)]
-        meant = outcome(sought, close, found)
+        found = [candidate for _, candidate in ranked(sought, close, known)]
+        meant = outcome(sought, close, found, known)
         if meant == "no match" and not notes:
             notes = (_UNLIKELY.format(found[0].confidence) if found else _NOBODY,)
         return Resolution(name, meant, tuple(found[:limit]), notes)
 
-    def candidates(
-        self, name: str, *, context: str | None = None, types: object = None, graphs: object = None
-    ) -> list[tuple[tuple[float, ...], Candidate]]:
-        """The candidates for a name, the likeliest first, each with its features."""
-        return ranked(*self._compared(name, context=context, types=types, graphs=graphs))
-
-    def _compared(
-        self, name: str, *, context: str | None, types: object, graphs: object, exclude: object = None
-    ) -> tuple[str, list[Named]]:
-        """The name as it is compared, and the entities that have one like it."""
+    def compared(
+        self,
+        name: str,
+        *,
+        context: str | None = None,
+        types: object = None,
+        graphs: object = None,
+        exclude: object = None,
+    ) -> tuple[str, list[Named], set[str]]:
+        """The name as it is compared, the entities that have one like it, and its words that the world has."""
         read = readings(name)
         if not read[0]:
-            return "", []
+            return "", [], set()
         without = {} if exclude is None else {"exclude": {"subjects": exclude}}
-        named = self._named(name, read, types=types, graphs=graphs, **without)
+        filters = {"types": types, "graphs": graphs, **without}
+        named = self._named(name, read, **filters)
         every = list(named.values())
         sought = read[0]
         if len(read) > 1 and every:
             sought = max(read, key=lambda reading: nearest(reading, every, 1)[0].spelling)
         near = nearest(sought, every, _COMPARED)
-        by_meaning = sorted(every, key=lambda one: -(one.similarity or 0.0))[: _COMPARED // 4]
-        for one in by_meaning:
-            one.compare(sought)
-        numbers = {id(one): number for number, one in named.items()}
-        terms = self._dictionary.terms(numbers[id(one)] for one in (*near, *by_meaning))
-        for one in (*near, *by_meaning):
+        near.sort(key=lambda one: -one.spelling)
+        meant = self._meant(name, **filters)
+        for number, one in meant.items():
+            if number in named and one.similarity is not None:
+                named[number].near(one.similarity)
+            elif number not in named and len(near) < _COMPARED + _MEANT:
+                one.compare(sought)
+                near.append(one)
+        numbers = {id(one): number for number, one in (meant | named).items()}
+        terms = self._dictionary.terms(numbers[id(one)] for one in near)
+        for one in near:
             one.subject = to_rdflib(terms[numbers[id(one)]])
-        near.sort(key=lambda one: (-one.spelling, -(one.similarity or 0.0), str(one.subject)))
-        close = list({id(one): one for one in (*near[:_COMPARED], *by_meaning)}.values())
+        worded = sorted((one for one in near if one.worded), key=lambda one: (-one.spelling, str(one.subject)))
+        close = [*worded[:_COMPARED], *(one for one in near if not one.worded)]
         self._learn_facts({numbers[id(one)]: one for one in close}, context)
-        if any(one.similarity is not None for one in close):
+        if meant:
             self._learn_cosines(close, name, graphs=graphs)
-        return sought, close
+        return sought, close, self._known(sought)
+
+    def _known(self, sought: str) -> set[str]:
+        """The words of a name that stand in some text of the world."""
+        asked = {word: '"' + word.replace('"', '""') + '"' for word in sought.split()}
+        return {word for word, quoted in asked.items() if self._connection.row(_SQL["text_with_word"], (quoted,))}
 
     def _named(self, name: str, read: Sequence[str], **filters: Any) -> dict[int, Named]:
-        """The entities with names like the one sought, by words, by beginnings of words, and by meaning: by their ids.
+        """The entities with names like the one sought, by words and by beginnings of words: by their ids.
 
         They are not compared yet, and have no subject.
         """
@@ -104,22 +130,66 @@ class Resolver:
         sought = [*read, " ".join(name)] if name.isalpha() and name.isupper() and len(name) <= _INITIALS else read
         phrases = " OR ".join('"' + reading.replace('"', " ") + '"' for reading in sought)
         beginnings = " OR ".join(f'"{word[:3]}"*' for word in read[-1].split()[:8] if len(word) > 3)
-        asked: list[tuple[str, dict[str, Any]]] = [
-            (name, {"fusion": "rrf"}),
-            (phrases, {"mode": "text", "syntax": "fts5"}),
-        ]
+        fts: dict[str, Any] = {"syntax": "fts5"}
+        asked: list[tuple[str, dict[str, Any]]] = [(name, {}), (phrases, fts)]
         if beginnings:
-            asked.append((beginnings, {"mode": "text", "syntax": "fts5", "limit": 4 * _HITS, "candidates": 4 * _HITS}))
-        options = {"limit": _HITS, "predicates": policy.predicates("label", "alias"), **filters}
-        passages = [one for text, more in asked for one in self._searches.passages(text, **{**options, **more})]
-        terms = self._dictionary.terms({number for one in passages for quad in one.quads for number in quad[1:3]})
+            asked.append((beginnings, {**fts, "limit": 4 * _HITS, "candidates": 4 * _HITS}))
+        if identifying := self._identifying(name):
+            asked.append((phrases, {**fts, "predicates": identifying}))
+        options = {"mode": "text", "limit": _HITS, "predicates": policy.predicates("label", "alias"), **filters}
         found: dict[int, Named] = {}
+        for text, more in asked:
+            self._learn_names(found, self._searches.passages(text, **{**options, **more}), read[0])
+        for one in found.values():
+            one.worded = True
+        return self._merged(found)
+
+    def _learn_names(self, found: dict[int, Named], passages: Sequence[Passage], sought: str) -> None:
+        """The names in passages: labels, aliases, and identifiers where they are the one sought."""
+        policy = self._chunks.policy
+        terms = self._dictionary.terms({number for one in passages for quad in one.quads for number in quad[1:3]})
         for similarity, quads in passages:
             for subject, predicate, literal, _ in quads:
+                role, text = policy.role(terms[predicate].value), terms[literal].value
+                if role not in ("label", "alias"):
+                    role = "identifier"
+                    if normal(text) != sought:
+                        continue
                 one = found.setdefault(subject, Named(None, None, ()))
-                one.names.add((terms[literal].value, policy.role(terms[predicate].value)))
+                one.names.add((text, role))
                 if similarity is not None:
                     one.near(similarity)
+
+    def _identifying(self, name: str) -> list[Any]:
+        """The predicates under which the name tells one thing from all others."""
+        name = name.encode("utf-8", "replace").decode().replace("\0", " ").strip()
+        literals = {literal for text in {name, name.upper()} for literal in self._dictionary.literals(text)}
+        if not literals:
+            return []
+        known = set(self._facts.numbers(self._chunks.policy.predicates("label", "alias")))
+        numbers = json_ids(number for number in self._dictionary.find(sorted(literals, key=str)) if number is not None)
+        predicates = [number for (number,) in self._connection.rows(_SQL["predicates_of"], (numbers,))]
+        chosen = [number for number in predicates if number not in known and self._tells_apart(number)]
+        terms = self._dictionary.terms(chosen)
+        return [terms[number] for number in chosen]
+
+    def _tells_apart(self, predicate: int) -> bool:
+        """Whether nearly all values of a predicate are of one subject each."""
+        return self._connection.remembered(("tells apart", predicate), lambda: self._read_values(predicate))
+
+    def _read_values(self, predicate: int) -> bool:
+        quads, values = self._connection.rows(_SQL["values_told_apart"], (predicate, _VALUES))[0]
+        return bool(quads >= _FEW and values >= _APART * quads)
+
+    def _meant(self, name: str, **filters: Any) -> dict[int, Named]:
+        """The entities with names near in meaning, the nearest first; none where there are no vectors."""
+        predicates = self._chunks.policy.predicates("label", "alias")
+        try:
+            passages = self._searches.passages(name, mode="vector", limit=_HITS, predicates=predicates, **filters)
+        except EmbedderError:  # there is none, or it failed
+            return {}
+        found: dict[int, Named] = {}
+        self._learn_names(found, passages, "")
         return self._merged(found)
 
     def _merged(self, found: Mapping[int, Named]) -> dict[int, Named]:

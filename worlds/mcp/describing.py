@@ -224,6 +224,7 @@ def described(service: Service, *, iri: str, limit: int, tokens: int | None, **o
     notes = (
         [f"{cut} predicates were left out to stay within the token budget: ask for them by `sparql`."] if cut else []
     )
+    notes += [f"{terms.show(one.predicate)} has {one.conflict}." for one in found.properties if one.conflict]
     lines = [
         head,
         *(_property_line(one, "") for one in own),
@@ -263,7 +264,8 @@ def _fitting(budget: Budget, properties: list[PropertyShown]) -> list[PropertySh
 
 def _value(value: Value, terms: Terms) -> str:
     shown = terms.show(value.term, 300)
-    return f"{shown}{quoted(value.label, 80)}"
+    said = "; ".join(f"{terms.show(one.predicate)} {terms.show(one.value, 100)}" for one in value.annotations)
+    return f"{shown}{quoted(value.label, 80)}{f' {{| {said} |}}' if said else ''}"
 
 
 def _source(one: Source, terms: Terms) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from worlds.entities.neighbours import Neighbourhood, Path
     from worlds.entities.schema import Schema
     from worlds.search.hits import SearchResults
+    from worlds.search.rerank import Reranker
 
 
 class Knowing(Parts):
@@ -35,7 +36,7 @@ class Knowing(Parts):
 
         `context` is the text around the name, `types` and `graphs` narrow the candidates as they do in `search`. A
         candidate's confidence is the chance that it is meant, as measured on names whose meaning is known; the
-        outcome is a match if the best has at least 0.7 and leads by 0.2, and none if it would have less than 0.3 even
+        outcome is a match if the best has at least 0.75 and leads by 0.2, and none if it would have less than 0.3 even
         if it alone bore its name. A leading "the", "a" or "an" matters only where a name is nearer with it. `exclude`
         is an entity, or several, that are no candidates: so one's twin is found by its name, as if it were not there.
         """
@@ -90,6 +91,10 @@ class Knowing(Parts):
         types: object = None,
         language: str | None = None,
         graphs: object = None,
+        where: str | None = None,
+        predicates: object = None,
+        exclude: Mapping[str, object] | None = None,
+        rerank: bool | str | Reranker | None = None,
     ) -> Context:
         """What bears on a question, for a language model: facts and passages in words, with numbers that cite quads.
 
@@ -98,12 +103,15 @@ class Knowing(Parts):
         on the question most, by the words and the meaning of their predicates; the rest of the budget goes to
         passages. `.text` has at most `budget` tokens, at 3.5 bytes each. Labels in `language` come first. Of an entity
         with many quads some hundreds are looked at. `graphs` are those that it tells of, as if there were no others.
+        `where` is a SPARQL group pattern over ?subject, which the entities that facts are told of first have to match;
+        `predicates`, `exclude` and `rerank` are those of `search`, for what it finds.
         """
+        options: dict[str, Any] = {"budget": budget, "hops": hops, "types": types, "language": language, "where": where}
+        options |= {"predicates": predicates, "exclude": exclude, "rerank": rerank}
         if graphs is not None:
-            scope = self.only(graphs=graphs)
-            told: Context = scope.context(question, budget=budget, hops=hops, types=types, language=language)
+            told: Context = self.only(graphs=graphs).context(question, **options)
             return told
-        return self._contexts.compose(question, budget=budget, hops=hops, types=types, language=language)
+        return self._contexts.compose(question, **options)
 
     def neighbourhood(self, iri: object, *, hops: int = 2, limit: int = 100, graphs: object = None) -> Neighbourhood:
         """The quads around an entity, those that point to it too, and the entities in them with their labels.

@@ -212,6 +212,7 @@ class Parts:
             self._embeddings,
             self._embedder.required,
             self._namespaces.term,
+            self._subject_patterns.subjects,
         )
 
     # -- curation -------------------------------------------------------------------------------------------------

@@ -152,6 +152,13 @@ _SEARCH_TEXT = _text(
     example="solar cells",
     names={"http": "q", "agents": "query", "command": "words"},
 )
+_NARROWING = ("where", "predicates", "exclude", "rerank")
+_CONTEXT = {
+    "exclude": _at("command agents", "`where` says it: FILTER NOT EXISTS { … }"),
+    "predicates": _at("agents", "`search` takes it"),
+    "where": _at("agents", "`search` takes it"),
+    "rerank": {**_SEARCH["rerank"].absent, **_at("command agents", "`search` takes it")},
+}
 _ANSWERED = _at("http", "the answer is the document, in the format that Accept names")
 _BODY = _at("http", "the body is the update")
 _CURATOR = _at("agents", "a person decides, at another door")
@@ -208,7 +215,7 @@ VERBS: Mapping[str, Verb] = {
               _text("question", "The question, in a person's words.", REQUIRED, example="solar cells", names={"http": "q"}),
               _number("budget", "The length of the answer in tokens, about.", 2000, least=50, most=100_000, names={"agents": "token_budget"}),
               _number("hops", "The distance of facts from an entity that the question names, at most.", 2, least=0, most=2),
-              _TYPES, _LANGUAGE, _SCOPE),
+              _TYPES, _LANGUAGE, _SCOPE, *(replace(_SEARCH[name], absent=_CONTEXT.get(name, {})) for name in _NARROWING)),
         _verb("resolve", "Find the entity that a name means, and how sure that is.",
               _text("name", "The name.", REQUIRED, example="Paris", names={"agents": "names", "command": "names"}),
               _text("context", "The text around the name.", most=100_000), _TYPES, _GRAPHS,

@@ -126,7 +126,7 @@ class ClaimReader:
         except ValueError:
             if type(part) is not str or ":" in part:
                 raise
-        sought = normal(part)
+        sought = {normal(part), normal(words_of(part))}  # "hasManager" is "has manager", too
         with self._connection.snapshot():
             numbers = sorted(self._properties())
             terms = self._dictionary.terms(numbers)
@@ -136,7 +136,7 @@ class ClaimReader:
             for number in numbers
             if isinstance(terms[number], ox.NamedNode)
             and sought
-            in (normal(words_of(terms[number].value)), normal(labels[number].whole) if number in labels else "")
+            & {normal(words_of(terms[number].value)), normal(labels[number].whole) if number in labels else ""}
         ]
         if len(named) == 1:
             found.readings.append(f"{part!r} is read as {named[0].value}")

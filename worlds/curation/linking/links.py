@@ -254,7 +254,7 @@ class Choice:
                 label = self._labels.get(name.entity)
                 types = tuple(to_rdflib(self._terms[kind]) for kind in kinds)
                 shown = None if label is None else label.label
-                one = found[name.entity] = Named(to_rdflib(self._terms[name.entity]), shown, types)
+                one = found[name.entity] = Named(to_rdflib(self._terms[name.entity]), shown, types, worded=True)
                 self._numbers[one.subject] = name.entity
             one.names.add((name.text, name.role))
         for one in found.values():
