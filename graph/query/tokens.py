@@ -97,3 +97,11 @@ def spliced(text: str, edits: Iterable[Edit], start: int = 0, end: int | None = 
         pieces += [text[start:first], new]
         start = last
     return "".join([*pieces, text[start:end]])
+
+
+_declared = re.compile(r"\bPREFIX\s+([^\s:<>]*):\s*<([^<>\s]*)>", re.IGNORECASE).findall
+
+
+def declared_prefixes(text: str) -> dict[str, str]:
+    """The prefixes that a query or an update declares; of what looks like one in a text or a comment, too."""
+    return dict(_declared(text))

@@ -480,3 +480,22 @@ def test_without_llamaindex_the_extra_is_named() -> None:
     code = "import sys; sys.modules['llama_index.core'] = None\ntry:\n    import worlds.adapters.llamaindex\n"
     code += "except ImportError as error:\n    print(error)"
     assert "pip install 'worlds-kg[llamaindex]'" in python(code)
+
+
+def test_a_node_is_found_by_its_label() -> None:
+    """As LLMSynonymRetriever asks: by names that a model gives, capitalised, not by ids."""
+    with worlds.open(embedder=None) as world:
+        world.bind("ex", "http://example.org/")
+        world.add(
+            [
+                ("ex:lang", "rdfs:label", '"Fritz Lang"'),
+                ("ex:lang", "skos:altLabel", '"Friedrich Lang"'),
+                ("ex:metropolis", "rdfs:label", '"Metropolis"'),
+                ("ex:metropolis", "ex:director", "ex:lang"),
+            ]
+        )
+        store = WorldsPropertyGraphStore(world)
+        for name in ("ex:lang", "Fritz Lang", "fritz lang", "Friedrich Lang"):
+            assert [node.id for node in store.get(ids=[name])] == ["ex:lang"], name
+        assert store.get(ids=["Nobody", "Lang of Metropolis"]) == []
+        assert len(store.get(ids=["Fritz Lang", "Metropolis", "ex:lang"])) == 2

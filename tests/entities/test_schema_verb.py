@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from rdflib import RDF, RDFS, XSD, Literal, URIRef
 
 import worlds
 from tests.support.command_line import ok
+from tests.support.embedder import HashingEmbedder
 
 EX = "http://example.org/"
 DATA = f"""
@@ -152,6 +155,27 @@ def test_no_class_of_a_predicate_is_missed(world: worlds.World, tmp_path: Path) 
     assert (schema.untyped, schema.unlabelled, schema.sampled) == (1, 4012, False)
     world.backup(tmp_path / "copy.db")
     assert ", +10 more" in ok("schema", tmp_path / "copy.db")
+
+
+def test_names_that_match_or_are_near(tmp_path: Path) -> None:
+    with worlds.open(embedder=Costly()) as world:
+        things = [(iri(f"t{n}"), RDF.type, iri("Service")) for n in range(3)]
+        world.add([*things, (iri("t1"), iri("price"), Literal(1)), (iri("t1"), iri("weight"), Literal("2"))])
+        found = world.schema(matching="cost")
+        assert [one.iri for one in found.predicates] == [iri("price")]
+        assert (found.classes, found.class_count, found.predicate_count) == ((), 0, 1)
+        assert [one.iri for one in world.schema(matching="SERV").classes] == [iri("Service")]
+        world.embedder = None
+        assert world.schema(matching="cost").predicates == ()
+        assert [one.iri for one in world.schema(matching="price").predicates] == [iri("price")]
+        assert world.schema().nearest("servce", "predicates") == []
+
+
+class Costly(HashingEmbedder):
+    """An embedder to which a cost is a price."""
+
+    def embed_documents(self, texts: list[str]) -> NDArray[np.float32]:
+        return super().embed_documents([text.replace("cost", "price") for text in texts])
 
 
 def test_triple_terms_are_a_kind(world: worlds.World) -> None:

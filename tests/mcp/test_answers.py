@@ -295,6 +295,19 @@ def test_schema(space: worlds.World, reading: Connect) -> None:
     ask(reading, scenario)
 
 
+def test_a_filter_is_answered_with_what_it_takes(world: worlds.World) -> None:
+    world.bind("ex", "http://example.org/")
+    world.add([("ex:a", "rdf:type", "ex:Suppliers"), ("ex:b", "ex:supplier", "ex:a")])
+
+    async def scenario(agent: Agent) -> None:
+        assert "Did you mean ex:Suppliers?" in await agent.error("search", query="x", types="Supplier")
+        assert "Did you mean ex:supplier?" in await agent.error("search", query="x", predicates="Suppliers")
+        told = await agent.text("sparql", query="PREFIX mine: <http://e.org/x/> SELECT * { BIND(mine:a AS ?x) }")
+        assert told == "?x\nmine:a"
+
+    ask(inside(world), scenario)
+
+
 def test_resolve(reading: Connect) -> None:
     async def scenario(agent: Agent) -> None:
         found = await agent.data("resolve", names=["Curiosity", "Qzzx Vwwk"], limit=2)

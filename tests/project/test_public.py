@@ -188,7 +188,7 @@ VERBS = {
         "*progress",
     ],
     "remove": ["quads", "*author", "*message", "*dry_run"],
-    "schema": ["*limit", "*graphs"],
+    "schema": ["*limit", "*graphs", "*matching"],
     "search": [
         "text",
         "*limit",

@@ -138,6 +138,15 @@ class WorldsPropertyGraphStore(PropertyGraphStore):
     def _node(self, id_: str) -> Any:
         return self._term(NODES, id_)
 
+    def _called(self, name: str) -> Any:
+        """The node of an id, or the one that bears a name that is no id."""
+        term = self._node(name)
+        if self._read(term) is None:
+            best = self.world.resolve(name, graphs=self._in_graph).best
+            if best is not None and best.kind in ("exact", "alias"):
+                return to_oxigraph(best.iri)
+        return term
+
     def _relation(self, label: str) -> ox.NamedNode:
         term = self._term(RELATIONS, label)
         return term if isinstance(term, ox.NamedNode) else to_iri(RELATIONS, label)
@@ -145,10 +154,13 @@ class WorldsPropertyGraphStore(PropertyGraphStore):
     # -- reads ----------------------------------------------------------------------------------------------------
 
     def get(self, properties: dict[str, Any] | None = None, ids: list[str] | None = None) -> list[LabelledNode]:
-        """The nodes of these ids that have one of these properties; without either, all nodes."""
+        """The nodes of these ids that have one of these properties; without either, all nodes.
+
+        What is no id may be a label, as LLMSynonymRetriever gives them: then it is the node that bears it.
+        """
         terms: Iterable[Any]
         if ids:
-            terms = dict.fromkeys(self._node(id_) for id_ in ids)
+            terms = dict.fromkeys(map(self._called, ids))
         elif properties:
             terms = sorted(self._with_properties(properties), key=str)
         else:

@@ -15,6 +15,7 @@ from worlds.cli.errors import NO
 from worlds.cli.options import INTERRUPTIBLE, Command, Worlds, examples, opened
 from worlds.cli.terminal import note, output, progress, write_json, write_utf8
 from worlds.errors import OpenError
+from worlds.graph.query.tokens import declared_prefixes
 
 if TYPE_CHECKING:
     from worlds.graph.query.results import Solutions, Triples
@@ -109,7 +110,7 @@ def sparql(
         if not explain:
             for remark in _notes(answer, lambda: world.explain(text, answer=False, **options)):
                 note(remark)
-            _print_answer(answer, form, world.prefixes)
+            _print_answer(answer, form, {**world.prefixes, **declared_prefixes(text)})
         elif form.name == "json":
             write_json(told.to_dict())
         else:
@@ -128,7 +129,7 @@ def _ask_group(worlds: list[str], text: str, form: ResultFormat, **options: Any)
 
     with group(worlds, embedder=None) as members:
         answer = members.query(text, **options)
-        _print_answer(answer, form, members.prefixes)
+        _print_answer(answer, form, {**members.prefixes, **declared_prefixes(text)})
 
 
 def _print_answer(answer: Solutions | Triples | bool, form: ResultFormat, prefixes: Mapping[str, str]) -> None:

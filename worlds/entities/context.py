@@ -141,7 +141,7 @@ class Contexts:
             seeds = self._seeds(mentions, hits)
             relevance = Relevance(_remainder(question, mentions))
             drawn = self._drawn(seeds, relevance, hops, language)
-        relevance.add(self._cosines(relevance.asked, list(drawn.predicates.values())))  # an embedder can take its time
+        relevance.add(self.cosines(relevance.asked, list(drawn.predicates.values())))  # an embedder can take its time
         drawn.score(seeds, relevance, {one.entity for one in mentions})
         with self._connection.snapshot():
             named = sum(one.entity in seeds and one.weight >= _SURE for one in mentions)
@@ -184,8 +184,8 @@ class Contexts:
                 seeds[number] *= _VOCABULARY
         return seeds
 
-    def _cosines(self, asked: str, words: Sequence[str]) -> dict[str, float]:
-        """How near what is asked is to the predicates' words; nothing without an embedder."""
+    def cosines(self, asked: str, words: Sequence[str]) -> dict[str, float]:
+        """How near what is asked is to words, from -1 to 1; nothing without an embedder."""
         if self._embeddings.stored is None or not asked or not words:
             return {}
         try:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -29,6 +29,9 @@ _EXAMPLES = 3
 _RARE = 500  # quads of a predicate that are all looked at; of more, a sample
 _SAMPLE = 200
 _CLASSES = 10  # of a predicate's subjects, and of its objects, that are given
+MATCHED = 3000  # classes and predicates that `matching` looks through
+_NEAR = 5  # of them that are near in meaning alone
+_ALIKE = 0.45  # their cosine at least
 _EXACT = 1_000_000  # quads up to which all of them are looked at
 _STRING = ox.NamedNode("http://www.w3.org/2001/XMLSchema#string")
 _KINDS: Mapping[int, Literal["IRI", "blank node", "literal", "triple term"]] = {
@@ -113,11 +116,36 @@ class Schema(Record):
     sampled: bool = False
     notes: tuple[str, ...] = ()
 
-    def nearest(self, name: str) -> list[str]:
+    def matching(self, words: str, cosines: Callable[[str, list[str]], Mapping[str, float]], limit: int) -> Schema:
+        """The same with the classes and predicates that have words in their IRIs or labels, and those near in meaning.
+
+        `cosines` maps names to how near they are to the words, from -1 to 1; it is empty where there are no vectors.
+        """
+        sought = words.casefold()
+
+        def chosen(named: Sequence[Any]) -> tuple[Any, ...]:
+            literal = [one for one in named if sought in f"{one.iri} {one.label or ''}".casefold()]
+            others = [one for one in named if one not in literal]
+            names = [one.label or words_of(str(one.iri)) for one in others]
+            near = cosines(words, names)
+            ranked = sorted(range(len(others)), key=lambda at: -near.get(names[at], -1.0))[:_NEAR]
+            return (*literal, *(others[at] for at in ranked if near.get(names[at], -1.0) >= _ALIKE))[:limit]
+
+        classes, predicates = chosen(self.classes), chosen(self.predicates)
+        return replace(
+            self,
+            classes=classes,
+            predicates=predicates,
+            class_count=len(classes),
+            predicate_count=len(predicates),
+        )
+
+    def nearest(self, name: str, among: Literal["classes", "predicates"] | None = None) -> list[str]:
         """The IRIs of the predicates and classes here that are spelt most like a name, or whose labels are."""
         spellings: dict[str, str] = {}
-        named = [(one.iri, one.label) for one in self.predicates]
-        for iri, label in (*named, *((one.iri, one.label) for one in self.classes)):
+        named = [] if among == "classes" else [(one.iri, one.label) for one in self.predicates]
+        classes = [] if among == "predicates" else [(one.iri, one.label) for one in self.classes]
+        for iri, label in (*named, *classes):
             spellings.setdefault(spelled(str(iri)), str(iri))
             if label:
                 spellings.setdefault("".join(label.split()).casefold(), str(iri))

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from worlds.entities.schema import ClassSummary, PredicateSummary
 
 _LIKELY = 3  # classes of a predicate that are shown
-_MATCHED = 3000  # classes and predicates that `matching` looks through
 
 
 def register(server: MCPServer[Any], service: Service) -> None:
@@ -45,14 +44,11 @@ def register(server: MCPServer[Any], service: Service) -> None:
     @tool(server, service, "schema", "Schema", most={"limit": 500}, limit=40)
     def schema(
         *,
-        matching: Annotated[
-            str | None, Field(description="Only classes and predicates whose name or label has this, e.g. launch.")
-        ] = None,
         token_budget: Tokens = None,
         **given: Any,
     ) -> Annotated[CallToolResult, Overview]:
         """Call it before writing a query or a filter."""
-        return overview(service, matching=matching, tokens=token_budget, **given)
+        return overview(service, tokens=token_budget, **given)
 
     @tool(server, service, "describe", "Describe an entity", most={"limit": 200}, limit=10)
     def describe(*, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, Described]:
@@ -91,17 +87,13 @@ def overview(
     service: Service, *, limit: int, graphs: list[str] | None = None, matching: str | None = None, tokens: int | None
 ) -> CallToolResult:
     """The schema, as much as the budget allows: of it, classes get two fifths at most."""
-    found = service.world.schema(limit=_MATCHED if matching else limit, graphs=graphs)
+    found = service.world.schema(limit=limit, graphs=graphs, matching=matching)
     terms = service.terms()
     classes = [_class(one, terms) for one in found.classes]
     predicates = [_predicate(one, terms) for one in found.predicates]
     notes: list[str] = []
-    if matching:
-        sought = matching.casefold()
-        classes = [one for one in classes if sought in f"{one.iri} {one.label or ''}".casefold()][:limit]
-        predicates = [one for one in predicates if sought in f"{one.iri} {one.label}".casefold()][:limit]
-        if not classes and not predicates and (nearest := service.hints.nearest(matching)):
-            notes.append(f"Nothing has {matching!r} in its name; near it: {', '.join(nearest)}.")
+    if matching and not classes and not predicates and (nearest := service.hints.nearest(matching)):
+        notes.append(f"Nothing has {matching!r} in its name; near it: {', '.join(nearest)}.")
     notes += found.notes
     counted = {"default" if one.name is None else terms.show(one.name): one.quads for one in found.graphs}
     languages = {language or "none": texts for language, texts in found.languages.items()}
@@ -113,7 +105,7 @@ def overview(
     shown_classes = part.fill(classes, lambda one: (_class_line(one), plain(one)))
     budget.left -= part.spent
     shown = budget.fill(predicates, lambda one: (_predicate_line(one), plain(one)))
-    whole = len(classes) if matching else found.class_count, len(predicates) if matching else found.predicate_count
+    whole = found.class_count, found.predicate_count
     for kind, total, given in (("classes", whole[0], shown_classes), ("predicates", whole[1], shown)):
         if total > len(given):
             notes.append(f"{total - len(given):,} of {total:,} {kind} are not shown: use `matching`, or `limit`.")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from worlds.errors import ArgumentError, EmbedderError, FilterError, ParseError, WorldsError
 from worlds.graph.terms import shorten
@@ -44,6 +44,10 @@ _OF_TOOLS = (
 """What an error says of the command line and of Python, and the words that agents have for it."""
 
 
+_AMONG: Mapping[str, Literal["classes", "predicates"]] = {"types": "classes", "predicates": "predicates"}
+"""What a filter takes, by its name, with which its error begins."""
+
+
 class Hints:
     """What to say to an agent about one world."""
 
@@ -60,9 +64,9 @@ class Hints:
                 self._known = self._world.schema(limit=_KNOWN)
             return self._known
 
-    def nearest(self, name: str) -> list[str]:
+    def nearest(self, name: str, among: Literal["classes", "predicates"] | None = None) -> list[str]:
         """The names that are spelt most like one."""
-        return [shorten(iri, self._world.prefixes) for iri in self._schema().nearest(name)]
+        return [shorten(iri, self._world.prefixes) for iri in self._schema().nearest(name, among)]
 
     def error(self, error: Exception, *, source: str | None = None) -> str:
         """What went wrong, and what to do next; `source` is the query or the input that it is about."""
@@ -78,7 +82,7 @@ class Hints:
         if prefix is not None:
             yield from self._prefixes(prefix)
         elif name is not None:
-            nearest = self.nearest(name) or self.named(name)
+            nearest = self.nearest(name, _AMONG.get(str(error).partition(":")[0])) or self.named(name)
             if nearest:
                 yield f"Did you mean {either(nearest)}?"
             yield "Names are written with a prefix (ex:Thing) or as <IRI>; call `schema` to see them, or `resolve`."

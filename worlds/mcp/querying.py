@@ -17,6 +17,7 @@ from worlds.errors import QueryError
 from worlds.graph.query.evaluation import first_keyword
 from worlds.graph.query.results import Solutions as Rows
 from worlds.graph.query.results import Triples
+from worlds.graph.query.tokens import declared_prefixes
 from worlds.mcp.answers import Solutions
 from worlds.mcp.rendering import Terms
 from worlds.mcp.toolbox import LONGEST, MEMORY, MOST_ROWS, Service, answer
@@ -53,7 +54,7 @@ def register(server: MCPServer[Any], service: Service) -> None:
             progress=_reporting(context),
             **given,
         )
-        answered = _Answer(service)
+        answered = _Answer(service, Terms({**service.terms().prefixes, **declared_prefixes(query)}))
         if isinstance(found, bool):
             told = () if found else service.world.explain(query, answer=False, **given).notes
             return answered.truth(found, list(told))
@@ -88,9 +89,9 @@ def _refuse_updates(query: str, *, writes: bool) -> None:
 class _Answer:
     """Shows what one query gave."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, terms: Terms) -> None:
         self._service = service
-        self._terms: Terms = service.terms()
+        self._terms = terms
 
     def truth(self, found: bool, notes: list[str]) -> CallToolResult:
         solutions = Solutions(form="ask", variables=[], rows=[], truth=found, total=1, notes=notes)

@@ -17,8 +17,9 @@ from worlds.quads.beside import pays, read_beside
 from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Dictionary, Ids
 from worlds.quads.interner import Interner
 from worlds.quads.namespaces import Namespaces
+from worlds.quads.proposing import prefixes_for
 from worlds.quads.reader import Block, read_documents, read_graph
-from worlds.quads.rows import NO_QUADS, difference, in_storing_order, read_quads
+from worlds.quads.rows import NO_QUADS, difference, distinct, in_storing_order, read_quads
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.rehearsing import rehearsable
@@ -26,6 +27,7 @@ from worlds.revisions.writer import Progress, Writer
 from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
 
+_LOOKED_AT = 2000  # subjects, for the namespaces of instances
 _PREFIX = ox.NamedNode("http://purl.org/vocab/vann/preferredNamespacePrefix")
 _NAMESPACE = ox.NamedNode("http://purl.org/vocab/vann/preferredNamespaceUri")
 
@@ -76,6 +78,7 @@ class Loader:
             quads = read.quads()
             self._namespaces.adopt(read.prefixes)
             self._namespaces.adopt(self._preferred(quads))
+            self._namespaces.adopt(prefixes_for(self._instances(quads), self._namespaces.prefixes))
             removed = NO_QUADS
             if mode == "replace":
                 held = self._held(self._targets(target, quads, read.triples))
@@ -105,6 +108,12 @@ class Loader:
                 yield read_beside(documents, interner, target), True
             else:
                 yield read_documents(documents, interner.numbering, target), False
+
+    def _instances(self, quads: Ids) -> Iterator[str]:
+        """The IRIs of some subjects, spread over all."""
+        subjects = distinct(quads[:, 0])
+        terms = self._dictionary.terms(subjects[:: max(1, len(subjects) // _LOOKED_AT)].tolist())
+        return (term.value for term in terms.values() if isinstance(term, ox.NamedNode))
 
     def _preferred(self, quads: Ids) -> dict[str, str]:
         """The prefixes that vocabularies among the quads prefer (VANN)."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from worlds.entities.limits import check_limit
 from worlds.quads.namespaces import listed
 from worlds.verbs.parts import Parts
 
@@ -136,18 +137,28 @@ class Knowing(Parts):
             return ways
         return self._neighbours.paths(self._entity(start), self._entity(end), hops=hops, limit=limit)
 
-    def schema(self, *, limit: int = 50, graphs: object = None) -> Schema:
+    def schema(self, *, limit: int = 50, graphs: object = None, matching: str | None = None) -> Schema:
         """What the data look like: classes, predicates, named graphs, languages, and the prefixes of these.
 
         Of classes, predicates and graphs the `limit` commonest are given, and their number. `graphs` looks at those
-        alone ("default" is the default graph). A second and a half for a million quads.
+        alone ("default" is the default graph). With `matching`, it gives the
+        classes and predicates that have these words in their IRIs or labels, and, where there are vectors, those whose
+        names are near in meaning. A second and a half for a million quads.
         """
-        from worlds.entities.schema import overview
+        from worlds.entities.schema import MATCHED, overview
 
         names = None if graphs is None else [self._namespaces.graph(graph) for graph in listed(graphs)]
         found = overview(
-            self._connection, self._dictionary, self._chunks, self._namespaces.prefixes, limit=limit, graphs=names
+            self._connection,
+            self._dictionary,
+            self._chunks,
+            self._namespaces.prefixes,
+            limit=MATCHED if matching else limit,
+            graphs=names,
         )
+        if matching:
+            check_limit(limit)
+            found = found.matching(matching, self._contexts.cosines, limit)
         return replace(found, notes=self._searches.unknown(graphs=graphs))
 
     def _entity(self, value: object) -> Any:

@@ -226,7 +226,8 @@ VERBS: Mapping[str, Verb] = {
         _verb("describe", "Tell what the world says of an entity: label, types, its triples, and the triples that point to it.",
               *(_IRI, _limit("values of a predicate", 20), _LANGUAGE, _SCOPE), names={"http": "entity"}),
         _verb("schema", "Tell what the data look like: classes, predicates, graphs, languages and prefixes, with counts.",
-              *(_limit("classes, and of predicates and graphs,", 50), _GRAPHS)),
+              *(_limit("classes, and of predicates and graphs,", 50), _GRAPHS),
+              _text("matching", "Only classes and predicates with these words in their names, or near them in meaning.", most=200)),
         _verb("stats", "Tell what the world holds: counts, sizes, the embedder.",
               absent=_at("agents", "`schema` tells an agent")),
         # -- remembered
