@@ -37,9 +37,14 @@ def test_a_world_without_any_says_so(tmp_path: Path) -> None:
 
 
 def test_a_report_for_people_programs_and_ci(path: Path, tmp_path: Path) -> None:
-    assert "entities without a label" in " ".join(ok("report", path).split())
-    assert run("report", path, "--fail-on", "warning").exit_code == 1
+    found = run("report", path)
+    assert found.exit_code == 1, "a functional property has two values"
+    assert "entities without a label" in " ".join(found.output.split())
+    assert json.loads(run("report", path, "--json").output)["counts"]["error"] == 1
+    with worlds.open(path) as world:
+        world.remove([("ex:a", "ex:born", 2)])
     assert json.loads(ok("report", path, "--json"))["counts"]["error"] == 0
+    assert run("report", path, "--fail-on", "warning").exit_code == 1
     assert ok("report", path, "-f", "markdown").startswith("# Report")
     assert not ok("report", path, "-f", "html", "-o", tmp_path / "report.html")
     assert "<svg" in (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -58,6 +63,34 @@ def test_duplicates_and_the_decision_that_there_are_none(path: Path) -> None:
     assert "revision" in ok("distinct", path, "ex:one", "ex:other", "--author", "ann")
     assert "nothing was found" in ok("duplicates", path)
     assert "nothing was found" in ok("duplicates", path, "--between", "default", "ex:none")
+
+
+def test_what_is_proposed_is_not_what_is_shown(path: Path) -> None:
+    names = [f"Grace{number} Hopper{number}" for number in range(25)]
+    with worlds.open(path) as world:
+        for number, name in enumerate(names):
+            for twin in "ab":
+                entity = f"ex:{twin}{number}"
+                world.add([(entity, "rdfs:label", f'"{name}"'), (entity, "ex:mail", f'"grace{number}@navy"')])
+    found = run("duplicates", path, "--propose")
+    assert "25 proposals made: 1 to 25" in found.stderr
+    assert "and 5 more" in found.stderr
+    assert found.stdout.count("Hopper") < 25 * 4
+
+
+def test_a_write_that_waits_is_told_as_a_proposal(path: Path, tmp_path: Path) -> None:
+    shape = "[] a sh:NodeShape ; sh:targetSubjectsOf ex:born ; sh:property [ sh:path ex:born ; sh:maxCount 1 ] ."
+    (tmp_path / "shapes.ttl").write_text(f"@prefix sh: <http://www.w3.org/ns/shacl#> .\n"
+                                         f"@prefix ex: <http://example.org/> .\n{shape}")  # fmt: skip
+    (tmp_path / "more.nt").write_text(
+        "".join(f'<http://example.org/new> <http://example.org/born> "{year}" .\n' for year in (1, 2))
+    )
+    ok("shapes", path, tmp_path / "shapes.ttl")
+    ok("guard", path, "queue")
+    assert "proposal 1 waits for a decision" in ok("load", path, tmp_path / "more.nt")
+    document = json.loads(ok("load", path, tmp_path / "more.nt", "--json"))
+    assert (document["revision"], document["proposal"]) == (None, 1)
+    assert "all of it is there already" not in ok("load", path, tmp_path / "more.nt")
 
 
 def test_findings_become_proposals(path: Path) -> None:

@@ -87,6 +87,9 @@ def copies(size: int = 100) -> str:
     return "\n".join([*data, "}"])
 
 
+BETWEEN = ("default", "ex:partner")
+
+
 def test_a_copy_is_found_between_two_graphs() -> None:
     with made(copies()) as world:
         found = world.duplicates(between=("default", "ex:partner"))
@@ -99,6 +102,22 @@ def test_a_copy_is_found_between_two_graphs() -> None:
         assert len(world.duplicates(limit=3)) == 3
         assert len(found.clusters()) == 20
         assert len(found.clusters()[0]) == 2
+
+
+def test_what_was_merged_is_not_compared_with_itself() -> None:
+    """After an import is finished the survivors stand in both graphs, and so do their namesakes."""
+    with made(copies()) as world:
+        for number in range(20):
+            world.merge(f"ex:p{number}", f"ex:q{number}")
+        survivors = {f"p{number}" for number in range(20)}
+        pairs = {tuple(sorted(iris(pair))) for pair in world.duplicates(between=BETWEEN, probability=0.0)}
+        assert pairs
+        assert not [pair for pair in pairs if survivors.issuperset(pair)]
+        assert len(world.duplicates(between=BETWEEN)) == 0
+        late = [("ex:late", "rdfs:label", '"Ann Abel"'), ("ex:late", "rdf:type", "ex:Person")]
+        world.add([(*triple, "ex:partner") for triple in late])
+        found = world.duplicates(between=BETWEEN, probability=0.0)
+        assert ("late", "p0") in {tuple(sorted(iris(pair))) for pair in found}
 
 
 def test_rivals_share_what_is_likely_between_two_graphs() -> None:

@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from worlds.cli import show
-from worlds.cli.curate import Propose, named, print_findings
+from worlds.cli.curate import SHOWN, Limit, Propose, named, print_findings
 from worlds.cli.errors import NO
 from worlds.cli.options import Author, Command, Json, WorldPath, examples, of_verb, opened
 from worlds.cli.terminal import clean, note, output, waiting, write_json
@@ -19,6 +19,8 @@ from worlds.errors import OpenError
 
 if TYPE_CHECKING:
     from worlds.curation.claims.verification import Verification
+
+_ALL = 10_000  # links that are proposed, or told to programs
 
 
 @of_verb("mentions")
@@ -60,17 +62,23 @@ def mentions(
         show.print_table(output(), ("characters", "text", "entity", "confidence"), rows)
 
 
-@of_verb("suggest_links", limit=20)
+@of_verb("suggest_links")
 def suggest_links(
-    path: WorldPath, *, propose: Propose = False, author: Author = None, json: Json = False, **given: Any
+    path: WorldPath,
+    *,
+    limit: Limit = None,
+    propose: Propose = False,
+    author: Author = None,
+    json: Json = False,
+    **given: Any,
 ) -> None:
     """The surest come first."""
     with opened(path, write=propose) as world:
         with waiting("reading"):
-            found = world.suggest_links(**given)
+            found = world.suggest_links(limit=limit or (_ALL if json or propose else SHOWN), **given)
         proposed = world.propose_all(found, author=author) if propose else None
         prefixes = world.prefixes
-    print_findings(found, json=json, proposed=proposed, prefixes=prefixes)
+    print_findings(found, limit, json=json, proposed=proposed, prefixes=prefixes)
 
 
 @of_verb("verify")

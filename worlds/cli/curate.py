@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from worlds.curation.duplicates.finder import Duplicate
     from worlds.curation.findings.findings import Finding, Findings
 
-_SHOWN = 20  # findings of a kind, for people
+SHOWN = 20  # findings of a kind, for people
 _iris = re.compile(r"<([^<>\s]*)>").sub
 
 Propose = Annotated[
@@ -33,7 +33,7 @@ By = Annotated[str | None, typer.Option("--by", help=VERBS["contradictions"].opt
 Limit = Annotated[
     int | None,
     typer.Option(
-        "--limit", "-n", help=f"The number of findings of each kind at most; by default {_SHOWN}, and all with --json."
+        "--limit", "-n", help=f"The number of findings of each kind at most; by default {SHOWN}, and all with --json."
     ),
 ]
 
@@ -52,16 +52,17 @@ def contradictions(
     """The exit code is 1 if what is declared is contradicted."""
     with opened(path, write=propose) as world:
         with waiting("reading"):
-            found = world.contradictions(author=by, limit=limit or (None if json else _SHOWN), **given)
+            found = world.contradictions(author=by, limit=limit or (None if json or propose else SHOWN), **given)
         proposed = world.propose_all(found, author=author) if propose else None
         prefixes = world.prefixes
-    print_findings(found, json=json, proposed=proposed, prefixes=prefixes)
+    print_findings(found, limit, json=json, proposed=proposed, prefixes=prefixes)
     if any(one.severity == "error" for one in found):
         raise typer.Exit(NO)
 
 
 def print_findings(
     found: Findings[Any],
+    limit: int | None = None,
     *,
     json: bool,
     proposed: list[Proposal] | None,
@@ -69,7 +70,7 @@ def print_findings(
     head: tuple[str, ...] = ("severity", "kind", "message", "said by"),
     row: Callable[[Any], tuple[str, ...]] | None = None,
 ) -> None:
-    """The findings, as JSON or as a table, and what was proposed, where that was asked for."""
+    """The findings, as JSON, or as a table of `limit`, and what was proposed, where that was asked for."""
     if json:
         told: dict[str, object] = {"counts": found.counts, "findings": found.to_dicts()}
         write_json(told if proposed is None else {**told, "proposed": [one.id for one in proposed]})
@@ -77,9 +78,10 @@ def print_findings(
     if not found:
         output().print("nothing was found")
     else:
-        rows = [(row or _row)(one) for one in found]
+        shown = found[: limit or SHOWN] if proposed is not None else found
+        rows = [(row or _row)(one) for one in shown]
         show.print_table(output(), head, [tuple(named(cell, prefixes) for cell in cells) for cells in rows])
-    hidden = sum(found.counts.values()) - len(found)
+    hidden = sum(found.counts.values()) - len(found[: limit or SHOWN] if proposed is not None else found)
     if hidden:
         note(f"and {hidden:,} more: --limit shows more, --json all")
     if proposed is not None:
@@ -126,10 +128,10 @@ def duplicates(
 
     with opened(path, write=propose) as world:
         with waiting("comparing"):
-            found = world.duplicates(between=between, limit=limit or (None if json else _SHOWN), **given)
+            found = world.duplicates(between=between, limit=limit or (None if json or propose else SHOWN), **given)
         proposed = world.propose_all(found, author=author) if propose else None
         prefixes = world.prefixes
-        entities = () if json else {iri for one in found for iri in one.subjects}
+        entities = () if json else {iri for one in found[: limit or SHOWN] for iri in one.subjects}
         labels = {iri: world.describe(iri, limit=1).label or "" for iri in entities}
 
     def row(one: Duplicate) -> tuple[str, ...]:
@@ -138,7 +140,7 @@ def duplicates(
         return (f"{one.score:.2f}", *map(clean, (*named, *reasons)))
 
     head = ("probability", "one", "other", "for", "against")
-    print_findings(found, json=json, proposed=proposed, prefixes=prefixes, head=head, row=row)
+    print_findings(found, limit, json=json, proposed=proposed, prefixes=prefixes, head=head, row=row)
 
 
 @of_verb("distinct")

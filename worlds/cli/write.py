@@ -118,6 +118,8 @@ def report(
         show_diff(world, change, as_json=as_json)
     elif as_json:
         write_json(outcome(change, world.stats().pending, seconds))
+    elif change.proposal is not None:
+        output().print(f"proposal {change.proposal} waits for a decision; nothing is changed yet", soft_wrap=True)
     else:
         output().print(nothing if change.revision is None else sentence(change, seconds), soft_wrap=True)
     for remark in change.notes:
@@ -143,6 +145,7 @@ def outcome(change: Change, pending: int, seconds: float) -> dict[str, object]:
         "embedded": change.embedded,
         "pending": pending,
         "notes": list(change.notes),
+        "proposal": change.proposal,
         "seconds": round(seconds, 3),
     }
 

@@ -43,8 +43,9 @@ Limit = Callable[[Ids], None]
 class Change(Record):
     """What a write did: quads added and removed, chunks made, texts embedded.
 
-    `revision` is the number of the revision that holds the change, None when nothing changed. `notes` say what could
-    not be done: the change itself is kept, but texts of it may be pending because the embedder failed.
+    `revision` is the number of the revision that holds the change, None when nothing changed; `proposal` is that of
+    the proposal as which it waits, where the guard queued it. `notes` say what could not be done: the change itself is
+    kept, but texts of it may be pending because the embedder failed.
     """
 
     revision: int | None
@@ -53,6 +54,7 @@ class Change(Record):
     chunks: int = 0
     embedded: int = 0
     notes: tuple[str, ...] = ()
+    proposal: int | None = None
 
 
 @dataclass

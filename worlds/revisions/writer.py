@@ -137,7 +137,7 @@ class Writer:
             number = self._queue(queued.diff, queued.report, author, message)
             note = f"nothing is changed, but proposed: proposal {number} waits; it brings {sentence(queued.report)}"
             _log.warning("%s: %s", self._connection.path, note)
-            writing.change = Change(None, 0, 0, notes=(note,))
+            writing.change = Change(None, 0, 0, notes=(note,), proposal=number)
             return
         if self._gate.writing:
             if writing.added or writing.removed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -54,6 +54,10 @@ class Split(Change):
     unassigned: Sequence[Quad] = ()
 
 
+def _fields(change: Change) -> dict[str, Any]:
+    return {field.name: getattr(change, field.name) for field in fields(change)}
+
+
 class Merging:
     """Merges and splits the entities of one world."""
 
@@ -98,9 +102,7 @@ class Merging:
         if isinstance(change, Diff):
             change.notes = notes
             return change
-        return Merge(
-            change.revision, change.added, change.removed, change.chunks, change.embedded, change.notes + notes, found
-        )
+        return Merge(**{**_fields(change), "notes": change.notes + notes}, conflicts=found)
 
     def _rewriting(self, kept: Any, others: Sequence[Any]) -> Rewriting:
         """What puts the one in the place of the others; redirects of both are followed."""
@@ -209,7 +211,7 @@ class Merging:
         if isinstance(change, Diff):
             return change
         left = Quads(self._dictionary, ordered(unassigned))
-        return Split(change.revision, change.added, change.removed, change.chunks, change.embedded, change.notes, left)
+        return Split(**_fields(change), unassigned=left)
 
     def _of(self, number: int) -> tuple[Ids, Ids, Ids]:
         """(quads that a merge added, that it removed, the redirects among the added ones)."""

@@ -97,13 +97,14 @@ class Pairs:
     def candidates(self, sides: Ids | None, decided: Ids) -> Candidates:
         """Pairs that may be one entity.
 
-        With `sides`, int64 [entities], those of two sides (3 is on both). `decided` are codes of pairs that are none.
+        With `sides`, int64 [entities], those of two sides; 3 is on both, as after a merge, and is compared with what is
+        on one alone. `decided` are codes of pairs that are none.
         """
 
         def allowed(a: Ids, b: Ids) -> Mask:
             kept: Mask = (a != b) & (place(code(np.minimum(a, b), np.maximum(a, b)), decided) < 0)
             if sides is not None:
-                kept &= (sides[a] | sides[b]) == 3
+                kept &= ((sides[a] | sides[b]) == 3) & ((sides[a] & sides[b]) != 3)
             return kept
 
         by_name = self._by_names(allowed)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +16,9 @@ from worlds.curation.columns.axioms import Axioms
 from worlds.curation.columns.table import NO_IDS, Mask, Table, distinct
 from worlds.curation.columns.vocabularies import OWL, RDFS, SKOS, TYPE
 from worlds.curation.findings.declared import Declared
-from worlds.curation.findings.findings import Raw, Severity
+from worlds.curation.findings.findings import Raw
+from worlds.curation.findings.met import Met
+from worlds.curation.findings.tidiness import Tidiness, spelling
 from worlds.graph.terms import RDF
 from worlds.quads.dictionary import IRI, LITERAL, Ids
 from worlds.quads.redirects import REDIRECTS
@@ -25,26 +26,8 @@ from worlds.quads.redirects import REDIRECTS
 _VOCABULARIES = (RDF, RDFS, OWL, "http://www.w3.org/2001/XMLSchema#", "http://www.w3.org/ns/shacl#")
 _LANGUAGE = 0.2  # share of the labelled entities that a language names, from which on the others lack it
 _PROPERTIES = ("ObjectProperty", "DatatypeProperty", "AnnotationProperty")
+_LISTED = 100  # contradictions whose entities a query names
 _MOST_NAMESPACES = 30  # of the world's own, the largest
-
-
-@dataclass(frozen=True, slots=True)
-class Met:
-    """What one check found, as ids; `rows` are of triples, where these are at fault rather than entities."""
-
-    name: str
-    level: Severity
-    title: str
-    ids: Ids
-    query: str
-    rows: Sequence[int] = ()
-    groups: Sequence[Sequence[int]] = field(default=())  # entities that are at fault together
-    count: int = -1
-
-    @property
-    def total(self) -> int:
-        """How often it is met."""
-        return self.count if self.count >= 0 else len(self.groups) or len(self.rows) or len(self.ids)
 
 
 class Checks:
@@ -106,6 +89,24 @@ class Checks:
         yield from self._references()
         yield from self._names()
         yield from self._vocabulary()
+        path = "|".join(f"<{iri}>" for iri in self._roles["label"]) or f"<{RDFS}label>"
+        yield from Tidiness(self.table, self._labels(), path).run()
+        yield self._contradictions()
+
+    def _contradictions(self) -> Met:
+        """What `World.contradictions` finds of what is declared, but for the literals that are told by themselves."""
+        kinds = [kind for kind in self.declared.checks if kind != "ill-typed literal"]
+        found = [one for kind in kinds for one in self.declared.checks[kind]() if one.severity == "error"]
+        terms = self.table.terms({number for one in found[:_LISTED] for number in one.subjects})
+        listed = " ".join(sorted({str(term) for number, term in terms.items() if number and str(term)[0] == "<"}))
+        return Met(
+            "contradiction",
+            "error",
+            "contradictions of what is declared, which `contradictions` tells",
+            NO_IDS,
+            f"SELECT ?entity ?p ?o WHERE {{ VALUES ?entity {{ {listed} }} ?entity ?p ?o }}",
+            groups=[one.subjects for one in found],
+        )
 
     def _missing(self) -> Iterator[Met]:
         for role in ("label", "type", "description"):
@@ -290,7 +291,7 @@ class Checks:
         alike: dict[str, list[int]] = defaultdict(list)
         for number, iri in table.values(table.used).items():
             if not iri.startswith((*_VOCABULARIES, SKOS)):
-                alike[_spelling(iri)].append(number)
+                alike[spelling(iri)].append(number)
         groups = [sorted(found) for _, found in sorted(alike.items()) if len(found) > 1]
         terms = table.terms({number for group in groups for number in group})
         named = ", ".join(str(term) for number, term in terms.items() if number)
@@ -310,13 +311,6 @@ _ENTITY += f" FILTER NOT EXISTS {{ GRAPH <{REDIRECTS.value}> {{ ?entity ?redirec
 
 def _namespace(iri: str) -> str:
     return re.sub(r"[^/#:]*$", "", iri)
-
-
-def _spelling(iri: str) -> str:
-    """The name of a predicate without case, separators, "has" before it and a plural's s behind it."""
-    local = re.split(r"[/#:]", iri.rstrip("/#"))[-1]
-    plain = re.sub(r"[^a-z0-9]", "", re.sub(r"^has(?=[A-Z_])", "", local).lower())
-    return plain[:-1] if len(plain) > 4 and plain.endswith("s") and not plain.endswith("ss") else plain
 
 
 def _triple(table: Table, row: int) -> tuple[int, int, int]:

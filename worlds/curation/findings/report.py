@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from worlds.curation.columns.table import Table
-from worlds.curation.findings.checks import Checks, Met
+from worlds.curation.findings.checks import Checks
 from worlds.curation.findings.findings import SEVERITIES, Severity
+from worlds.curation.findings.met import Met
 from worlds.graph.records import Count, Record
 from worlds.graph.tabular import Tabular
 from worlds.graph.terms import format_term
