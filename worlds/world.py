@@ -297,7 +297,8 @@ class ScopedWorld(World):
         return self._world._written
 
     def __repr__(self) -> str:
-        return f"<World {self.path}, only {', '.join(map(str, self._graphs))}>"
+        names = ("default" if isinstance(name, ox.DefaultGraph) else str(name) for name in self._graphs)
+        return f"<World {self.path}, only {', '.join(names)}>"
 
     @property
     def scope(self) -> tuple[Any, ...] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,39 @@ def test_what_is_cached_is_another_scope_s(world: World) -> None:
         mine_again.only(graphs=[MINE, OUTSIDE])
     with pytest.raises(ValueError, match="one graph at least"):
         world.only(graphs=[])
+
+
+def test_a_new_graph_is_a_scope_too(world: World) -> None:
+    scope = world.only(graphs=["ex:new", "default"])
+    assert len(scope) == 0
+    assert repr(scope).endswith("only <http://example.org/new>, default>")
+    assert scope.scope is not None
+    assert [str(name) for name in scope.scope] == [scoping.EX + "new", "default"]
+    scope.add([("ex:dan", "rdfs:label", '"Dan"', "ex:new"), ("ex:dan", "ex:likes", "ex:tea")])
+    assert len(scope) == 2
+    assert world.scope is None
+
+
+def test_threads_in_several_scopes(world: World) -> None:
+    failures: list[Exception] = []
+
+    def work(number: int) -> None:
+        try:
+            for count in range(10):
+                scope = world.only(graphs=f"ex:t{number % 3}")
+                scope.add([(f"ex:n{number}x{count}", "rdfs:label", f'"name {number} {count}"')])
+                assert scope.search("name")
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert [len(world.only(graphs=f"ex:t{number}")) for number in range(3)] == [20, 20, 20]
+    assert not world.check().problems
 
 
 def test_the_past_of_a_scope(world: World) -> None:

@@ -262,7 +262,8 @@ class Slice:
         self._note_namespaces(iris)
 
     def _note_namespaces(self, iris: list[str]) -> None:
-        """Take the prefixes whose IRI one of the scope's terms begins with."""
+        """Take the prefixes whose IRI one of the scope's terms begins with, or the name of one of its graphs."""
+        iris = [*iris, *(name.value for name in self._graphs if isinstance(name, ox.NamedNode))]
         declared = {
             prefix: iri for prefix, iri in self._world._namespaces.declared.items() if prefix not in self._prefixes
         }
