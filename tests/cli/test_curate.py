@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from rdflib import XSD
 
 import worlds
 from tests.support.command_line import ok, run
@@ -122,3 +123,16 @@ def test_a_proposal_is_amended(path: Path) -> None:
     assert refused.exit_code != 0
     assert "version 2 now, given by ann" in refused.stderr
     ok("accept", path, "1", "--reviewer", "cid", "--version", "2")
+
+
+def test_a_rehearsal_that_changes_nothing_says_so(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "same.nt").write_text(
+        "".join(f'<http://example.org/a> <http://example.org/born> "{year}"^^<{XSD.integer}> .\n' for year in (1, 2))
+    )
+    assert "nothing would change" in ok("load", path, tmp_path / "same.nt", "--dry-run")
+    assert json.loads(ok("load", path, tmp_path / "same.nt", "--dry-run", "--json"))["added"] == []
+
+
+def test_several_worlds_without_words_lack_the_words(path: Path) -> None:
+    assert "QUERY" in run("search", "--world", path, "--world", path).stderr
+    assert "WORLD" in run("search").stderr

@@ -17,7 +17,6 @@ from worlds.cli.options import (
     METAVARS,
     Command,
     EmbedderName,
-    WorldPath,
     Worlds,
     embedder_of,
     examples,
@@ -70,7 +69,10 @@ def _place(name: str) -> int:
 
 @with_options([*map(_option, _TABLE), *map(_exclusion, _FILTERS)], key=_place)
 def search(
-    path: WorldPath,
+    path: Annotated[
+        str | None,
+        typer.Argument(metavar="WORLD", help="The world's file, or its address on a server.", show_default=False),
+    ] = None,
     words: Annotated[
         list[str] | None,
         typer.Argument(
@@ -151,8 +153,10 @@ def search(
             "evergreen_flags": evergreen_flag or None,
         },
     }
-    if worlds:
+    if worlds and path is not None:
         words = [path, *(words or ())]
+    if path is None and not worlds:
+        raise typer.BadParameter("missing argument", param_hint="WORLD")
     if not words:
         raise typer.BadParameter("missing argument", param_hint="QUERY")
     query = as_text(read_stdin() if words == ["-"] else " ".join(words))
@@ -161,6 +165,7 @@ def search(
             raise typer.BadParameter("a search of several worlds is no single statement", param_hint="--sql")
         _search_group(worlds, query, embedder, json=json, explain=explain, options=options)
         return
+    assert path is not None, "there is one, unless there are several"
     with opened(path, embedder="none" if options["mode"] == "text" else embedder) as world:
         busy = waiting("searching") if world.embedder is not None else contextlib.nullcontext()
         if sql:

@@ -114,7 +114,9 @@ def report(
     """Print what a write did, or would do; `nothing` for people, if it changed nothing."""
     from worlds.revisions.diff import Diff
 
-    if isinstance(change, Diff):
+    if isinstance(change, Diff) and not change and not as_json:
+        output().print(nothing.replace("nothing changed", "nothing would change"), soft_wrap=True)
+    elif isinstance(change, Diff):
         show_diff(world, change, as_json=as_json)
     elif as_json:
         write_json(outcome(change, world.stats().pending, seconds))
