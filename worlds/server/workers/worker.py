@@ -214,10 +214,13 @@ class Worker:
             job = self._jobs[request.job]
             if job.write and not self._write:
                 raise ValueError(f"{job.name} writes, and this worker only reads")
+            scope = request.scope
+            if scope is not None:  # what is copied of the world stays, and is no memory of the request's
+                self._worlds.get(request.world).only(graphs=scope).count()
             _limit_memory(0 if job.unlimited else self._duties.max_memory)
             world = self._worlds.get(request.world)
-            if request.scope is not None:
-                world = world.only(graphs=request.scope)
+            if scope is not None:
+                world = world.only(graphs=scope)
             self._send(OPENED)
             if self._write:
                 self._unembedded[request.world] = None
