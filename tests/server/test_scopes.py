@@ -127,6 +127,24 @@ def test_several_worlds_in_one_scope(path: Path) -> None:
         assert "tea" in asked.text
 
 
+def test_verbs_of_some_graphs_at_the_doors(path: Path) -> None:
+    bob = f"{EX}bob".replace("/", "%2F")
+    claim = [f"{EX}bob", f"{EX}age", "40"]
+    with served(path) as server, server.client() as client:
+        for graphs, known in (([MINE], False), ([MINE, THEIRS], True)):
+            told = client.get(f"/entities/{bob}", params={"graphs": graphs})
+            assert (SECRET in told.text, told.status_code) == (known, 200), told.text
+            found = client.get("/context", params={"q": f"What is the pin of Bob {SECRET}?", "graphs": graphs})
+            assert ("secret pin" in found.text, found.status_code) == (known, 200), found.text
+            named = client.post("/mentions", json={"text": f"Bob {SECRET} and Ann Smith", "graphs": graphs})
+            assert (named.json()["mentions"][0]["iri"] == f"{EX}bob") == known, named.text
+            verified = client.post("/verify", json={"claim": claim, "graphs": graphs})
+            assert verified.status_code == 200, verified.text
+    flags = ("--graph", MINE)
+    assert SECRET not in ok("describe", path, f"{EX}bob", *flags)
+    assert SECRET in ok("describe", path, f"{EX}bob", *flags, "--graph", THEIRS)
+
+
 def test_keys_of_some_graphs(path: Path) -> None:
     text = ok("keys", "add", path, "ann", "--level", "write", "--graph", MINE, "--graph", "default").split()[0]
     store = keys_of(path)

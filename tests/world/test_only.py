@@ -129,6 +129,35 @@ def test_what_is_cached_is_another_scope_s(world: World) -> None:
         world.only(graphs=[])
 
 
+@pytest.mark.parametrize(
+    ("verb", "given"),
+    [
+        ("describe", ["ex:bob"]),
+        ("context", ["What is the pin of Bob Jones?"]),
+        ("mentions", ["Bob Jones drinks tea"]),
+        ("neighbourhood", ["ex:bob"]),
+        ("paths", ["ex:ann", "ex:elsewhere"]),
+        ("verify", [("ex:bob", "ex:pin", '"secret 1234"')]),
+        ("resolve", ["Bob Jones"]),
+        ("schema", []),
+    ],
+)
+def test_verbs_of_some_graphs_tell_nothing_of_others(world: World, verb: str, given: list[Any]) -> None:
+    world.add([("ex:bob", "ex:knows", "ex:elsewhere", OUTSIDE)])
+
+    def told(**options: Any) -> str:
+        found = getattr(world, verb)(*given, **options)
+        return json.dumps([one.to_dict() for one in found] if isinstance(found, list) else found.to_dict(), default=str)
+
+    secret = "Bob Jones" if verb in ("resolve", "mentions") else "supported" if verb == "verify" else "theirs"
+    for graphs in ([MINE], MINE):
+        inside = told(graphs=graphs).replace('"name": "Bob Jones"', "")
+        assert secret not in inside.replace("unsupported", "")
+        assert "1234" not in inside or verb == "verify"
+    assert secret in told()
+    assert secret in told(graphs=[MINE, OUTSIDE])
+
+
 def test_a_new_graph_is_a_scope_too(world: World) -> None:
     scope = world.only(graphs=["ex:new", "default"])
     assert len(scope) == 0

@@ -79,8 +79,12 @@ class Knowing(Parts):
         Of each predicate `limit` values are given, and their number; each value says in which graphs it is said, and
         which revision added it. Labels and the description in `language` come first. The description of an entity that
         the world does not know is empty, and false. The name of one that was merged into another means that one, here
-        and in the other verbs that take an entity.
+        and in the other verbs that take an entity. With `graphs`, here and in the other verbs of entities, it is what a
+        world says that holds those alone: see `only`.
         """
+        if graphs is not None:
+            told: Description = self.only(graphs=graphs).describe(iri, limit=limit, language=language)
+            return told
         return self._describer.describe(self._entity(iri), limit=limit, language=language)
 
     def context(

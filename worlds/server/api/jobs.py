@@ -111,9 +111,9 @@ def duplicates(world: World, *, between: Sequence[str] | None = None, **options:
 
 
 @job("verify")
-def verify(world: World, *, claim: str | list[Any], at: int | None = None) -> bytes:
+def verify(world: World, *, claim: str | list[Any], **options: Any) -> bytes:
     """`World.verify`, without an `extract`; the trail too."""
-    found = world.verify(claim if isinstance(claim, str) else tuple(claim), at=at)
+    found = world.verify(claim if isinstance(claim, str) else tuple(claim), **options)
     return encoded({**found.to_dict(), "trail": found.rdf()})
 
 
