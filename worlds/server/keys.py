@@ -207,12 +207,17 @@ def keys_of(target: Path, named: str | Path | None = None) -> KeyStore:
     return KeyStore(target / FILE if target.is_dir() else target.with_name(target.name + ".keys.json"), beside=target)
 
 
-def _check_scope(graphs: Sequence[str], levels: Mapping[str, str]) -> None:
-    if not graphs:
-        raise ValueError("a scope is of one graph at least")
+def check_graphs(graphs: Sequence[str]) -> None:
+    """ValueError for what cannot name a graph: it is a whole IRI, or "default"."""
     for graph in graphs:
         if graph != "default" and not _IRI.fullmatch(graph):
             raise ValueError(f'a graph is named by its whole IRI, or is "default", not {graph!r}')
+
+
+def _check_scope(graphs: Sequence[str], levels: Mapping[str, str]) -> None:
+    if not graphs:
+        raise ValueError("a scope is of one graph at least")
+    check_graphs(graphs)
     if "admin" in levels.values():
         raise ValueError("the level admin is of whole worlds, not of some graphs")
 

@@ -16,7 +16,7 @@ from starlette.types import Scope as ASGIScope
 from worlds.errors import OpenError, WorldsError
 from worlds.server.configuration import ServerSettings
 from worlds.server.errors import Busy, Forbidden, Problem, Unauthorized, WrongHost
-from worlds.server.keys import KeyStore
+from worlds.server.keys import KeyStore, check_graphs
 from worlds.server.listening import is_loopback
 from worlds.server.principal import Principal
 from worlds.verbs.table import LEVELS, Level
@@ -35,6 +35,7 @@ def check_settings(settings: ServerSettings, keys: KeyStore) -> None:
             f"anonymous writes are for loopback addresses only, not for {settings.host}: drop --allow-writes, and make "
             "a key with the level write by `worlds keys add`"
         )
+    check_graphs(settings.graphs)
     require_keys(settings.host, keys)
 
 
