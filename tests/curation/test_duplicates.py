@@ -90,6 +90,36 @@ def copies(size: int = 100) -> str:
 BETWEEN = ("default", "ex:partner")
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "reason"),
+    [
+        ("Washer 1.12 mm", "Washer 11.2 mm", "their numbers differ"),
+        ("Cohesive soil", "Incohesive soil", "the words that differ begin with other letters"),
+        ("Fenthion methyl", "Fenthion ethyl", "the words that differ stand in other names, too"),
+        ("PPT", "PPTX", "a code differs"),
+        ("Old harbour crane", "Harbour crane", "a word that the other lacks"),
+        ("Harbour roads", "Harbour road", "more pairs of names differ in the same way"),
+        ("C compiler", "C++ compiler", "the signs between the words differ"),
+        ("Signed to unsigned", "Unsigned to signed", "the words stand in another order"),
+    ],
+)
+def test_siblings_are_no_twins(one: str, other: str, reason: str) -> None:
+    families = ["Parathion", "Bromophos", "Chlorthion", "Azinphos", "Malathion", "Fenchlorphos"]
+    siblings = [f"{base} {radical}" for base in families for radical in ("methyl", "ethyl")]
+    siblings += [f"{base.lower()} {noun}" for base in ("hill", "lake", "mill", "church") for noun in ("road", "roads")]
+    data = [
+        *people(),
+        *(f'ex:s{n} a ex:Thing ; rdfs:label "{name}" ; ex:code "S{n:03}" .' for n, name in enumerate(siblings)),
+        f'ex:a a ex:Thing ; rdfs:label "{one}" ; skos:broader ex:top ; ex:code "T001" ; ex:made ex:here .',
+        f'ex:b a ex:Thing ; rdfs:label "{other}" ; skos:broader ex:top ; ex:code "T002" ; ex:made ex:here .',
+    ]
+    with made("@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n" + "\n".join(data)) as world:
+        (pair,) = (pair for pair in world.duplicates(probability=0.0) if iris(pair) == {"a", "b"})
+        assert pair.score < 0.1
+        assert any(reason in told for told in pair.against), pair.against
+        assert "their identifiers differ" in pair.against
+
+
 def test_a_copy_is_found_between_two_graphs() -> None:
     with made(copies()) as world:
         found = world.duplicates(between=("default", "ex:partner"))

@@ -44,3 +44,20 @@ SYMMETRIC = (
     *(SKOS + name for name in ("related", "exactMatch", "closeMatch", "relatedMatch")),
 )
 TRANSITIVE = (RDFS + "subClassOf", RDFS + "subPropertyOf", SKOS + "broaderTransitive", SKOS + "narrowerTransitive")
+
+PART_OF = {  # predicate of a hierarchy → whether it points downwards
+    SKOS + "broader": False,
+    SKOS + "broaderTransitive": False,
+    SKOS + "narrower": True,
+    SKOS + "narrowerTransitive": True,
+    RDFS + "subClassOf": False,
+    RDFS + "subPropertyOf": False,
+    "http://purl.org/dc/terms/isPartOf": False,
+    "http://purl.org/dc/terms/hasPart": True,
+    "https://schema.org/isPartOf": False,
+    "https://schema.org/hasPart": True,
+    "http://schema.org/isPartOf": False,
+    "http://schema.org/hasPart": True,
+    "http://purl.obolibrary.org/obo/BFO_0000050": False,
+    "http://purl.obolibrary.org/obo/BFO_0000051": True,
+}

@@ -14,8 +14,9 @@ from worlds.curation.columns.axioms import Axioms
 from worlds.curation.columns.lists import code, place
 from worlds.curation.columns.table import NO_IDS, Table, distinct
 from worlds.curation.columns.vocabularies import OWL
+from worlds.curation.duplicates.judging import features, probabilities
 from worlds.curation.duplicates.likeness import INITIALS, JOINED
-from worlds.curation.duplicates.pairs import WEIGHTS, Candidates, Pairs, Weights, features, odds, probabilities
+from worlds.curation.duplicates.pairs import Candidates, Pairs, Weights
 from worlds.curation.findings.findings import Finding, Findings
 from worlds.errors import ArgumentError
 from worlds.graph.terms import format_term, to_rdflib
@@ -26,6 +27,17 @@ from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
 
 _SHOWN = 6  # values that are named for and against a pair
+_TELLING = np.array([0.0, 0.15, 0.15, 1.0, 0.0, 0.0, 0.0, 0.0])  # of a likeness's `apart`, to be told
+_APART = (
+    "their numbers differ",
+    "a word that the other lacks",
+    "each has a word that the other lacks",
+    "the words that differ stand in other names, too",
+    "the words that differ begin with other letters",
+    "a code differs",
+    "the signs between the words differ",
+    "the words stand in another order",
+)
 _WEIGHTIEST = 3  # reasons in a sentence
 
 
@@ -87,8 +99,7 @@ class DuplicateFinder:
         with self._connection.snapshot():
             table = Table(self._connection, self._dictionary)
             pairs, found, weights = self.compared(table, types=types, graphs=graphs, between=between)
-            fitted = WEIGHTS["within" if between is None else "between"]
-            chances = probabilities(found, odds(features(found, weights), fitted), one_to_one=between is not None)
+            chances = probabilities(found, features(found, weights), "within" if between is None else "between")
             likely = np.flatnonzero(chances >= probability)
             likely = likely[np.lexsort((found.b[likely], found.a[likely], -chances[likely]))]
             shown = likely[:limit]
@@ -227,6 +238,10 @@ class Told:
     differing: list[int]
     types: int
     linked: bool
+    siblings: bool
+    identifiers: bool
+    systematic: int
+    apart: tuple[bool, ...]  # as APART
 
 
 def _told(pairs: Pairs, found: Candidates, weights: Weights, chances: Sequence[float]) -> list[Told]:
@@ -259,6 +274,10 @@ def _told(pairs: Pairs, found: Candidates, weights: Weights, chances: Sequence[f
                 others[1][row],
                 int(weights.types[row]),
                 bool(weights.linked[row]),
+                bool(weights.siblings[row]),
+                bool(weights.identifiers[row]),
+                int(weights.systematic[row]),
+                tuple((found.likeness.apart[row] > _TELLING).tolist()),
             )
         )
     return told
@@ -294,6 +313,13 @@ def _reasons(
     if pair.types > 0:
         evidence.append("of one type")
     against += [f"{format_term(terms[predicate], prefixes)} differs" for predicate in pair.differing[:_SHOWN]]
+    against[:0] = [text for text, apart in zip(_APART, pair.apart, strict=True) if apart]
+    if pair.how > JOINED and pair.systematic > 1:
+        against.append(f"{pair.systematic:,} more pairs of names differ in the same way")
+    if pair.identifiers:
+        against.append("their identifiers differ")
+    if pair.siblings and pair.how > JOINED:
+        against.append("siblings under one parent")
     if pair.types < 0:
         against.append("of different types")
     if pair.linked:

@@ -10,13 +10,16 @@ import numpy as np
 from worlds.curation.columns.axioms import Axioms
 from worlds.curation.columns.lists import Lists, code, firsts, parts, place
 from worlds.curation.columns.table import NO_IDS, Table, distinct, groups
-from worlds.curation.columns.vocabularies import OWL, RDFS, TYPE
+from worlds.curation.columns.vocabularies import OWL, PART_OF, RDFS, TYPE
 from worlds.curation.duplicates.likeness import Names
 from worlds.curation.duplicates.spelling import Shares, Spellings
 from worlds.entities.nameindex import NameIndex, folded
 from worlds.quads.dictionary import LITERAL, Ids
 
 MOST_NAMES = 12  # of an entity that are compared
+_BEARERS, _IDENTIFIERS = 2.5, 10  # entities that have one identifier, on average, and identifiers that there are
+CAP = 12.0  # bits of one value
+_MANY, _DRAWN = 4, 12  # entities that have a value, from which on it may go along with others; pairs of them to see it
 _LONG = 80  # characters from which on a text is compared by its words
 
 
@@ -58,7 +61,7 @@ class KnownNames:
         owners, kept = self.names.each(np.arange(len(entities)))
         self.bearers = Lists.by(kept, owners, len(used))
         self.index = NameIndex([self.texts[number] for number in used.tolist()])
-        self.comparing = Names(self.index.words)
+        self.comparing = Names(self.index.names, self.index.words)
         self.as_words = self.comparing.as_words
         # An entity counts once for the names of the same words.
         once = distinct(code(owners, self.as_words[kept])) & 0xFFFFFFFF if len(kept) else NO_IDS
@@ -106,6 +109,7 @@ class KnownValues:
         terms = distinct(objects)
         keys = self._keys(table, terms, names)[np.searchsorted(terms, objects)]
         self.predicates = distinct(predicates)
+        self.upward = np.isin(self.predicates, table.ids([iri for iri, down in PART_OF.items() if not down]))
         kinds = np.searchsorted(self.predicates, predicates)
         order = np.lexsort((keys, kinds, whose))
         whose, kinds, keys = whose[order], kinds[order], keys[order]
@@ -124,6 +128,7 @@ class KnownValues:
         owners, whole = parts(held)
         self.keys = Lists.by(owners, np.arange(len(held)), len(entities))
         self.having = Lists.by(whole, owners, len(self.shown))
+        self.bits = self._bits()
         size = len(self.predicates)
         having = np.bincount(self.kind, minlength=size)
         often = np.unique(code(kinds, keys), return_counts=True)
@@ -131,6 +136,30 @@ class KnownValues:
         self.by_chance = np.bincount(
             often[0] >> 32, (often[1] / having[often[0] >> 32]) ** 2 if size else None, minlength=size
         )
+        literal = np.bincount(kinds, self.is_short[keys], minlength=size) >= 0.9 * np.bincount(kinds, minlength=size)
+        self.identifying = (
+            literal & (self.single > 0.9) & (self.by_chance * having <= _BEARERS) & (having >= _IDENTIFIERS)
+        )
+
+    def _bits(self) -> Shares:
+        """What each key tells of two that have it, in bits; a value that goes along with others, as the licence of all
+        files of a project, shares the bits with them."""
+        holders = self.having.counts
+        size = max(len(self.keys.counts), 2)
+        bits = np.clip(np.log2(size / np.maximum(holders - 1, 1)), 0.0, CAP)
+        shared = np.flatnonzero((holders >= _MANY) & (bits > 1))
+        chance = np.random.default_rng(1)
+        places = chance.integers(0, holders[shared][:, None, None], size=(len(shared), _DRAWN, 2))
+        a, b = np.moveaxis(self.having.values[self.having.starts[shared][:, None, None] + places], 2, 0).reshape(2, -1)
+        drawn = np.repeat(shared, _DRAWN)[a != b]
+        a, b = a[a != b], b[a != b]
+        owners, held = self.keys.each(a)
+        keys = self.held[held] & 0xFFFFFFFF
+        both = place(code(b[owners], keys), self.held) >= 0
+        along = np.bincount(drawn[owners[both]], bits[keys[both]], minlength=len(bits))  # the key's own among them
+        often = np.maximum(np.bincount(drawn, minlength=len(bits)), 1)
+        found: Shares = bits * np.minimum(bits / np.maximum(along / often, 1e-9), 1.0)
+        return found
 
     def _keys(self, table: Table, terms: Ids, names: KnownNames) -> Ids:
         """The key of each term: that of its text, or its label's."""

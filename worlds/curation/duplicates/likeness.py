@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from worlds.curation.columns.lists import Lists, code, firsts, parts, place, spread, sums
+from worlds.curation.columns.lists import Lists, Mask, code, firsts, parts, place, spread, sums
 from worlds.curation.columns.table import distinct
 from worlds.curation.duplicates.spelling import Shares, Spellings
 from worlds.quads.dictionary import Ids
@@ -20,23 +21,60 @@ _BLOCK = 200_000  # pairs of names at a time
 SAME, WORDS, JOINED, INITIALS, ALIKE = range(5)  # ways in which two names are alike; of the first three nothing but
 # order and punctuation tells them apart
 
+APART = ("numbers", "more", "other", "known", "onset", "code", "signs", "order")
+"""How names tell things apart; see `Likeness.apart`."""
+NUMBERS, MORE, OTHER, KNOWN, ONSET, CODE, SIGNS, ORDER = range(len(APART))
+_figures = re.compile(r"\d+(?:[.,]\d+)*").findall
+_unsigned = re.compile(r"[\w\s,'’\u2010-\u2015-]|(?<=\w)\.").sub  # what is no sign: a sign tells "C" from "C++"
+_tokens = re.compile(r"\w+").findall
+_SHOUTED = 0.3  # share of words in capitals, beyond which capitals mean no code
+
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """How alike pairs of names are: `score`, float64 [n] from 0 to 1, and `how`, int64 [n], one of the ways above."""
+    """How alike pairs of names are: `score`, float64 [n] from 0 to 1, and `how`, int64 [n], one of the ways above.
+
+    `apart`, float64 [n, 8], is how they tell things apart: their numbers differ ("1.12 mm", "11.2 mm"); the share of
+    the words that one has and the other lacks ("Old town"), and the share that both lack of the other's ("methyl",
+    "acetate"); of words that are spelt alike, how often the rarer stands in other names, so that it is no slip of the
+    pen ("ethyl"), in powers of two; whether their first letters differ ("Incohesive"); whether they are codes ("PPTX");
+    whether other signs stand between the words ("C++"); and whether only the order tells, around a word such as "of".
+    """
 
     score: Shares
     how: Ids
+    apart: Shares
+
+    @classmethod
+    def none(cls, size: int) -> Likeness:
+        """That of names which have nothing in common."""
+        return cls(np.zeros(size), np.full(size, ALIKE), np.zeros((size, len(APART))))
+
+    @classmethod
+    def joined(cls, given: Sequence[Likeness]) -> Likeness:
+        """That of several, one after another."""
+        score, how, apart = zip(*(one.columns for one in given), strict=True)
+        return cls(np.concatenate(score), np.concatenate(how), np.concatenate(apart))
+
+    @property
+    def columns(self) -> tuple[Shares, Ids, Shares]:
+        """The three arrays."""
+        return self.score, self.how, self.apart
+
+    def put(self, rows: Ids, other: Likeness) -> None:
+        """Write another one's over some of the pairs."""
+        self.score[rows], self.how[rows], self.apart[rows] = other.columns
 
     def of(self, rows: Ids) -> Likeness:
         """The likeness of some of the pairs."""
-        return Likeness(self.score[rows], self.how[rows])
+        return Likeness(self.score[rows], self.how[rows], self.apart[rows])
 
 
 class Names:
-    """Compares names by their numbers, given as tuples of folded words; rare words count more."""
+    """Compares names by their numbers; rare words count more."""
 
-    def __init__(self, names: Sequence[tuple[str, ...]]) -> None:
+    def __init__(self, texts: Sequence[str], names: Sequence[tuple[str, ...]]) -> None:
+        """`texts` are the names as they are written, `names` their folded words."""
         words: dict[str, int] = {}
         told = [[words.setdefault(word, len(words)) for word in dict.fromkeys(one)] for one in names]
         self._words = Lists.of(told)
@@ -48,10 +86,24 @@ class Names:
         self._weights = np.maximum(telling, 1.0) * np.where(idle, 0.3, 1.0)
         self._telling = np.bincount(owners, self._weights[self._words.values], minlength=len(told))
         self._spelt = Spellings(list(words))
+        self._first = np.array([ord(word[0]) for word in words], dtype=np.int64)
+        self._salt = np.random.default_rng(1).integers(1, 2**40, size=max(len(words), 1)).astype(np.float64)
+        figures: dict[object, int] = {}
+        told_figures = [tuple(sorted(one.replace(",", "") for one in _figures(text))) for text in texts]
+        self._figures = np.array([figures.setdefault(one, len(figures)) for one in told_figures], dtype=np.int64)
+        signs: dict[str, int] = {}
+        self._signs = np.array([signs.setdefault(_unsigned("", text), len(signs)) for text in texts], dtype=np.int64)
+        self._turned = np.array(
+            [any(w in STOP_WORDS for w in n) and "," not in t for n, t in zip(names, texts, strict=True)], bool
+        )
+        self._codes = self._capitals(texts, words)
+        self._spellings = list(words)
         self._numbers = np.array([any(map(str.isdigit, word)) for word in words], dtype=bool)
         numbered: dict[object, int] = {}
         self._as_said = np.array([numbered.setdefault(one, len(numbered)) for one in names], dtype=np.int64)
-        self.as_words = np.array([numbered.setdefault(frozenset(one), len(numbered)) for one in names], dtype=np.int64)
+        self.as_words = np.array(
+            [numbered.setdefault((len(one), *sorted(one)), len(numbered)) for one in names], dtype=np.int64
+        )
         joined = ["".join(one) for one in names]
         self._joined = np.array([numbered.setdefault(one, len(numbered)) for one in joined], dtype=np.int64)
         self._initials = np.array(
@@ -67,11 +119,52 @@ class Names:
         self._empty = np.array([not one for one in names], dtype=bool)
         self._texts = Spellings([" ".join(sorted(one)) for one in names])
 
+    @staticmethod
+    def _capitals(texts: Sequence[str], words: Mapping[str, int]) -> Mask:
+        """Which words are codes: written in capitals, most often, where most words are not."""
+        counts = np.zeros((2, len(words) + 1), dtype=np.int64)
+        for text in texts:
+            for token in _tokens(text):
+                counts[int(len(token) > 1 and token.isupper()), words.get(token.casefold(), -1)] += 1
+        seldom = counts[1].sum() <= _SHOUTED * counts.sum()
+        found: Mask = (counts[1] > counts[0])[:-1] & seldom
+        return found
+
     def compare(self, left: Ids, right: Ids) -> Likeness:
         """How alike names are, pair by pair."""
         blocks = [slice(start, start + _BLOCK) for start in range(0, len(left), _BLOCK)] or [slice(0, 0)]
         found = [self._compare(left[of], right[of]) for of in blocks]
-        return Likeness(np.concatenate([one.score for one in found]), np.concatenate([one.how for one in found]))
+        return Likeness.joined(found)
+
+    def differences(self, left: Ids, right: Ids) -> Ids:
+        """Equal numbers for pairs of names that differ in the same words, or in what stands before or after a word:
+        "X road", "X roads" as "Y ford", "Y fords"."""
+        own: list[Shares] = []
+        lone: list[tuple[Ids, Ids]] = []
+        for one, other in ((left, right), (right, left)):
+            owners, words = self._words.each(one)
+            apart = place(code(other[owners], words), self._having) < 0
+            lone.append((owners[apart], words[apart]))
+            own.append(sums(owners[apart], len(left), self._salt[words[apart]]))
+        owners, first, second = _each_with_each(lone[0], lone[1], len(left))
+        salts: dict[object, float] = {}
+        chance = np.random.default_rng(2)
+        for owner, one, other in zip(owners.tolist(), first.tolist(), second.tolist(), strict=True):
+            short, long = sorted((self._spellings[one], self._spellings[other]), key=len)
+            if len(short) > 1 and (long.startswith(short) or long.endswith(short)):
+                affix = (
+                    long.startswith(short),
+                    long.removeprefix(short) if long.startswith(short) else long.removesuffix(short),
+                )
+                if affix not in salts:
+                    salts[affix] = float(chance.integers(1, 2**40))
+                own[0][owner] += salts[affix] / 2 - self._salt[one]
+                own[1][owner] += salts[affix] / 2 - self._salt[other]
+        less, more = np.minimum(*own), np.maximum(*own)
+        return (
+            less.astype(np.int64).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+            ^ more.astype(np.int64).view(np.uint64)
+        ).view(np.int64)
 
     def _compare(self, left: Ids, right: Ids) -> Likeness:
         how = np.full(len(left), ALIKE)
@@ -79,44 +172,63 @@ class Names:
         for one, many in short:
             initials = (self._joined[one][:, None] == self._initials[many]).any(axis=1) & self._alone[one]
             how[initials] = INITIALS
-        how[self._joined[left] == self._joined[right]] = JOINED
-        how[self.as_words[left] == self.as_words[right]] = WORDS
+        figures = self._figures[left] == self._figures[right]
+        how[(self._joined[left] == self._joined[right]) & figures] = JOINED
+        how[(self.as_words[left] == self.as_words[right]) & figures] = WORDS
         how[self._as_said[left] == self._as_said[right]] = SAME
         score = np.choose(how, [1.0, 1.0, 0.98, 0.0, 0.0])
         rest = np.flatnonzero(how >= INITIALS)
-        met = self._by_words(left[rest], right[rest])
+        apart = np.zeros((len(left), len(APART)))
+        met, apart[rest] = self._by_words(left[rest], right[rest])
+        apart[rest, NUMBERS] = ~figures[rest]
+        apart[:, SIGNS] = self._signs[left] != self._signs[right]
+        apart[:, ORDER] = (how == WORDS) & self._turned[left] & self._turned[right]
         whole = self._texts.ratios(left[rest], right[rest])
         alike = np.minimum(np.maximum(met, 0.6 * whole + 0.4 * met), 0.97)
         score[rest] = np.where(how[rest] == INITIALS, np.maximum(met, 0.8), alike)
         none = self._empty[left] | self._empty[right]
-        score[none], how[none] = 0.0, ALIKE
-        return Likeness(score, how)
+        score[none], how[none], apart[none] = 0.0, ALIKE, 0.0
+        apart[how == INITIALS] = 0.0
+        return Likeness(score, how, apart)
 
-    def _by_words(self, left: Ids, right: Ids) -> Shares:
-        """The share of what two names tell that they have in common."""
+    def _by_words(self, left: Ids, right: Ids) -> tuple[Shares, Shares]:
+        """The share of what two names tell that they have in common, and how they tell things apart."""
         total = np.maximum(self._telling[left] + self._telling[right], 1e-9)
         met = np.zeros(len(left))
+        apart = np.zeros((len(left), len(APART)))
         alone: list[tuple[Ids, Ids]] = []
+        lacking: list[Shares] = []
         for one, other in ((left, right), (right, left)):
             owners, words = self._words.each(one)
             shared = place(code(other[owners], words), self._having) >= 0
             met += sums(owners[shared], len(left), self._weights[words[shared]])
             alone.append((owners[~shared], words[~shared]))
+            lacking.append(sums(owners[~shared], len(left), self._weights[words[~shared]]))
         owners, first, second = _each_with_each(alone[0], alone[1], len(left))
         alike = self._alike(first, second)
         some = np.flatnonzero(alike > 0)
         rows = some[np.lexsort((-alike[some], owners[some]))]
         while len(rows):  # of each pair of names the words that are most alike, then those of what is left
             best = rows[firsts(owners[rows])]
-            met[owners[best]] += alike[best] * (self._weights[first[best]] + self._weights[second[best]])
+            at, one, other = owners[best], first[best], second[best]
+            met[at] += alike[best] * (self._weights[one] + self._weights[other])
+            lacking[0][at] -= self._weights[one]
+            lacking[1][at] -= self._weights[other]
+            spelt = ~self._spelt.begins(one, other)
+            known = np.log2(np.minimum(self._often[one], self._often[other]))
+            apart[at, KNOWN] = np.maximum(apart[at, KNOWN], known * spelt)
+            apart[at, ONSET] += (self._first[one] != self._first[other]) & spelt
+            lengths = np.sort([self._spelt.lengths[one], self._spelt.lengths[other]], axis=0)
+            apart[at, CODE] += (lengths[0] > 1) & (self._codes[one] | self._codes[other])
             taken = np.zeros((2, len(left)), dtype=np.int64)
             taken[0][owners[best]], taken[1][owners[best]] = first[best], second[best]
             has = np.zeros(len(left), dtype=bool)
             has[owners[best]] = True
-            at = owners[rows]
-            rows = rows[has[at] & (first[rows] != taken[0][at]) & (second[rows] != taken[1][at])]
-        found: Shares = met / total
-        return found
+            of = owners[rows]
+            rows = rows[has[of] & (first[rows] != taken[0][of]) & (second[rows] != taken[1][of])]
+        lone = np.maximum(lacking, 0.0) / np.maximum([self._telling[left], self._telling[right]], 1e-9)
+        apart[:, MORE], apart[:, OTHER] = lone.max(axis=0), lone.min(axis=0)
+        return met / total, apart
 
     def _alike(self, first: Ids, second: Ids) -> Shares:
         """How alike words are."""

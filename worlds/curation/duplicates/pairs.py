@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from worlds.curation.columns.axioms import Axioms
 from worlds.curation.columns.lists import Mask, code, firsts, parts, place, spread, sums
 from worlds.curation.columns.table import NO_IDS, Table
-from worlds.curation.duplicates.known import MOST_NAMES, KnownNames, KnownTypes, KnownValues
-from worlds.curation.duplicates.likeness import ALIKE, INITIALS, JOINED, Likeness
+from worlds.curation.duplicates.known import CAP, MOST_NAMES, KnownNames, KnownTypes, KnownValues
+from worlds.curation.duplicates.likeness import JOINED, Likeness
 from worlds.curation.duplicates.spelling import Shares
 from worlds.quads.dictionary import Ids
 
@@ -22,7 +21,6 @@ _LEAST = 0.55  # likeness of names that makes a candidate
 _CLOSE_NUMBERS, _CLOSE, _CLOSE_WORDS = 0.85, 0.8, 0.8  # likeness of two values that may be one
 _UNLIKE_WORDS = 0.5  # of long texts: below it they differ, above it they tell nothing
 _COMPARED = 4  # values of one predicate that are compared with one another
-_CAP = 12.0  # bits of one value
 _AGREE = (0.75, 0.97)  # how often the values of one thing agree, of predicates with several values, and with one
 _TRUSTED = 20  # pairs that this counts as much as
 _BLOCK = 50_000  # pairs at a time
@@ -65,13 +63,17 @@ class Weights:
 
     bits_by_links: Shares
     bits_by_values: Shares
+    rarest_link: Shares  # of these the weightiest alone: values that many have together tell little more
+    rarest_value: Shares
     bits_against: Shares
     agreeing: Ids
     differing: Ids
     namesakes: Ids
     types: Ids  # 1 for a common one, -1 for none in common, 0 where nothing is known
     linked: Mask
-    lead: Shares
+    siblings: Mask  # with a parent in common
+    identifiers: Mask  # whose identifiers differ, of a kind that those of one thing share
+    systematic: Ids  # further pairs of entities whose names differ in the same words
 
     def of(self, rows: Ids) -> Weights:
         """The features of some of the pairs."""
@@ -118,10 +120,7 @@ class Pairs:
                 np.concatenate([by_name.names[0], others.names[0]]),
                 np.concatenate([by_name.names[1], others.names[1]]),
             ),
-            Likeness(
-                np.concatenate([by_name.likeness.score, others.likeness.score]),
-                np.concatenate([by_name.likeness.how, others.likeness.how]),
-            ),
+            Likeness.joined([by_name.likeness, others.likeness]),
         )
 
     def _by_names(self, allowed: Allowed) -> Candidates:
@@ -169,10 +168,7 @@ class Pairs:
 
     def _named(self, a: Ids, b: Ids) -> Candidates:
         """Pairs with their most alike names, of all names of both."""
-        found = Candidates(
-            a, b, (np.full(len(a), -1), np.full(len(a), -1)),
-            Likeness(np.zeros(len(a)), np.full(len(a), ALIKE)),
-        )  # fmt: skip
+        found = Candidates(a, b, (np.full(len(a), -1), np.full(len(a), -1)), Likeness.none(len(a)))
         for start in range(0, len(a), _BLOCK):
             left, right = a[start : start + _BLOCK], b[start : start + _BLOCK]
             names = self.names.names
@@ -186,8 +182,7 @@ class Pairs:
             best = best[alike.score[best] > 0]
             of = start + pairs[best]
             found.names[0][of], found.names[1][of] = one[best], other[best]
-            found.likeness.score[of] = alike.score[best]
-            found.likeness.how[of] = alike.how[best]
+            found.likeness.put(of, alike.of(best))
         return found
 
     # -- evidence -------------------------------------------------------------------------------------------------
@@ -236,18 +231,21 @@ class Pairs:
             self._weigh(found.a[start : start + _BLOCK], found.b[start : start + _BLOCK])
             for start in range(0, max(len(found), 1), _BLOCK)
         ]
-        by_links, by_values, against = (np.concatenate([block[n] for block in blocks]) for n in range(3))
-        agreeing, differing = (np.concatenate([block[n] for block in blocks]).astype(np.int64) for n in (3, 4))
+        by_links, by_values, rarest_link, rarest_value, against, siblings, identifiers = (
+            np.concatenate([block[n] for block in blocks]) for n in range(7)
+        )
+        agreeing, differing = (np.concatenate([block[n] for block in blocks]).astype(np.int64) for n in (7, 8))
         named = found.names[0] >= 0
         bearers = np.zeros(len(found), dtype=np.int64)
         bearers[named] = self.names.called(found.names[0][named])
         namesakes = np.maximum(bearers - np.where(found.likeness.how <= JOINED, 2, 1), 0)
+        systematic = np.zeros(len(found), dtype=np.int64)
+        systematic[named] = self._systematic(found.names[0][named], found.names[1][named])
         links = self.values.links
         linked = (place(code(found.a, found.b), links) >= 0) | (place(code(found.b, found.a), links) >= 0)
-        standing = 4 * found.likeness.score + (by_links + by_values - against) / 6
         return Weights(
-            by_links, by_values, against, agreeing, differing, namesakes, self.types.compared(found.a, found.b), linked,
-            self._lead(found, standing),
+            by_links, by_values, rarest_link, rarest_value, against, agreeing, differing, namesakes,
+            self.types.compared(found.a, found.b), linked, siblings > 0, identifiers > 0, systematic,
         )  # fmt: skip
 
     def _learn(self, found: Candidates) -> None:
@@ -265,101 +263,30 @@ class Pairs:
         expected = _AGREE[0] + (_AGREE[1] - _AGREE[0]) * self.values.single
         self._agree = (_TRUSTED * expected + agreed) / (_TRUSTED + agreed + differed)
 
-    def _weigh(self, a: Ids, b: Ids) -> tuple[Shares, Shares, Shares, Shares, Shares]:
+    def _systematic(self, left: Ids, right: Ids) -> Ids:
+        """How many more pairs of names differ in the same words as each."""
+        _, at = np.unique(code(self.names.as_words[left], self.names.as_words[right]), return_inverse=True)
+        first = np.unique(at, return_index=True)[1]
+        differences = self.names.comparing.differences(left[first], right[first])
+        _, kinds, often = np.unique(differences, return_inverse=True, return_counts=True)
+        found: Ids = np.where(differences == 0, 0, often[kinds] - 1)[at]
+        return found
+
+    def _weigh(self, a: Ids, b: Ids) -> tuple[Shares, ...]:
         met = self.met(a, b)
         of, _, keys = met.agreeing
-        having = np.maximum(self.values.having.counts[keys] - 1, 1)
-        bits = np.clip(np.log2(max(len(self.entities), 2) / having), 0.0, _CAP)
+        bits = self.values.bits[keys]
         valued = self.values.is_literal[keys]
         by_links, by_values = sums(of[~valued], len(a), bits[~valued]), sums(of[valued], len(a), bits[valued])
+        rarest = np.zeros((2, len(a)))
+        np.maximum.at(rarest, (valued.astype(np.int64), of), bits)
         agreeing = sums(of, len(a)) + sums(met.close[0], len(a))
         chance = np.clip(self.values.by_chance, 1e-4, 0.95)
-        close = np.clip(-np.log2(chance), 0.0, _CAP) / 2
+        close = np.clip(-np.log2(chance), 0.0, CAP) / 2
         by_values += sums(met.close[0], len(a), close[met.close[1]])
-        differs = np.clip(np.log2((1 - chance) / np.maximum(1 - self._agree, 1e-3)), 0.0, _CAP)
+        differs = np.clip(np.log2((1 - chance) / np.maximum(1 - self._agree, 1e-3)), 0.0, CAP)
         opposing = sums(met.differing[0], len(a), differs[met.differing[1]])
-        return by_links, by_values, opposing, agreeing, sums(met.differing[0], len(a))
-
-    @staticmethod
-    def _lead(found: Candidates, standing: Shares) -> Shares:
-        """By how much each pair stands above the others of its two entities."""
-        rows = np.tile(np.arange(len(found)), 2)
-        whose = np.concatenate([found.a, found.b])
-        order = np.lexsort((-standing[rows], whose))
-        first = np.flatnonzero(firsts(whose[order]))
-        owners = np.cumsum(firsts(whose[order])) - 1
-        best = order[first]
-        after = rows[order[np.minimum(first + 1, len(order) - 1)]]
-        second = np.where(np.diff(np.append(first, len(order))) > 1, standing[after], 0.0)
-        rival = np.empty(len(rows))
-        rival[order] = np.where(order == best[owners], second[owners], standing[rows[best]][owners])
-        most = np.maximum(rival[: len(found)], rival[len(found) :])
-        return np.clip(standing - most, -2.0, 2.0)
-
-
-FEATURES = (
-    "same name", "initials", "alike", "very alike", "namesakes", "links", "values", "against", "other type", "linked",
-    "lead", "any lead", "no name", "share that agrees", "none agrees",
-)  # fmt: skip
-"""What a probability is made from; see `features`."""
-
-# By `python -m benchmarks.duplicates --fit`: logistic regressions on the sets that it names as fitted. Within one graph
-# two that point to the same are siblings more often than one.
-WEIGHTS: Mapping[str, tuple[float, ...]] = {
-    "between": (
-        -0.921, 3.082, 1.346, 4.950, -0.885, 1.167, 3.272, -3.978, -1.014, -3.830,
-        1.465, 0.293, 1.414, -0.721, -1.896, -4.434,
-    ),
-    "within": (
-        -0.386, 4.434, -0.081, 5.958, -1.155, 0.652, 2.447, -3.367, 0.096, -5.729,
-        0.558, 0.136, 0.574, 0.269, -1.527, -4.776,
-    ),
-}  # fmt: skip
-
-
-def features(found: Candidates, weights: Weights) -> NDArray[np.float64]:
-    """What tells two that are one from two that are not, float64 [pairs, features], in the order of `FEATURES`."""
-    alike = found.likeness
-    compared = weights.agreeing + weights.differing
-    return np.stack(
-        [
-            alike.how <= JOINED,
-            alike.how == INITIALS,
-            alike.score,
-            np.maximum(alike.score - 0.8, 0.0) * 5,
-            np.log1p(weights.namesakes),
-            np.minimum(weights.bits_by_links, 40.0) / 10,
-            np.minimum(weights.bits_by_values, 40.0) / 10,
-            np.minimum(weights.bits_against, 40.0) / 10,
-            weights.types < 0,
-            weights.linked,
-            weights.lead,
-            np.clip(weights.lead * 5, -1.0, 1.0),
-            found.names[0] < 0,
-            np.where(compared > 0, weights.agreeing / np.maximum(compared, 1) - 0.5, 0.0),
-            (compared > 1) & (weights.agreeing == 0),
-        ],
-        axis=1,
-    ).astype(np.float64)
-
-
-def odds(values: NDArray[np.float64], weights: Sequence[float]) -> Shares:
-    """The weighted features, as the logarithm of the odds; the last weight stands alone."""
-    found: Shares = np.clip(values @ np.array(weights[:-1]) + weights[-1], -40.0, 40.0)
-    return found
-
-
-def probabilities(found: Candidates, odds: Shares, *, one_to_one: bool) -> Shares:
-    """How likely each pair is one.
-
-    With `one_to_one` an entity has one twin at most, and its candidates share what is likely; without, each pair is
-    judged by itself.
-    """
-    chances = np.exp(odds)
-    rivals = chances
-    if one_to_one and len(odds):
-        size = int(found.b.max()) + 1
-        every = sums(found.a, size, chances) + sums(found.b, size, chances)
-        rivals = np.maximum(every[found.a], every[found.b])
-    shares: Shares = chances / (1 + rivals)
-    return shares
+        siblings = sums(of, len(a), self.values.upward[met.agreeing[1]].astype(float))
+        identifying = self.values.identifying * self._agree
+        identifiers = sums(met.differing[0], len(a), np.where(identifying > 0.5, identifying, 0.0)[met.differing[1]])
+        return by_links, by_values, *rarest, opposing, siblings, identifiers, agreeing, sums(met.differing[0], len(a))

@@ -9,26 +9,10 @@ import numpy as np
 from worlds.curation.columns.axioms import Axioms, reached
 from worlds.curation.columns.cycles import cycles
 from worlds.curation.columns.table import NO_IDS, Table, distinct, groups, several
-from worlds.curation.columns.vocabularies import OWL, RDFS, SKOS
+from worlds.curation.columns.vocabularies import OWL, PART_OF, RDFS, SKOS
 from worlds.curation.findings.findings import Raw, listed
 from worlds.quads.dictionary import LITERAL, Ids
 
-_PART_OF = {  # predicate → whether it points downwards
-    SKOS + "broader": False,
-    SKOS + "broaderTransitive": False,
-    SKOS + "narrower": True,
-    SKOS + "narrowerTransitive": True,
-    RDFS + "subClassOf": False,
-    RDFS + "subPropertyOf": False,
-    "http://purl.org/dc/terms/isPartOf": False,
-    "http://purl.org/dc/terms/hasPart": True,
-    "https://schema.org/isPartOf": False,
-    "https://schema.org/hasPart": True,
-    "http://schema.org/isPartOf": False,
-    "http://schema.org/hasPart": True,
-    "http://purl.obolibrary.org/obo/BFO_0000050": False,
-    "http://purl.obolibrary.org/obo/BFO_0000051": True,
-}
 _HIERARCHIES = (
     (SKOS + "broader", SKOS + "broaderTransitive", SKOS + "narrower", SKOS + "narrowerTransitive"),
     (RDFS + "subClassOf",),
@@ -103,7 +87,7 @@ class Hierarchies:
         transitive = set(self.axioms.typed(OWL + "TransitiveProperty"))
         strict = {*self.axioms.typed(OWL + "IrreflexiveProperty"), *self.axioms.typed(OWL + "AsymmetricProperty")}
         done: set[int] = set()
-        plans = [[(self.table.id(iri), _PART_OF[iri]) for iri in group] for group in _HIERARCHIES]
+        plans = [[(self.table.id(iri), PART_OF[iri]) for iri in group] for group in _HIERARCHIES]
         plans += [[(number, False)] for number in sorted(transitive & strict)]
         plans += [[(number, False)] for number in self._named_like_parts() if number not in transitive & strict]
         for plan in plans:
