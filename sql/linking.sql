@@ -20,11 +20,29 @@ FROM (SELECT quads.* FROM quads INDEXED BY quads_posg CROSS JOIN terms ON terms.
       WHERE quads.predicate = :predicate AND quads.subject > 0 AND terms.kind = 1 LIMIT :most);
 
 -- name: joined
--- Gives (position, predicate): by what pairs, [one, other], are joined, whichever way.
-SELECT sought.key, quads.predicate
+-- Gives (position, predicate, whether it leads from the other to the one): by what pairs, [one, other], are joined.
+SELECT sought.key, quads.predicate, 0
 FROM json_each(:pairs_json) AS sought CROSS JOIN quads INDEXED BY quads_spog
     ON quads.subject = sought.value ->> 0 AND quads.object = sought.value ->> 1
 UNION
-SELECT sought.key, quads.predicate
+SELECT sought.key, quads.predicate, 1
 FROM json_each(:pairs_json) AS sought CROSS JOIN quads INDEXED BY quads_spog
     ON quads.subject = sought.value ->> 1 AND quads.object = sought.value ->> 0;
+
+-- name: texts_with_word
+-- Gives whether more than a share of all texts, and of a few, have a word.
+SELECT count(*) > max(:few, :share * (SELECT count(*) FROM chunks))
+FROM chunks_fts WHERE chunks_fts MATCH :word;
+
+-- name: leading_from
+-- Gives (subject, predicate, entities that it leads to) for each of some subjects.
+SELECT quads.subject, quads.predicate, count(DISTINCT quads.object)
+FROM json_each(:subjects_json) AS sought CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value
+    CROSS JOIN terms ON terms.id = quads.object AND terms.kind = 1
+GROUP BY quads.subject, quads.predicate;
+
+-- name: leading_to
+-- Gives (object, predicate, entities that it leads from) for each of some objects.
+SELECT quads.object, quads.predicate, count(DISTINCT quads.subject)
+FROM json_each(:objects_json) AS sought CROSS JOIN quads INDEXED BY quads_o ON quads.object = sought.value
+GROUP BY quads.object, quads.predicate;

@@ -19,6 +19,7 @@ from worlds.errors import OpenError
 
 if TYPE_CHECKING:
     from worlds.curation.claims.verification import Verification
+    from worlds.curation.linking.suggesting import Link
 
 _ALL = 10_000  # links that are proposed, or told to programs
 
@@ -73,12 +74,20 @@ def suggest_links(
     **given: Any,
 ) -> None:
     """The surest come first."""
+    from worlds.graph.terms import format_term, to_oxigraph
+
     with opened(path, write=propose) as world:
         with waiting("reading"):
             found = world.suggest_links(limit=limit or (_ALL if json or propose else SHOWN), **given)
         proposed = world.propose_all(found, author=author) if propose else None
         prefixes = world.prefixes
-    print_findings(found, limit, json=json, proposed=proposed, prefixes=prefixes)
+
+    def row(one: Link) -> tuple[str, ...]:
+        link = (format_term(to_oxigraph(term), prefixes) for term in (one.subject, one.predicate, one.object))
+        return (f"{one.score:.2f}", *link, clean(one.sentence))
+
+    head = ("probability", "subject", "predicate", "object", "in the words")
+    print_findings(found, limit, json=json, proposed=proposed, prefixes=prefixes, head=head, row=row)
 
 
 @of_verb("verify")

@@ -17,15 +17,18 @@ from worlds.graph.terms import XSD, to_rdflib
 from worlds.quads.dictionary import Dictionary
 from worlds.quads.namespaces import listed
 from worlds.search.words import STOP_WORDS
+from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
 from worlds.texts.facts import Text
 from worlds.texts.policy import TextPolicy
 
+_SQL = statements("linking.sql")
 _NAMESAKES = 50  # entities with one name, beyond which it names none of them
 _AROUND = 25  # words on either side of a name that tell its namesakes apart
 _LONGEST_IRI = 2000  # characters of a document's name
 _NOBODY = "It names no entity by a label or an alias: `search` finds texts by meaning."
+_FEW, _COMMON = 20, 0.01  # texts that have a word of the language: more than this, and than this share
 _SHOWN = 5  # candidates of a mention
 
 
@@ -164,13 +167,32 @@ class Linker:
         choice.learn({name for *_, spans in read for span in spans for name in span.named})
         borne = [{name.entity for name in span.named} for *_, spans in read for span in spans]
         choice.words_about({one for entities in borne if 1 < len(entities) <= _NAMESAKES for one in entities})
+        common: dict[str, bool] = {}
         found: list[EntityMention] = []
         for text, quad, among, spans in read:
             for span in spans:
                 candidates = choice.of(text, span, among)
-                if candidates:
+                if candidates and not self._is_word(text, span, among, choice, candidates[0], common):
                     found.append(EntityMention(text[span.start : span.end], span.start, span.end, candidates, quad))
         return found
+
+    def _is_word(
+        self, text: str, span: Span, among: Sequence[Word], choice: Choice, best: Candidate, common: dict[str, bool]
+    ) -> bool:
+        """Whether a name is but a word of the language: in small letters, in many texts, and nothing around speaks for
+        the entity."""
+        word = among[span.first]
+        if span.last - span.first > 1 or not text[word.start].islower():
+            return False
+        if word.folded not in common:
+            statement = _SQL["texts_with_word"]
+            values = statement.bind(word=f'"{word.folded}"', few=_FEW, share=_COMMON)
+            common[word.folded] = bool(self._connection.value(statement, values))
+        if not common[word.folded]:
+            return False
+        number = choice.number(best.iri)
+        around = {other.folded for other in sentence(text, span, among)} - STOP_WORDS - {word.folded}
+        return not around & choice.words_about({number})[number]
 
 
 class Choice:
@@ -202,7 +224,7 @@ class Choice:
     def of(self, text: str, span: Span, among: Sequence[Word]) -> tuple[Candidate, ...]:
         """The entities that a part of a text may mean, the likeliest first."""
         own = {word.folded for word in among[span.first : span.last]}
-        near = (_sentence(text, span, among), among[max(0, span.first - _AROUND) : span.last + _AROUND])
+        near = (sentence(text, span, among), among[max(0, span.first - _AROUND) : span.last + _AROUND])
         around = ({word.folded for word in part} - STOP_WORDS - own for part in near)
         return self.named(text[span.start : span.end], span.named, around)
 
@@ -279,7 +301,7 @@ class Choice:
                 self._said[subject].update(word.folded for word in words(texts[value]))
 
 
-def _sentence(text: str, span: Span, among: Sequence[Word]) -> Sequence[Word]:
+def sentence(text: str, span: Span, among: Sequence[Word]) -> Sequence[Word]:
     """The words around a span in its sentence."""
     first, last = span.first, span.last
     while first > max(0, span.first - _AROUND) and not ends_sentence(text, among[first - 1], among[first]):

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyoxigraph as ox
 
 from worlds.curation.findings.findings import Finding, Findings
-from worlds.curation.linking.links import Choice, Linker, is_text
+from worlds.curation.linking.learning import Learnt, Naming, Way
+from worlds.curation.linking.links import Choice, Linker, is_text, sentence
 from worlds.entities.gazetteer import Span, Word, words
 from worlds.entities.limits import check_limit
 from worlds.entities.neighbours import Neighbours
@@ -23,6 +24,7 @@ from worlds.quads.dictionary import Dictionary
 from worlds.quads.namespaces import listed
 from worlds.revisions.history import History
 from worlds.revisions.provenance import Provenance
+from worlds.search.words import STOP_WORDS
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
@@ -35,6 +37,7 @@ _TEXT = 1_000_000  # characters of a text that is read
 _SAMPLE = 2000  # objects of a predicate that tell which classes it leads to
 _BLOCK = 5000  # quads that are looked at together
 _ENOUGH = 20  # times the limit: suggestions of a kind after which no more are sought
+_LEARNT = 200_000  # namings of entities in texts, beyond which no further predicate's texts are read
 _MENTIONS = "https://schema.org/mentions"
 _ENDINGS = {"name", "names", "label", "text", "string", "literal", "title"}
 _OF_VOCABULARIES = (
@@ -49,8 +52,9 @@ _VOCABULARY = ("Property", "Class", "Ontology", "Datatype")  # endings of classe
 class Link(Finding):
     """A link that is missing, as a finding of the kind "link": `add` has its quad, `remove` the literal in its place.
 
-    `text` is what names the entity, from character `start` up to `end` of the literal of `quads[0]`. `score` is the
-    confidence that the entity is meant; see `World.resolve`.
+    `text` is what names the entity, from character `start` up to `end` of the literal of `quads[0]`, and `sentence` the
+    words around it. `score` is the probability that the link is true: that the entity is meant, and that a text which
+    names such an entity so speaks of such a link.
     """
 
     subject: Iri = None
@@ -59,10 +63,11 @@ class Link(Finding):
     text: str = ""
     start: Count = 0
     end: Count = 0
+    sentence: str = ""
 
     @property
     def confidence(self) -> float:
-        """The chance that the entity is meant, from 0 to 1."""
+        """The probability that the link is true, from 0 to 1."""
         return self.score
 
 
@@ -79,6 +84,24 @@ class _Raw:
     end: int
     replaces: bool
     why: str
+    inverse: bool = False  # from the entity to the subject
+    around: tuple[int, int] = (0, 0)  # the characters of the sentence
+
+
+class _Named(NamedTuple):
+    """A quad with a text that names an entity: as a term and as an id, how surely, where, and the words beside."""
+
+    quad: tuple[int, int, int, int]
+    revision: int
+    iri: Any
+    number: int
+    score: float
+    start: int
+    end: int
+    cue: str
+    beside: tuple[str, str]
+    around: tuple[int, int]
+    is_vocabulary: bool
 
 
 @dataclass(frozen=True)
@@ -164,9 +187,10 @@ class Suggesting:
                 expected = self._kinds_of_objects(target)
                 if expected is None:
                     continue
+                reliable = (with_entities[target] + 1) / (with_entities[target] + 2)
                 told = f"{format_term(terms[target])} leads to entities elsewhere, {with_entities[target]} times"
                 for one in self._named(asked, predicate, target, terms[target], expected, told):
-                    yield one
+                    yield replace(one, score=one.score * reliable)
                     found += 1
                 if found > asked.enough:
                     return
@@ -212,7 +236,7 @@ class Suggesting:
                     raw = _Raw(quad, revision, term, best.iri, best.confidence, 0, len(text), replaces, why)
                     found.append((raw, subject, asked.choice.number(best.iri)))
             joined = self._joined([(subject, entity) for _, subject, entity in found])
-            yield from (raw for (raw, _, _), by in zip(found, joined, strict=True) if target not in by)
+            yield from (raw for (raw, _, _), by in zip(found, joined, strict=True) if (target, False) not in by)
 
     # -- documents --------------------------------------------------------------------------------------------------
 
@@ -220,44 +244,48 @@ class Suggesting:
         """Texts that name entities which their subject is not joined with."""
         policy = self._chunks.policy
         names = set(self._facts.numbers(policy.predicates("label", "alias")))
-        of_texts = sorted(
-            predicate
-            for predicate, literals, _ in counts
-            if literals and predicate not in names and asked.of(predicate)
-        )
+        of_texts = sorted(predicate for predicate, literals, _ in counts if literals and predicate not in names)
         terms = self._dictionary.terms(of_texts)
-        found: list[tuple[tuple[int, int, int, int], int, Any, int, float, Span]] = []
+        found: list[_Named] = []
         for predicate in of_texts:
             for block in self._quads(asked, predicate, _TEXT):
                 texts = self._dictionary.terms(set(block[:, 1].tolist()))
                 rows = [row for row in block.tolist() if is_text(policy, terms[predicate].value, texts[row[1]])]
                 found += self._mentioned(asked, predicate, rows, texts)
-            if len(found) > asked.enough:
+            if len(found) > _LEARNT:
                 break
-        joined = self._joined([(quad[0], entity) for quad, _, _, entity, _, _ in found])
-        usual = Counter(by for predicates in joined for by in predicates)
-        used = self._dictionary.terms(usual)
-        choices = [
-            (used[number], count) for number, count in usual.most_common() if isinstance(used[number], ox.NamedNode)
-        ]
-        if choices:
-            link, told = choices[0][0], f"joins others with what their texts name, {choices[0][1]} times"
-        else:
-            link, told = ox.NamedNode(_MENTIONS), "is for what no predicate joins with its texts yet"
-        best: dict[tuple[int, int], _Raw] = {}
-        for (quad, revision, iri, entity, score, span), by in zip(found, joined, strict=True):
-            key = (quad[0], entity)
-            if by or (key in best and best[key].score >= score):
+        namings = self._namings(found)
+        joined = self._joined([(one.subject, one.entity) for one in namings])
+        learnt = Learnt(namings, joined, self._having({one.subject for one in namings}))
+        ways = self._dictionary.terms({number for by in joined for number, _ in by})
+        nothing = not any(isinstance(ways[number], ox.NamedNode) for by in joined for number, _ in by)
+        best: dict[tuple[int, int, Any, bool], _Raw] = {}
+        for one, naming, by in zip(found, namings, joined, strict=True):
+            if not asked.of(naming.predicate):
                 continue
-            under, named = format_term(terms[quad[1]]), format_term(to_oxigraph(iri))
-            why = f"a text under {under} names {named}; {format_term(link)} {told}"
-            best[key] = _Raw(quad, revision, link, iri, score, span.start, span.end, False, why)
+            found_for: list[tuple[Any, bool, float, str]] = []
+            if nothing and not one.is_vocabulary:
+                told = "is for what no predicate joins with its texts yet"
+                found_for.append((ox.NamedNode(_MENTIONS), False, one.score, told))
+            for chance in learnt.chances(naming):
+                if chance.way not in by:
+                    told = f"joins {chance.linked:,} of {chance.cases:,} that are named like it"
+                    found_for.append((ways[chance.way[0]], chance.way[1], one.score * chance.probability, told))
+            for link, inverse, score, told in found_for:
+                key = (naming.subject, naming.entity, link, inverse)
+                if score < asked.minimum or (key in best and best[key].score >= score):
+                    continue
+                under, named = format_term(terms[naming.predicate]), format_term(to_oxigraph(one.iri))
+                why = f"a text under {under} names {named}; {format_term(link)} {told}"
+                best[key] = _Raw(
+                    one.quad, one.revision, link, one.iri, score, one.start, one.end, False, why, inverse, one.around
+                )
         yield from best.values()
 
     def _mentioned(
         self, asked: _Asked, predicate: int, rows: Sequence[Sequence[int]], texts: dict[int, Any]
-    ) -> Iterator[tuple[tuple[int, int, int, int], int, Any, int, float, Span]]:
-        """(quad, its revision, entity as a term and as an id, confidence, place) of what texts mention."""
+    ) -> Iterator[_Named]:
+        """What texts mention."""
         read: list[tuple[Sequence[int], str, list[Word], list[Span]]] = []
         for row in rows:
             text = texts[row[1]].value
@@ -269,11 +297,37 @@ class Suggesting:
         for (subject, literal, graph, revision), text, among, spans in read:
             for span in spans:
                 candidates = asked.choice.of(text, span, among)
-                if candidates and candidates[0].confidence >= asked.minimum:
-                    one = candidates[0]
-                    if not any(_is_vocabulary(kind) for kind in one.types):
-                        number = asked.choice.number(one.iri)
-                        yield (subject, predicate, literal, graph), revision, one.iri, number, one.confidence, span
+                if not candidates:
+                    continue
+                near = sentence(text, span, among)
+                yield _Named(
+                    (subject, predicate, literal, graph), revision, candidates[0].iri,
+                    asked.choice.number(candidates[0].iri), candidates[0].confidence, span.start, span.end,
+                    _cue(text, near, span),
+                    (among[span.first - 1].folded if span.first else "",
+                     among[span.last].folded if span.last < len(among) else ""),
+                    (near[0].start, near[-1].end), any(_is_vocabulary(kind) for kind in candidates[0].types),
+                )  # fmt: skip
+
+    def _namings(self, found: Sequence[_Named]) -> list[Naming]:
+        ids = {one.quad[0] for one in found} | {one.number for one in found}
+        _, kinds = self._facts.labels_and_types(self._chunks.policy, ids)
+        of = {number: tuple(sorted(kinds.get(number, ()))) for number in ids}
+        return [
+            Naming(one.quad[0], one.number, one.quad[1], (of[one.quad[0]], of[one.number]), one.cue, one.beside)
+            for one in found
+        ]
+
+    def _having(self, subjects: set[int]) -> dict[int, dict[Way, int]]:
+        """How many entities each predicate leads each subject to, and each subject from."""
+        found: dict[int, dict[Way, int]] = defaultdict(dict)
+        ids = sorted(subjects)
+        for start in range(0, len(ids), _BLOCK):
+            values = (json.dumps(ids[start : start + _BLOCK]),)
+            for statement, inverse in (("leading_from", False), ("leading_to", True)):
+                for subject, predicate, count in self._connection.rows(_SQL[statement], values):
+                    found[subject][predicate, inverse] = count
+        return found
 
     # -- rows -------------------------------------------------------------------------------------------------------
 
@@ -287,13 +341,13 @@ class Suggesting:
         for start in range(0, len(rows), _BLOCK):
             yield rows[start : start + _BLOCK]
 
-    def _joined(self, pairs: Sequence[tuple[int, int]]) -> list[set[int]]:
+    def _joined(self, pairs: Sequence[tuple[int, int]]) -> list[set[Way]]:
         """The predicates that join each pair already, whichever way."""
-        found: list[set[int]] = [set() for _ in pairs]
+        found: list[set[Way]] = [set() for _ in pairs]
         for start in range(0, len(pairs), _BLOCK):
             values = (json.dumps(pairs[start : start + _BLOCK]),)
-            for place, predicate in self._connection.rows(_SQL["joined"], values):
-                found[start + int(place)].add(predicate)
+            for place, predicate, inverse in self._connection.rows(_SQL["joined"], values):
+                found[start + int(place)].add((predicate, bool(inverse)))
         return found
 
     def _shown(self, found: Sequence[_Raw]) -> list[Link]:
@@ -305,22 +359,24 @@ class Suggesting:
         for one in found:
             s, p, o, g = (shown[number] for number in one.quad)
             predicate, entity = to_rdflib(one.predicate), one.entity
+            first, last = (entity, s) if one.inverse else (s, entity)
             links.append(
                 Link(
                     "link",
                     "info",
                     one.score,
                     one.why,
-                    (s, entity),
+                    (first, last),
                     (Provenance((s, p, o, g), entries.get(one.revision), None),),
-                    add=((s, predicate, entity, g),),
+                    add=((first, predicate, last, g),),
                     remove=((s, p, o, g),) if one.replaces else (),
-                    subject=s,
+                    subject=first,
                     predicate=predicate,
-                    object=entity,
+                    object=last,
                     text=str(o)[one.start : one.end],
                     start=one.start,
                     end=one.end,
+                    sentence=" ".join(str(o)[slice(*one.around)].split()) or str(o),
                 )
             )
         return links
@@ -332,6 +388,14 @@ def _stem(iri: str) -> str:
     while len(parts) > 1 and parts[-1] in _ENDINGS:
         parts.pop()
     return " ".join(parts[1:] if len(parts) > 1 and parts[0] in ("has", "is") else parts)
+
+
+def _cue(text: str, near: Sequence[Word], span: Span) -> str:
+    """The last telling word before a name in its sentence: "directed" of "directed by Ann Lee and Bob Ray"."""
+    for word in reversed(near):
+        if word.end <= span.start and text[word.start].islower() and word.folded not in STOP_WORDS:
+            return word.folded
+    return ""
 
 
 def _is_vocabulary(kind: object) -> bool:
