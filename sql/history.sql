@@ -50,6 +50,30 @@ SELECT (SELECT count(*) FROM quads WHERE revision <= :revision AND subject <> 0)
 -- ---- provenance ----------------------------------------------------------------------------------------------------
 -- An id below 0 stands for any term.
 
+-- name: accepted_as
+-- Gives (revision, proposal, who made it, who accepted it) of some revisions.
+SELECT revision, id, author, reviewer FROM proposals
+WHERE status = 'accepted' AND revision IN (SELECT value FROM json_each(:revisions_json)) ORDER BY id;
+
+-- name: redirected_in
+-- What one write redirected: (old, kept, whether the redirect was taken away).
+SELECT subject, object, 0 FROM quads INDEXED BY quads_g
+WHERE graph = :graph AND graph <> 0 AND revision = :revision
+UNION ALL
+SELECT subject, object, removed = :revision FROM removed_quads
+WHERE graph = :graph AND (revision = :revision OR removed = :revision) AND revision <> removed;
+
+-- name: removed_in
+-- The quads that a revision removed: four ids, and the revisions that had added them.
+SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph),
+       group_concat(revision)
+FROM removed_quads INDEXED BY removed_quads_removed WHERE removed = :revision AND subject > 0;
+
+-- name: added_before
+-- The revision that had added a quad, which another one removed.
+SELECT revision FROM removed_quads INDEXED BY removed_quads_removed
+WHERE subject = ?1 AND predicate = ?2 AND object = ?3 AND graph = ?4 AND removed = ?5;
+
 -- name: removed_matching
 -- The quads that held once: four ids, the revision that had added them, the one that removed them.
 SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import rdflib
+from rdflib import Literal
 
 import worlds
 from worlds import World, WorldsError
@@ -133,3 +134,64 @@ def test_times_stand_for_revisions(world: World) -> None:
     for call in calls:
         with pytest.raises(ValueError, match="time zone"):
             call()
+
+
+def said(world: World, subject: str, value: object) -> tuple[str | None, str | None]:
+    """Who said a value that holds now, and who first said it."""
+    (one,) = (one for one in world.provenance(subject, None, value) if one.removed is None)
+    assert one.added is not None
+    assert one.said is not None
+    return one.added.author, one.said.author
+
+
+def test_who_first_said_it_is_found_through_merges_splits_and_undo() -> None:
+    with worlds.open(embedder=None) as world:
+        world.bind("ex", "http://example.org/")
+        label = "http://www.w3.org/2000/01/rdf-schema#label"
+        world.add([("ex:a", label, Literal("Kept")), ("ex:a", "ex:size", Literal("1"))], author="ann")
+        world.add(
+            [
+                ("ex:b", label, Literal("Other")),
+                ("ex:b", "ex:note", Literal("theirs")),
+                ("ex:x", "ex:knows", "ex:b"),
+            ],
+            author="partner",
+            message="load of partner.ttl",
+        )
+        world.merge("ex:a", "ex:b", author="finder")
+        assert said(world, "ex:a", Literal("1")) == ("ann", "ann")
+        assert said(world, "ex:a", Literal("theirs")) == ("finder", "partner")
+        assert said(world, "ex:a", Literal("Other")) == ("finder", "partner")  # an alias now
+        assert said(world, "ex:x", "ex:a") == ("finder", "partner")
+        number = world.add([("ex:c", "ex:note", Literal("third"))], author="carl").revision
+        second = world.merge("ex:c", "ex:a", author="finder").revision  # and of what was merged before
+        assert said(world, "ex:c", Literal("theirs")) == ("finder", "partner")
+        assert said(world, "ex:c", Literal("third")) == ("carl", "carl")
+        undone = world.undo(world.history()[0].revision, author="undoer").revision
+        assert said(world, "ex:a", Literal("theirs")) == ("undoer", "partner")
+        world.undo(undone, author="again")
+        assert said(world, "ex:c", Literal("theirs")) == ("again", "partner")
+        world.split(second, author="splitter")
+        assert said(world, "ex:a", Literal("1"))[1] == "ann"
+        assert said(world, "ex:a", Literal("theirs")) == ("splitter", "partner")
+        world.merge("ex:c", "ex:a", author="finder")
+        world.remove([("ex:c", "ex:note", Literal("third"))], author="dora")
+        world.undo(world.history()[0].revision, author="eve")
+        assert said(world, "ex:c", Literal("third")) == ("eve", "carl")
+        world.prune(world.history()[0].revision)
+        (one,) = (one for one in world.provenance("ex:c", None, Literal("third")) if one.removed is None)
+        assert one.said is None or one.said.revision >= number  # what is forgotten is nobody's
+
+
+def test_a_revision_tells_who_proposed_and_who_accepted() -> None:
+    with worlds.open(embedder=None) as world:
+        world.bind("ex", "http://example.org/")
+        quad = ("ex:a", "ex:p", Literal("bob's"))
+        proposal = world.propose(add=[quad], author="bob")
+        world.amend(proposal.id, add=[("ex:a", "ex:p", Literal("ann's"))], author="ann")
+        world.accept(proposal.id, reviewer="cid")
+        (entry,) = world.history()
+        assert (entry.author, entry.proposer, entry.reviewer, entry.proposal) == ("ann", "bob", "cid", proposal.id)
+        assert entry.to_dict()["proposer"] == "bob"
+        world.add([("ex:b", "ex:p", Literal("1"))], author="dora")
+        assert (world.history()[0].proposer, world.history()[0].proposal) == (None, None)

@@ -105,7 +105,9 @@ def _blamed(one: Provenance, prefixes: Mapping[str, str], *, removed: bool) -> t
     if one.added is None:
         number, when, author, message = "forgotten", "", "", ""
     else:
-        number, when, *_, author, message = _shown(one.added)
+        number, when, *_, author, message = _shown(one.said or one.added)
+        if one.said is not None and one.said != one.added:
+            number += f" by {one.added.revision}"  # a merge, a split or an undo
     last = () if not removed else ("" if one.removed is None else f"{one.removed.revision} {one.removed.author or ''}",)
     return (number, when, author, message, *terms, *last)
 

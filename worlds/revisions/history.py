@@ -40,6 +40,8 @@ class Entry(Record):
 
     `created` and `dropped` are the numbers of named graphs that came to exist, or ceased to, apart from their quads.
     `undoes` is the revision that it took back, `undone_by` the one that took it back and was not taken back itself.
+    Of an accepted proposal, `author` gave the change as it was accepted, `proposer` proposed it first, and `reviewer`
+    accepted it; `proposal` is its number.
     """
 
     revision: Number
@@ -52,6 +54,12 @@ class Entry(Record):
     dropped: Count = 0
     undoes: int | None = None
     undone_by: int | None = None
+    proposal: int | None = None
+    proposer: str | None = None
+    reviewer: str | None = None
+
+
+_DECIDED = ("proposal", "proposer", "reviewer")
 
 
 class Entries(list[Entry], Record, Tabular):
@@ -142,7 +150,14 @@ class History:
     def _entries(self, rows: Iterable[Row]) -> list[Entry]:
         undone = self._undone()
         found = [Entry(row[0], datetime.datetime.fromisoformat(row[1]), *row[2:]) for row in rows]
-        return [replace(entry, undone_by=undone.get(entry.revision)) for entry in found]
+        numbers = (json.dumps([entry.revision for entry in found]),)
+        accepted = {row[0]: row[1:] for row in self._connection.rows(_SQL["accepted_as"], numbers)}
+        nobody = (None, None, None)
+        return [
+            replace(entry, undone_by=undone.get(entry.revision), **dict(zip(_DECIDED, decided, strict=True)))
+            for entry in found
+            for decided in [accepted.get(entry.revision, nobody)]
+        ]
 
     def _undone(self) -> dict[int, int]:
         """Revision → the one that took it back, of those whose taking back was not taken back."""

@@ -57,7 +57,8 @@ class Remembering(Parts):
         """Who said what: for each quad that matches, now or once, the revisions that added and removed it.
 
         Terms are given as for `quads`. One that was removed and added again has several; they are in the order in which
-        they were added. What `prune` forgot is not there.
+        they were added. What `prune` forgot is not there. `said` looks through merges, splits and undo to who first
+        said it.
         """
         pattern = self._namespaces.pattern(subject, predicate, object)
         return self._provenances.of(pattern, None if graph is None else self._namespaces.graph(graph))
