@@ -86,7 +86,7 @@ SELECT id, status, kind, time, author, why, confidence, base, patch, merged, rel
        reviewer, decided, decision, revision
 FROM proposals
 WHERE (:status IS NULL OR status = :status) AND (:author IS NULL OR author = :author)
-  AND (:kind IS NULL OR kind = :kind)
+  AND (:kind IS NULL OR kind = :kind) AND (:minimum IS NULL OR confidence >= :minimum)
   AND (:entity IS NULL OR id IN (SELECT proposal FROM proposal_entities WHERE entity = :entity))
 ORDER BY id LIMIT :limit;
 

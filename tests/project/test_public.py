@@ -132,7 +132,7 @@ VERBS = {
         "*relies_on",
         "*max_open",
     ],
-    "proposals": ["*status", "*author", "*entity", "*kind", "*limit"],
+    "proposals": ["*status", "*author", "*entity", "*kind", "*minimum", "*limit"],
     "proposal": ["id"],
     "amend": ["id", "*add", "*remove", "*update", "*why", "*confidence", "*author", "*own"],
     "accept": ["id", "*reviewer", "*why", "*version", "*force", "*dry_run"],

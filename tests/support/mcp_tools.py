@@ -38,7 +38,7 @@ PROPOSING = {
     "propose": ["why", "add", "remove", "merge", "confidence", "kind", "relies_on"],
     "propose_all": ["of", "minimum", "limit"],
     "amend": ["id", "why", "add", "remove", "confidence"],
-    "proposals": ["status", "author", "entity", "kind", "limit"],
+    "proposals": ["status", "author", "entity", "kind", "minimum", "limit"],
 }
 WRITING = {
     "update": ["update", "union", "message"],

@@ -95,6 +95,7 @@ _PANELS = {
         "proposals",
         "accept",
         "reject",
+        "decide",
         "validate",
         "shapes",
         "guard",

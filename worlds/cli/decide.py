@@ -1,15 +1,20 @@
-"""The commands of curation: merge, split, propose, amend, proposals, accept, reject."""
+"""The commands of curation: merge, split, propose, amend, proposals, accept, reject, decide."""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from worlds.cli import show
 from worlds.cli.ask import given_query
+from worlds.cli.decisions import as_table, read_table
+from worlds.cli.decisions import decide as carried_out
+from worlds.cli.errors import NO
 from worlds.cli.options import Author, Command, EmbedderName, Json, WorldPath, examples, of_verb, opened, read_quads
 from worlds.cli.terminal import clean, counted, note, output, write_json
 from worlds.cli.write import finish
@@ -21,8 +26,15 @@ if TYPE_CHECKING:
 _SHOWN = 20  # quads of a proposal, of each kind
 
 Numbers = Annotated[
-    list[int], typer.Argument(metavar="PROPOSAL...", help="The numbers of proposals.", show_default=False)
+    list[int] | None, typer.Argument(metavar="[PROPOSAL...]", help="The numbers of proposals.", show_default=False)
 ]
+Minimum = Annotated[
+    float | None,
+    typer.Option("--minimum", "--min", metavar="NUMBER", help="All open proposals of at least this confidence."),
+]
+Kind = Annotated[str | None, typer.Option("--kind", metavar="KIND", help="All open proposals of this kind.")]
+Proposer = Annotated[str | None, typer.Option("--proposer", metavar="NAME", help="All open proposals of this author.")]
+About = Annotated[str | None, typer.Option("--entity", metavar="IRI", help="All open proposals about this entity.")]
 Update = Annotated[
     str | None, typer.Argument(metavar="[UPDATE]", help="A SPARQL Update, or - for standard input.", show_default=False)
 ]
@@ -101,6 +113,7 @@ def proposals(
         int | None, typer.Argument(metavar="[PROPOSAL]", help="Show this proposal.", show_default=False)
     ] = None,
     *,
+    csv: Annotated[bool, typer.Option("--csv", help="Print a table to decide in, for `worlds decide`.")] = False,
     json: Json = False,
     **given: Any,
 ) -> None:
@@ -111,6 +124,10 @@ def proposals(
             return
         status = given.pop("status")
         listed = world.proposals(status=None if status == "any" else status, **given)
+        prefixes = world.prefixes
+    if csv:
+        sys.stdout.write(as_table(listed, prefixes))
+        return
     if json:
         write_json({"proposals": [one.to_dict() for one in listed]})
         return
@@ -165,33 +182,96 @@ def _print(one: Proposal, world: World) -> None:
 @of_verb("accept", version=1)
 def accept(
     path: WorldPath,
-    numbers: Numbers,
+    numbers: Numbers = None,
     *,
+    minimum: Minimum = None,
+    kind: Kind = None,
+    proposer: Proposer = None,
+    entity: About = None,
     embedder: EmbedderName = "auto",
     author: Author = None,
     json: Json = False,
     **given: Any,
 ) -> None:
-    """The author of each revision is who gave the change; its message names the reviewer."""
+    """The author of each revision is who gave the change; its message names the reviewer.
+
+    Those that are accepted before an error stay so.
+    """
     reviewer = given.pop("reviewer") or author
     with opened(path, write=True, embedder=embedder) as world:
-        for number in numbers:  # all, before any is accepted
-            world.proposal(number)
-        for number in numbers:
+        chosen = _chosen(world, numbers, minimum=minimum, kind=kind, author=proposer, entity=entity)
+        for number, version in chosen.items():
             began = time.perf_counter()
-            finish(world, world.accept(number, reviewer=reviewer, **given), began, as_json=json)
+            change = world.accept(number, reviewer=reviewer, **(given if numbers else {**given, "version": version}))
+            finish(world, change, began, as_json=json)
+    if not chosen:
+        note("no proposal waits that all of this holds for")
 
 
 @of_verb("reject")
-def reject(path: WorldPath, numbers: Numbers, *, author: Author = None, json: Json = False, **given: Any) -> None:
+def reject(
+    path: WorldPath,
+    numbers: Numbers = None,
+    *,
+    minimum: Minimum = None,
+    kind: Kind = None,
+    proposer: Proposer = None,
+    entity: About = None,
+    author: Author = None,
+    json: Json = False,
+    **given: Any,
+) -> None:
     """All of them are rejected or, after an error, none."""
     reviewer = given.pop("reviewer") or author
     with opened(path, write=True) as world:
-        decided = world.reject_all(numbers, reviewer=reviewer, **given)
+        chosen = _chosen(world, numbers, minimum=minimum, kind=kind, author=proposer, entity=entity)
+        decided = world.reject_all(chosen, reviewer=reviewer, **given)
     if json:
         write_json({"proposals": [one.to_dict() for one in decided]})
     else:
         output().print(f"{counted(len(decided), 'proposal')} rejected")
+
+
+def _chosen(world: World, numbers: list[int] | None, **asked: Any) -> dict[int, int]:
+    """The proposals that are given by their numbers, or by what holds of them, each with its version now."""
+    if bool(numbers) == any(value is not None for value in asked.values()):
+        raise typer.BadParameter("give the numbers of proposals, or one of --minimum, --kind, --proposer and --entity")
+    found = [world.proposal(number) for number in numbers] if numbers else world.proposals(**asked)
+    return {one.id: one.version for one in found}
+
+
+def decide(
+    path: WorldPath,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A table of `worlds proposals --csv`.", show_default=False)
+    ],
+    force: Annotated[
+        bool, typer.Option("--force", help="Accept even if what a proposal relies on has changed.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would come of it.")] = False,
+    embedder: EmbedderName = "auto",
+    author: Author = None,
+    json: Json = False,
+) -> None:
+    """Accept and reject what the column `decision` of a table says, each by itself.
+
+    A proposal that has moved, or has another version than the table, is refused and stays open: the exit code is 1.
+    """
+    decisions = read_table(file)
+    with opened(path, write=True, embedder=embedder) as world:
+        told = carried_out(world, decisions, reviewer=author, force=force, dry_run=dry_run)
+    refused = [row for row in told if row["outcome"] == "refused"]
+    if json:
+        write_json({"decisions": told})
+    else:
+        for row in refused:
+            note(f"proposal {row['proposal']} is not decided: {row['why']}")
+        counts = {outcome: sum(row["outcome"] == outcome for row in told) for outcome in ("accepted", "rejected")}
+        would = "would be " if dry_run else ""
+        parts = [f"{counted(count, 'proposal')} {would}{outcome}" for outcome, count in counts.items()]
+        output().print(", ".join([*parts, f"{len(refused)} refused"]))
+    if refused:
+        raise typer.Exit(NO)
 
 
 def register(app: typer.Typer) -> None:
@@ -202,7 +282,8 @@ def register(app: typer.Typer) -> None:
         (propose, ("worlds propose kb.db 'DELETE DATA { ex:a ex:b 1 }' --why 'it is 2' --author bot",)),
         (amend, ("worlds amend kb.db 7 --why 'the source says so on page 3' --author ann",)),
         (proposals, ("worlds proposals kb.db", "worlds proposals kb.db 7")),
-        (accept, ("worlds accept kb.db 7 --reviewer ann",)),
+        (accept, ("worlds accept kb.db 7 --reviewer ann", "worlds accept kb.db --min 0.95 --kind duplicate --dry-run")),
         (reject, ("worlds reject kb.db 7 8 --why 'no source' --reviewer ann",)),
+        (decide, ("worlds proposals kb.db --csv > decisions.csv", "worlds decide kb.db decisions.csv --dry-run")),
     ):
         app.command(cls=Command, epilog=examples(*lines))(command)

@@ -125,14 +125,15 @@ class Deciding(Querying, Writing):
         author: str | None = None,
         entity: object = None,
         kind: str | None = None,
+        minimum: float | None = None,
         limit: int | None = None,
     ) -> list[Proposal]:
         """The proposals, the oldest first: the open ones, those of another `status`, or with None all.
 
-        `entity` is the subject or object of a quad in it, or one to be merged.
+        `entity` is the subject or object of a quad in it, or one to be merged; `minimum` the lowest confidence.
         """
         about = None if entity is None else self._namespaces.entity(entity)
-        return self._proposals.find(status=status, author=author, entity=about, kind=kind, limit=limit)
+        return self._proposals.find(status=status, author=author, entity=about, kind=kind, minimum=minimum, limit=limit)
 
     def proposal(self, id: int) -> Proposal:
         """One proposal, by its number; ArgumentError if there is none."""

@@ -301,7 +301,14 @@ class Proposals:
             return self._read(row)
 
     def find(
-        self, *, status: Status | None, author: str | None, entity: Any | None, kind: str | None, limit: int | None
+        self,
+        *,
+        status: Status | None,
+        author: str | None,
+        entity: Any | None,
+        kind: str | None,
+        minimum: float | None,
+        limit: int | None,
     ) -> list[Proposal]:
         """The proposals that all of this holds for; see `World.proposals`."""
         if status is not None and status not in get_args(Status):
@@ -313,6 +320,7 @@ class Proposals:
             status=status,
             author=author,
             kind=kind,
+            minimum=_share(minimum, "minimum"),
             entity=None if entity is None else str(entity),
             limit=_MOST if limit is None else min(limit, _MOST),
         )
@@ -413,11 +421,11 @@ def _before(confidence: float | None) -> str:
     return "" if confidence is None else f" (before: {confidence:g})"
 
 
-def _share(confidence: object) -> float | None:
+def _share(confidence: object, name: str = "confidence") -> float | None:
     if confidence is None:
         return None
     if isinstance(confidence, bool) or not isinstance(confidence, Real) or not 0 <= float(confidence) <= 1:
-        raise ValueError(f"confidence is a number from 0 to 1, not {confidence!r}")
+        raise ValueError(f"{name} is a number from 0 to 1, not {confidence!r}")
     return float(confidence)
 
 

@@ -1,0 +1,135 @@
+"""Decisions on many proposals: by what holds of them, and by a table that goes out and comes back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import worlds
+from tests.support.command_line import ok, run
+from worlds.cli.decisions import COLUMNS, escaped, unescaped
+
+EX = "http://example.org/"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "kb.db"
+    with worlds.open(path, embedder=None) as world:
+        world.bind("ex", EX)
+        for number, confidence in enumerate((0.99, 0.96, 0.5, None), 1):
+            world.propose(
+                add=[(f"ex:e{number}", "ex:size", number)], why=f"=HYPERLINK({number})", confidence=confidence,
+                author="bot" if number < 4 else "ann", kind="sizes",
+            )  # fmt: skip
+    return path
+
+
+def statuses(path: Path) -> list[str]:
+    with worlds.open(path, embedder=None) as world:
+        return [one.status for one in world.proposals(status=None)]
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(ok("proposals", path, "--csv"), newline="")))
+
+
+def written(path: Path, rows: list[dict[str, str]]) -> Path:
+    file = path.parent / "decisions.csv"
+    with file.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, COLUMNS)
+        writer.writeheader()
+        writer.writerows(rows)
+    return file
+
+
+def test_many_are_accepted_by_what_holds_of_them(path: Path) -> None:
+    tried = ok("accept", path, "--min", "0.95", "--kind", "sizes", "--dry-run")
+    assert "ex:e1" in tried
+    assert "ex:e2" in tried
+    assert statuses(path) == ["open"] * 4
+    ok("accept", path, "--min", "0.95", "--kind", "sizes", "--reviewer", "cid")
+    assert statuses(path) == ["accepted", "accepted", "open", "open"]
+    ok("reject", path, "--proposer", "ann", "--why", "no")
+    assert statuses(path) == ["accepted", "accepted", "open", "rejected"]
+    assert "no proposal waits" in run("accept", path, "--entity", "ex:none").stderr
+    assert run("accept", path).exit_code == 2
+    assert run("accept", path, "3", "--min", "0.1").exit_code == 2
+    with worlds.open(path, embedder=None) as world:
+        assert len(world.history()) == 2, "a revision each"
+        assert [one.id for one in world.proposals(status=None, minimum=0.96)] == [1, 2]
+        with pytest.raises(ValueError, match="minimum"):
+            world.proposals(minimum=2)
+
+
+def test_a_table_goes_out_and_its_decisions_come_back(path: Path) -> None:
+    rows = table(path)
+    assert [row["proposal"] for row in rows] == ["1", "2", "3", "4"]
+    assert rows[0]["why"] == "'=HYPERLINK(1)"
+    assert rows[0]["change"].startswith("'+ ex:e1 ex:size 1")
+    for row, decision in zip(rows, ("accept", "Reject", "", "accept"), strict=True):
+        row["decision"] = decision
+    rows[1]["reason"] = escaped("-no source")
+    file = written(path, rows)
+    assert "2 proposals would be accepted, 1 proposal would be rejected, 0 refused" in ok(
+        "decide", path, file, "--dry-run"
+    )
+    assert statuses(path) == ["open"] * 4
+    told = json.loads(ok("decide", path, file, "--author", "cid", "--json"))["decisions"]
+    assert [row["outcome"] for row in told] == ["accepted", "rejected", "accepted"]
+    assert statuses(path) == ["accepted", "rejected", "open", "accepted"]
+    with worlds.open(path, embedder=None) as world:
+        assert world.proposal(2).decision == "-no source"
+        assert world.proposal(1).reviewer == "cid"
+    again = run("decide", path, file)  # it was decided: nothing is done twice
+    assert again.exit_code == 1
+    assert "3 refused" in again.output
+
+
+def test_what_has_moved_is_refused_and_the_rest_goes_in(path: Path) -> None:
+    rows = table(path)
+    with worlds.open(path, embedder=None) as world:
+        world.add([("ex:e5", "ex:size", 1)])
+        world.propose(remove=[("ex:e5", "ex:size", 1)], author="bot")
+        rows = table(path)
+        world.remove([("ex:e5", "ex:size", 1)])  # what it would remove
+        world.amend(3, add=[("ex:e3", "ex:size", 33)], author="bot")  # another version than the table's
+    for row in rows:
+        row["decision"] = "accept"
+    found = run("decide", path, written(path, rows), "--json")
+    assert found.exit_code == 1
+    outcomes = {row["proposal"]: row["outcome"] for row in json.loads(found.output)["decisions"]}
+    assert outcomes == {1: "accepted", 2: "accepted", 3: "refused", 4: "accepted", 5: "refused"}
+    assert statuses(path) == ["accepted", "accepted", "open", "accepted", "open"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"decision": "perhaps"}, "line 2"),
+        ({"version": "one"}, "are numbers"),
+        ({"proposal": "2"}, "decided twice"),
+    ],
+)
+def test_a_table_that_is_wrong_decides_nothing(path: Path, change: dict[str, str], message: str) -> None:
+    rows = [{**row, "decision": "accept"} for row in table(path)]
+    rows[0] |= change
+    found = run("decide", path, written(path, rows))
+    assert found.exit_code != 0
+    assert message in " ".join(found.output.split())
+    assert statuses(path) == ["open"] * 4
+    file = path.parent / "other.csv"
+    file.write_text("a,b\n1,2\n")
+    assert "lacks the columns" in " ".join(run("decide", path, file).output.split())
+
+
+@given(st.text(st.sampled_from("'=+-@\t\r\na 1")))
+def test_a_text_is_no_formula_and_comes_back(text: str) -> None:
+    assert not escaped(text).startswith(tuple("=+-@\t\r"))
+    assert unescaped(escaped(text)) == text

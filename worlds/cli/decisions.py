@@ -1,0 +1,128 @@
+"""Proposals as a table to decide in, and back: `worlds proposals --csv` and `worlds decide`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from worlds.errors import ArgumentError, ConflictError, WorldsError
+
+if TYPE_CHECKING:
+    from worlds.curation.changing.proposals import Proposal
+    from worlds.world import World
+
+COLUMNS = ("proposal", "version", "kind", "confidence", "author", "why", "change", "moved", "decision", "reason")
+DECISIONS = ("accept", "reject")
+_formula = re.compile(r"'*[=+\-@\t\r]")  # what a spreadsheet would run; the apostrophe keeps it a text
+_kept = re.compile(r"'+[=+\-@\t\r]")
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A row of the table: what was decided on a version of a proposal, and why."""
+
+    proposal: int
+    version: int
+    decision: str
+    reason: str | None
+
+
+def escaped(text: str) -> str:
+    """A text that no spreadsheet takes for a formula."""
+    return "'" + text if _formula.match(text) else text
+
+
+def unescaped(text: str) -> str:
+    """The text that was escaped."""
+    return text[1:] if _kept.match(text) else text
+
+
+def as_table(proposals: Iterable[Proposal], prefixes: Mapping[str, str]) -> str:
+    """The proposals as CSV (RFC 4180), with columns for a decision and its reason."""
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for one in proposals:
+        sure = "" if one.confidence is None else f"{one.confidence:g}"
+        texts = (one.kind, sure, one.author or "", one.why or "", _change(one, prefixes), "; ".join(one.moved))
+        writer.writerow([one.id, one.version, *map(escaped, texts), "", ""])
+    return written.getvalue()
+
+
+def _change(one: Proposal, prefixes: Mapping[str, str]) -> str:
+    from worlds.graph.terms import format_term, to_oxigraph
+
+    lines = []
+    if one.merged:
+        kept, *others = (format_term(to_oxigraph(iri), prefixes) for iri in one.merged)
+        lines.append(f"merge {', '.join(others)} into {kept}")
+    for sign, quads in (("-", one.quads[1]), ("+", one.quads[0])):
+        for quad in [] if one.merged else quads:
+            terms: tuple[Any, ...] = (quad.subject, quad.predicate, quad.object)
+            lines.append(f"{sign} {' '.join(format_term(term, prefixes) for term in terms)}")
+    return "\n".join(lines)
+
+
+def read_table(path: Path) -> list[Decision]:
+    """The rows that decide something; ArgumentError for a file that is none, with its line."""
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ArgumentError(
+            f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}"
+        ) from error
+    rows = csv.DictReader(io.StringIO(text, newline=""))
+    missing = {"proposal", "version", "decision"} - {*(rows.fieldnames or ())}
+    if missing:
+        raise ArgumentError(
+            f"{path} lacks the columns {', '.join(sorted(missing))}: worlds proposals --csv writes them"
+        )
+    found: dict[int, Decision] = {}
+    for row in rows:
+        where = f"line {rows.line_num} of {path}"
+        told = (row["decision"] or "").strip().casefold()
+        if not told:
+            continue
+        if told not in DECISIONS:
+            raise ArgumentError(f"{where}: a decision is accept or reject, or left empty, not {row['decision']!r}")
+        try:
+            number, version = (int(row[name] or "") for name in ("proposal", "version"))
+        except ValueError:
+            raise ArgumentError(f"{where}: a proposal and its version are numbers") from None
+        if number in found:
+            raise ArgumentError(f"{where}: proposal {number} is decided twice")
+        found[number] = Decision(number, version, told, unescaped(row.get("reason") or "") or None)
+    return list(found.values())
+
+
+def decide(
+    world: World, decisions: Iterable[Decision], *, reviewer: str | None, force: bool, dry_run: bool
+) -> list[dict[str, Any]]:
+    """Carry the decisions out, a revision each; what is refused (it has moved, or has another version) stays open."""
+    told: list[dict[str, Any]] = []
+    for one in decisions:
+        row: dict[str, Any] = {"proposal": one.proposal, "decision": one.decision}
+        try:
+            if one.decision == "accept":
+                change = world.accept(
+                    one.proposal, version=one.version, reviewer=reviewer, why=one.reason, force=force, dry_run=dry_run
+                )
+                row |= {"outcome": "accepted", "revision": None if dry_run else change.to_dict()["revision"]}
+            else:
+                waiting = world.proposal(one.proposal)
+                if waiting.version != one.version or waiting.status != "open":
+                    raise ConflictError(
+                        f"proposal {one.proposal} is {waiting.status}, at version {waiting.version} now"
+                    )
+                if not dry_run:
+                    world.reject(one.proposal, one.reason, reviewer=reviewer)
+                row |= {"outcome": "rejected"}
+        except WorldsError as error:
+            row |= {"outcome": "refused", "why": str(error)}
+        told.append(row)
+    return told
