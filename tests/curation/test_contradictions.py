@@ -340,3 +340,55 @@ def test_the_kinds_are_those_that_are_documented() -> None:
     assert {kind for kind, *_ in PLANTED} <= set(CONTRADICTIONS)
     rows = re.findall(r"(?m)^\| ([a-z][a-z, -]+) \| .* \|$", (DOCS / "findings.md").read_text("utf-8"))
     assert {kind for row in rows for kind in row.split(", ")} == {"kind", *CONTRADICTIONS}
+
+
+def local(term: object) -> str:
+    return str(term).rpartition("/")[2].rpartition("#")[2]
+
+
+def test_one_wrong_type_is_one_cause() -> None:
+    predicates = "".join(f"ex:p{n} rdfs:domain ex:Firm . ex:q{n} rdfs:range ex:Firm . " for n in range(6))
+    uses = "".join(f"ex:acme ex:p{n} {n} . ex:x{n} ex:q{n} ex:acme . " for n in range(6))
+    classes = "ex:Firm a owl:Class ; owl:disjointWith ex:Person . ex:Person a owl:Class . "
+    with made(classes + predicates + uses + "ex:acme a ex:Firm .") as world:
+        world.remove([("ex:acme", "rdf:type", "ex:Firm")])
+        number = world.add([("ex:acme", "rdf:type", "ex:Person")], author="bob").revision
+        found = world.contradictions()
+        assert found.counts == {"domain": 6, "range": 6}
+        (cause,) = found.causes
+        assert cause.count == 12
+        assert cause.counts == {"domain": 6, "range": 6}
+        assert [tuple(map(local, quad[:3])) for quad in cause.remove] == [("acme", "type", "Person")]
+        assert f"revision {number} by bob" in cause.message
+        assert len(cause.findings) == 5
+        assert found.to_dict()["causes"][0]["count"] == 12
+        assert world.contradictions(since=number).counts == {}
+        assert world.contradictions(since=(number or 0) - 1).counts == found.counts
+
+
+def test_a_domain_that_is_too_narrow_is_one_cause_with_its_way_out() -> None:
+    data = "ex:p rdfs:domain ex:Firm . ex:Firm a owl:Class . ex:Shop a owl:Class . "
+    data += "".join(f"ex:a{n} a ex:Shop ; ex:p {n} . " for n in range(30)) + "ex:b a ex:Firm ; ex:p 1 ."
+    with made(data) as world:
+        found = world.contradictions(suggested=False)
+        assert found.counts == {"domain": 30}
+        (cause,) = found.causes
+        assert [tuple(map(local, quad[:3])) for quad in cause.add] == [("Shop", "subClassOf", "Firm")]
+        world.add([quad[:3] for quad in cause.add])
+        assert not world.contradictions(suggested=False)
+
+
+def test_what_is_told_once_is_not_told_again() -> None:
+    both = (
+        "ex:p rdfs:domain ex:A ; rdfs:range ex:A ; a owl:ObjectProperty . ex:A a owl:Class ; owl:disjointWith ex:B . "
+    )
+    with made(both + "ex:B a owl:Class . ex:x a ex:A, ex:B ; ex:p ex:x .") as world:
+        assert world.contradictions(suggested=False).counts == {"disjoint classes": 1}  # it is an instance of A
+    with made(both + 'ex:y a ex:A ; ex:p "text" .') as world:
+        assert world.contradictions(suggested=False).counts == {"datatype": 1}
+    allowed = "ex:p rdfs:domain [ owl:unionOf ( ex:A ex:C ) ] . ex:A a owl:Class . ex:C a owl:Class . "
+    rows = "".join(f"ex:s{n} a ex:A ; ex:p {n} . " for n in range(60))
+    with made(allowed + rows + "ex:odd a ex:C ; ex:p 1 .") as world:
+        assert "odd type" not in world.contradictions().counts
+    with made(rows + "ex:odd a ex:C ; ex:p 1 .") as world:
+        assert world.contradictions().counts["odd type"] == 1

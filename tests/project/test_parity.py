@@ -143,7 +143,7 @@ def python(world: worlds.World, verb: str, given: Mapping[str, Any]) -> Any:
     if verb == "query":
         return json.loads(found.serialize("json"))
     if verb in ("contradictions", "duplicates", "suggest_links"):
-        return {"counts": found.counts, "findings": found.to_dicts()}
+        return found.to_dict()
     if verb == "validate":
         return {"conforms": found.conforms, "results": found.to_dicts()}
     return found.to_dict()

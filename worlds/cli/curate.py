@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
 from worlds.cli import show
 from worlds.cli.errors import NO
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from worlds.curation.findings.findings import Finding, Findings
 
 SHOWN = 20  # findings of a kind, for people
+_CAUSES = 5  # that are told before the findings
 _iris = re.compile(r"<([^<>\s]*)>").sub
 
 Propose = Annotated[
@@ -55,6 +57,11 @@ def contradictions(
             found = world.contradictions(author=by, limit=limit or (None if json or propose else SHOWN), **given)
         proposed = world.propose_all(found, author=author) if propose else None
         prefixes = world.prefixes
+    if not json:
+        for cause in found.causes[:_CAUSES]:
+            output().print(Text(clean(cause.message), style="bold"), soft_wrap=True)
+            for message in cause.findings:
+                output().print(Text(f"  {clean(message)}"), soft_wrap=True)
     print_findings(found, limit, json=json, proposed=proposed, prefixes=prefixes)
     if any(one.severity == "error" for one in found):
         raise typer.Exit(NO)
@@ -72,7 +79,7 @@ def print_findings(
 ) -> None:
     """The findings, as JSON, or as a table of `limit`, and what was proposed, where that was asked for."""
     if json:
-        told: dict[str, object] = {"counts": found.counts, "findings": found.to_dicts()}
+        told: dict[str, object] = found.to_dict()
         write_json(told if proposed is None else {**told, "proposed": [one.id for one in proposed]})
         return
     if not found:

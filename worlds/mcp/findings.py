@@ -17,6 +17,7 @@ from worlds.verbs.table import VERBS
 if TYPE_CHECKING:
     from worlds.curation.findings.findings import Finding, Findings
 
+_CAUSES = 5  # that are told
 _CUT = 400  # characters of a sentence
 
 
@@ -35,6 +36,7 @@ class Found(BaseModel):
     """What was found."""
 
     counts: dict[str, int] = Field(description="How many there are of each kind.")
+    causes: list[str] = Field(description="What several findings have in common, what explains most first.")
     findings: list[FindingShown]
     notes: list[str]
 
@@ -112,8 +114,9 @@ def _found(service: Service, found: Findings[Any], tokens: int | None) -> CallTo
     notes = [f"{hidden:,} more are not shown: raise `limit` or `token_budget`."] if hidden else []
     if not every:
         notes.append("Nothing was found.")
-    text = "\n".join([*map(line, shown), *notes])
-    return answer(text, Found(counts=found.counts, findings=shown, notes=notes))
+    causes = [clip(one.message, _CUT) for one in found.causes[:_CAUSES]]
+    text = "\n".join([*(f"cause: {one}" for one in causes), *map(line, shown), *notes])
+    return answer(text, Found(counts=found.counts, causes=causes, findings=shown, notes=notes))
 
 
 def _reported(service: Service, tokens: int | None) -> CallToolResult:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
 from worlds.curation.columns.table import Table
-from worlds.graph.records import As, Iri, Node, Quad, Record, Score, told
+from worlds.graph.records import As, Count, Iri, Node, Quad, Record, Score, told
 from worlds.graph.tabular import Tabular
 from worlds.graph.terms import format_term, to_rdflib
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID
@@ -70,18 +70,41 @@ class Finding(Record):
     remove: tuple[tuple[Node | None, ...], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Cause(Record):
+    """What several findings have in common: a quad without which they were none, or a rule that they break.
+
+    `count` is how many there are, `counts` of which kinds, `findings` the messages of the first of them, `subjects`
+    their first entities. The quad is told in `remove`; `add` has the quad that would end most of them, where there is
+    one: a class that is not said to be below what the rule asks for.
+    """
+
+    message: str
+    count: Count
+    counts: dict[str, int]
+    findings: tuple[str, ...] = ()
+    subjects: tuple[Iri, ...] = ()
+    add: tuple[tuple[Node | None, ...], ...] = ()
+    remove: tuple[tuple[Node | None, ...], ...] = ()
+
+
 F = TypeVar("F", bound=Finding)
 
 
 class Findings(Record, Tabular, Sequence[F]):
-    """Findings, the gravest first; `counts` has how many there are of each kind, those that are not shown included."""
+    """Findings, the gravest first; `counts` has how many there are of each kind, those that are not shown included.
+
+    `causes` are what several contradictions have in common, what explains most first.
+    """
 
     counts: dict[str, int]
-    _also = ("counts", "findings")
+    causes: tuple[Cause, ...]
+    _also = ("counts", "causes", "findings")
 
-    def __init__(self, findings: Iterable[F], counts: Mapping[str, int]) -> None:
+    def __init__(self, findings: Iterable[F], counts: Mapping[str, int], causes: Iterable[Cause] = ()) -> None:
         self._findings = tuple(findings)
         self.counts = dict(counts)
+        self.causes = tuple(causes)
 
     @overload
     def __getitem__(self, place: int) -> F: ...
@@ -138,44 +161,60 @@ def graver(one: Raw) -> tuple[Any, ...]:
     return (SEVERITIES.index(one.severity), one.kind, -one.score, one.subjects, one.rows)
 
 
-def shown(
-    found: Iterable[Raw], table: Table, history: History, prefixes: Mapping[str, str], *, limit: int | None
-) -> Findings[Finding]:
-    """The findings as their readers see them, at most `limit` of a kind; None for all."""
+class Shown:
+    """Shows findings to their readers: as terms, with who said what bears them out."""
+
+    def __init__(
+        self, table: Table, history: History, prefixes: Mapping[str, str], rows: Iterable[int], parts: Iterable[int]
+    ) -> None:
+        """`rows` and `parts` are those of all that is shown."""
+        columns = (table.subjects, table.predicates, table.objects, table.graphs)
+        self._quads = {row: tuple(int(column[row]) for column in columns) for row in rows}
+        ids = {number for quad in self._quads.values() for number in quad} | set(parts)
+        self._terms: dict[int, Any] = dict(table.terms(ids))
+        self.prefixes = prefixes
+        self._revisions = {row: int(table.revisions[row]) for row in self._quads}
+        self._entries = history.numbered(set(self._revisions.values()))
+
+    def term(self, number: int) -> Any:
+        """A term of rdflib; None for the default graph."""
+        return None if number == DEFAULT_GRAPH_ID else to_rdflib(self._terms[number])
+
+    def text(self, number: int) -> str:
+        """A term as people write it."""
+        return format_term(self._terms[number], self.prefixes)
+
+    def said(self, row: int) -> Provenance:
+        """A quad, and who said it."""
+        s, p, o, g = (self.term(number) for number in self._quads[row])
+        return Provenance((s, p, o, g), self._entries.get(self._revisions[row]), None)
+
+    def finding(self, one: Raw) -> Finding:
+        """One finding."""
+        return Finding(
+            one.kind,
+            one.severity,
+            one.score,
+            self.message(one),
+            tuple(map(self.term, one.subjects)),
+            tuple(map(self.said, sorted(one.rows, key=lambda row: (self._revisions[row], row)))),
+            remove=tuple(self.said(row).quad for row in one.remove),
+        )
+
+    def message(self, one: Raw) -> str:
+        """What a finding says."""
+        return one.text.format(*map(self.text, one.parts))
+
+
+def kept(found: Iterable[Raw], limit: int | None) -> tuple[list[Raw], dict[str, int]]:
+    """The gravest first, at most `limit` of a kind (None for all), and how many of each kind there are."""
     counted: Counter[str] = Counter()
-    kept: list[Raw] = []
+    first: list[Raw] = []
     for one in sorted(found, key=graver):
         counted[one.kind] += 1
         if limit is None or counted[one.kind] <= limit:
-            kept.append(one)
-    rows = sorted({row for one in kept for row in (*one.rows, *one.remove)})
-    columns = (table.subjects, table.predicates, table.objects, table.graphs)
-    quads = {row: tuple(int(column[row]) for column in columns) for row in rows}
-    ids = {number for quad in quads.values() for number in quad}
-    ids |= {number for one in kept for number in (*one.parts, *one.subjects)}
-    terms: dict[int, Any] = dict(table.terms(ids))
-    as_rdflib = {number: None if number == DEFAULT_GRAPH_ID else to_rdflib(term) for number, term in terms.items()}
-    entries = history.numbered({int(table.revisions[row]) for row in rows})
-
-    def said(row: int) -> Provenance:
-        s, p, o, g = (as_rdflib[number] for number in quads[row])
-        return Provenance((s, p, o, g), entries.get(int(table.revisions[row])), None)
-
-    return Findings(
-        (
-            Finding(
-                one.kind,
-                one.severity,
-                one.score,
-                one.text.format(*(format_term(terms[number], prefixes) for number in one.parts)),
-                tuple(as_rdflib[number] for number in one.subjects),
-                tuple(said(row) for row in sorted(one.rows, key=lambda row: (table.revisions[row], row))),
-                remove=tuple(said(row).quad for row in one.remove),
-            )
-            for one in kept
-        ),
-        counted,
-    )
+            first.append(one)
+    return first, counted
 
 
 def listed(values: list[int], first: int, between: str = ", ") -> str:

@@ -47,6 +47,7 @@ class Signatures:
         table = self.table
         names = table.terms({one for _, one in self._ranges()})
         implied = {-1: XSD + "string", -2: RDF + "langString"}
+        told: set[int] = set()  # rows of literals that no range allows
         for predicate, wanted in self._ranges():
             iri = getattr(names[wanted], "value", "")
             literal = iri in LITERALS or wanted in self.axioms.typed(RDFS + "Datatype")
@@ -55,6 +56,7 @@ class Signatures:
             if not literal:
                 if wanted not in self.axioms.known_classes:  # of what is not loaded nobody knows that it is a class
                     continue
+                told |= set(rows[kinds == LITERAL].tolist())
                 yield from self._wrong(left, right, rows, kinds == LITERAL, "datatype", "an entity", predicate, wanted)
                 continue
             found = distinct(of[kinds == LITERAL])
@@ -73,7 +75,7 @@ class Signatures:
         ):
             for predicate in self.axioms.typed(OWL + kind):
                 left, right, rows = self.axioms.extension(predicate)
-                bad = (table.kinds[right] == LITERAL) == is_wrong
+                bad = ((table.kinds[right] == LITERAL) == is_wrong) & ~np.isin(rows, list(told))
                 yield from self._wrong(left, right, rows, bad, "datatype", what, predicate, predicate)
 
     def _wrong(
@@ -110,10 +112,12 @@ class Signatures:
         never = excluded[0]
         for more in excluded[1:]:
             never = np.intersect1d(never, more)
-        wrong = np.isin(nodes, never)
+        # What is an instance, and of a class that excludes it, is told as an instance of disjoint classes.
+        wrong = np.isin(nodes, never) & ~np.isin(nodes, axioms.instances(axioms.below(named)))
         of = bad | wrong
+        errors = set(nodes[wrong].tolist())
         for node, (at,) in groups(nodes[of], rows[of]):
-            is_error = bool(np.isin(node, never))
+            is_error = node in errors
             severity: Severity = "error" if is_error else "warning"
             told = "is, by its types, no instance of" if is_error else "is not said to be an instance of"
             found = (*sorted(set(at.tolist())), *self.axioms.type_rows(node, distinct(axioms.types[1])))

@@ -195,6 +195,9 @@ class Suggested:
                 else:
                     continue
                 fitting = total - int(np.count_nonzero(odd))
+                declared = self.axioms.objects(predicate, RDFS + ("range" if place == "value" else "domain"))
+                allowed = [name for one in declared for name in self.axioms.any_of(one) or ()]
+                odd &= ~np.isin(nodes, self.axioms.instances(self.axioms.below(allowed)))
                 score = _at_least(fitting, total)
                 for node, (at,) in groups(nodes[odd], rows[odd]):
                     yield Raw(

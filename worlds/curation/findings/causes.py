@@ -1,0 +1,103 @@
+"""What findings have in common: a quad without which they were none, or a rule that they all break.
+
+Few causes make many findings: one wrong type puts its entity outside of every domain. So the causes are chosen as a
+cover is, the one that explains most first (the greedy set cover of Johnson 1974).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from typing import TypeAlias
+
+import numpy as np
+
+from worlds.curation.columns.axioms import Axioms
+from worlds.curation.columns.table import Table
+from worlds.curation.columns.vocabularies import OWL, RDFS, SKOS
+from worlds.curation.findings.findings import Raw
+
+_FEWEST = 2  # findings that a cause has
+_MOST = 100  # causes that are told
+_SHARE = 0.8  # of the nodes outside of a domain or range, that one class has to have to be the way out
+_QUAD, _RULE = 0, 1
+
+Key: TypeAlias = tuple[int, str, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class RawCause:
+    """A cause as ids: what it explains, by places; the row to remove, or the (class, class above) to add."""
+
+    places: tuple[int, ...]
+    kind: str
+    row: int | None = None
+    parts: tuple[int, ...] = ()
+    below: tuple[int, int] | None = None
+
+
+def causes(found: Sequence[Raw], table: Table, axioms: Axioms) -> list[RawCause]:
+    """The causes of findings, each finding under one, those that explain most first; single findings have none."""
+    explained: dict[Key, list[int]] = defaultdict(list)
+    classes = axioms.known_classes
+    for place, one in enumerate(found):
+        for key in _keys(one, table, classes):
+            explained[key].append(place)
+    # Of two that explain the same, the quad; of two quads, the one that came last.
+    heap: list[tuple[int, int, int, Key]] = [
+        (-len(places), key[0], -int(table.revisions[key[2][0]]) if key[0] == _QUAD else 0, key)
+        for key, places in explained.items()
+        if len(places) >= _FEWEST
+    ]
+    heapify(heap)
+    left = set(range(len(found)))
+    chosen: list[RawCause] = []
+    while heap and len(chosen) < _MOST:
+        count, what, age, key = heappop(heap)
+        places = tuple(place for place in explained[key] if place in left)
+        if len(places) == -count:
+            left.difference_update(places)
+            chosen.append(_cause(key, places, found, table, axioms))
+        elif len(places) >= _FEWEST:
+            heappush(heap, (-len(places), what, age, key))
+    return chosen
+
+
+def _keys(one: Raw, table: Table, classes: set[int]) -> Iterator[Key]:
+    """What a finding may come from: each of its quads, and the rule that it breaks."""
+    yield from ((_QUAD, "", (row,)) for row in set(one.rows))
+    if parts := _rule(one, table, classes):
+        yield _RULE, one.kind, parts
+
+
+def _rule(one: Raw, table: Table, classes: set[int]) -> tuple[int, ...]:
+    """The predicates and classes that a finding speaks of: neither its entities nor their values."""
+    values = set(table.objects[list(one.rows)].tolist()) - classes
+    return tuple(part for part in one.parts if part not in values and part not in one.subjects)
+
+
+def _cause(key: Key, places: tuple[int, ...], found: Sequence[Raw], table: Table, axioms: Axioms) -> RawCause:
+    what, kind, numbers = key
+    first = found[places[0]]
+    if what == _QUAD:
+        return RawCause(places, first.kind, row=numbers[0])
+    below = None
+    if kind in ("domain", "range") and all(found[place].severity == "warning" for place in places):
+        below = _way_out(first.parts[2], [found[place].parts[0] for place in places], table, axioms)
+    return RawCause(places, kind, parts=numbers, below=below)
+
+
+def _way_out(wanted: int, nodes: Sequence[int], table: Table, axioms: Axioms) -> tuple[int, int] | None:
+    """The class that nearly all nodes have, which would have to be below the wanted one."""
+    instances, kinds = axioms.types
+    idle = table.ids([OWL + "Class", OWL + "NamedIndividual", RDFS + "Class", SKOS + "Concept"])
+    often = Counter(kinds[np.isin(instances, nodes) & ~np.isin(kinds, idle)].tolist())
+    best = max(often, key=lambda kind: (often[kind], -kind), default=None)
+    return (best, wanted) if best is not None and often[best] >= _SHARE * len(set(nodes)) else None
+
+
+def counted(found: Sequence[Raw], cause: RawCause) -> Mapping[str, int]:
+    """Kind → findings of a cause, the most first."""
+    return dict(Counter(found[place].kind for place in cause.places).most_common())
