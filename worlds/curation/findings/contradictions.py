@@ -55,7 +55,7 @@ def _cause(cause: RawCause, counts: Mapping[str, int], examples: Sequence[Raw], 
     """A cause as its readers see it."""
     count = len(cause.places)
     subjects = tuple(dict.fromkeys(shown.term(number) for one in examples for number in one.subjects))[:_EXAMPLES]
-    messages = tuple(map(shown.message, examples))
+    messages = tuple(sorted(map(shown.message, examples)))
     if cause.row is not None:
         said = shown.said(cause.row)
         s, p, o = (format_term(to_oxigraph(term), shown.prefixes) for term in said.quad[:3])
