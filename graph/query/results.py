@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
 
 import pyoxigraph as ox
 
-from worlds.graph.formats import escape_xml, serialize
+from worlds.graph.formats import escape_xml, find_format, serialize
 from worlds.graph.tabular import Tabular
 from worlds.graph.terms import XSD, Term, format_term, to_python, to_rdflib
+from worlds.graph.turtle import nested
 
 if TYPE_CHECKING:
     import rdflib
@@ -352,9 +353,15 @@ class Triples(_Noted):
         return f"<Triples: {self._triples}>"
 
     def serialize(self, format: str = "turtle") -> str:
-        """The triples as a document; formats, and what they can't hold, as in `formats.serialize`."""
+        """The triples as a document; formats, and what they can't hold, as in `formats.serialize`.
+
+        In Turtle blank nodes stand in brackets where they are used, if there are no more than 2,000 triples.
+        """
+        triples, prefixes = self._triples.all(), self._used_prefixes()
+        if find_format(format).name == "turtle" and (text := nested(triples, prefixes)) is not None:
+            return text
         out = io.BytesIO()
-        serialize((ox.Quad(*triple) for triple in self._triples.all()), out, format, self._used_prefixes())
+        serialize((ox.Quad(*triple) for triple in triples), out, format, prefixes)
         return out.getvalue().decode()
 
     def _used_prefixes(self) -> dict[str, str]:
