@@ -133,3 +133,21 @@ def test_a_table_that_is_wrong_decides_nothing(path: Path, change: dict[str, str
 def test_a_text_is_no_formula_and_comes_back(text: str) -> None:
     assert not escaped(text).startswith(tuple("=+-@\t\r"))
     assert unescaped(escaped(text)) == text
+
+
+def test_validate_prints_the_first_results_and_how_many_more(tmp_path: Path) -> None:
+    with worlds.open(tmp_path / "kb.db", embedder=None) as world:
+        world.bind("ex", EX)
+        world.shapes.load(
+            f"@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix ex: <{EX}> . "
+            "ex:S sh:targetClass ex:C ; sh:property [ sh:path ex:p ; sh:minCount 1 ] .".encode(),
+            format="turtle",
+        )
+        world.add([(f"ex:a{number:02}", "rdf:type", "ex:C") for number in range(30)])
+    found = run("validate", tmp_path / "kb.db")
+    assert found.exit_code == 1
+    assert "and 10 more" in found.stderr
+    assert "ex:a19" in found.output
+    assert "ex:a20" not in found.stdout
+    assert "ex:a29" in run("validate", tmp_path / "kb.db", "--limit", "40").stdout
+    assert len(json.loads(run("validate", tmp_path / "kb.db", "--json").output)["results"]) == 30

@@ -136,6 +136,10 @@ def test_a_report_as_a_document() -> None:
     assert "| error | 1 | literals whose form" in report.to_markdown()
     page = report.to_html()
     HTMLParser().feed(page)
+    assert "after revision 1, " in page
+    assert (report.revision, report.to_dict()["revision"]) == (1, 1)
+    assert "<h1>Report on a &lt;b&gt;</h1>" in report.to_html("a <b>")
+    assert report.to_markdown("kb").startswith("# Report on kb\n")
     assert page.count("<svg") == 2
     assert "http://www.w3.org/2001/XMLSchema#integer&gt;" in page or "xsd:integer" in page
     assert "<script" not in page

@@ -185,7 +185,8 @@ def report(
     elif format == "table":
         text = f"{found}\n"
     else:
-        text = found.to_markdown() if format == "markdown" else found.to_html()
+        name = Path(path).stem
+        text = found.to_markdown(name) if format == "markdown" else found.to_html(name)
     if target is not None:
         target.write_text(text, encoding="utf-8")
     elif format == "table" and not json:

@@ -11,8 +11,10 @@ import typer
 from worlds.cli import show
 from worlds.cli.errors import NO
 from worlds.cli.options import Author, Command, Json, Message, WorldPath, examples, of_verb, opened
-from worlds.cli.terminal import output, waiting, write_json
+from worlds.cli.terminal import note, output, waiting, write_json
 from worlds.cli.write import report
+
+_SHOWN = 20  # results, for people
 
 
 @of_verb("validate")
@@ -23,6 +25,10 @@ def validate(
         typer.Argument(metavar="[SHAPES]", help="A file of SHACL shapes; else the world's own, see `worlds shapes`."),
     ] = None,
     *,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", "-n", help=f"The most results; by default {_SHOWN}, and all with --json or --turtle."),
+    ] = None,
     turtle: Annotated[bool, typer.Option("--turtle", help="Print the report as a SHACL graph in Turtle.")] = False,
     json: Json = False,
     **given: Any,
@@ -38,7 +44,10 @@ def validate(
         output().print(str(found))
     else:
         columns = ("severity", "focus node", "path", "value", "message", "revision")
-        show.print_table(output(), columns, found.rows())
+        rows = list(found.rows())
+        show.print_table(output(), columns, rows[: limit or _SHOWN])
+        if len(rows) > (limit or _SHOWN):
+            note(f"and {len(rows) - (limit or _SHOWN):,} more: --limit shows more, --json all")
     if not found.conforms:
         raise typer.Exit(NO)
 

@@ -272,7 +272,7 @@ class Parts:
     def _reporter(self) -> Reporter:
         from worlds.curation.findings.report import Reporter
 
-        return Reporter(self._connection, self._dictionary, self._chunks)
+        return Reporter(self._connection, self._dictionary, self._chunks, self._history)
 
     @cached_property
     def _linker(self) -> Linker:

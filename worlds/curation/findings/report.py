@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from worlds.graph.records import Count, Record
 from worlds.graph.tabular import Tabular
 from worlds.graph.terms import format_term
 from worlds.quads.dictionary import Dictionary
+from worlds.revisions.history import Entry, History
 from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
 
@@ -39,16 +41,23 @@ class Check(Record):
 
 
 class WorldReport(Record, Tabular, Sequence[Check]):
-    """What a world lacks and what is untidy in it: its checks, those that found something first, the gravest first."""
+    """What a world lacks and what is untidy in it: its checks, those that found something first, the gravest first.
+
+    `revision` and `time` are those of the last revision that it read; 0 and None of a world without one.
+    """
 
     quads: Count
     entities: Count
-    _also = ("quads", "entities", "counts", "checks")
+    revision: Count
+    time: datetime.datetime | None
+    _also = ("quads", "entities", "revision", "time", "counts", "checks")
 
-    def __init__(self, checks: Sequence[Check], quads: int, entities: int) -> None:
+    def __init__(self, checks: Sequence[Check], quads: int, entities: int, last: Entry | None = None) -> None:
         self._checks = tuple(sorted(checks, key=lambda one: (not one.count, SEVERITIES.index(one.level))))
         self.quads = quads
         self.entities = entities
+        self.revision = 0 if last is None else last.revision
+        self.time = None if last is None else last.time
 
     @property
     def checks(self) -> tuple[Check, ...]:
@@ -89,13 +98,18 @@ class WorldReport(Record, Tabular, Sequence[Check]):
         """One dict a check, as JSON-ready values."""
         return [one.to_dict() for one in self]
 
-    def to_markdown(self) -> str:
-        """A table of what was found, with the queries below it."""
+    def _read(self) -> str:
+        """Which state of the world it is of."""
+        when = "" if self.time is None else f", {self.time:%Y-%m-%d %H:%M} UTC"
+        return f"after revision {self.revision:,}{when}"
+
+    def to_markdown(self, name: str = "") -> str:
+        """A table of what was found, with the queries below it; `name` is the world's, for the title."""
         found = [one for one in self if one.count]
         lines = [
-            "# Report",
+            f"# Report on {name}" if name else "# Report",
             "",
-            f"{self.quads:,} quads, {self.entities:,} entities: "
+            f"{self.quads:,} quads, {self.entities:,} entities, {self._read()}: "
             + ", ".join(f"{count:,} of level {level}" for level, count in self.counts.items())
             + ".",
             "",
@@ -108,8 +122,8 @@ class WorldReport(Record, Tabular, Sequence[Check]):
             lines += [f"## {one.title.capitalize()}", "", "```sparql", one.query, "```", ""]
         return "\n".join(lines)
 
-    def to_html(self) -> str:
-        """One page, which needs nothing else: charts as SVG, the table, and the queries."""
+    def to_html(self, name: str = "") -> str:
+        """One page, which needs nothing else: charts as SVG, the table, and the queries; `name` is the world's."""
         found = [one for one in self if one.count]
         rows = "".join(
             f'<tr><td class="{one.level}">{one.level}</td><td class="n">{one.count:,}</td>'
@@ -119,6 +133,8 @@ class WorldReport(Record, Tabular, Sequence[Check]):
         )
         clean = ", ".join(html.escape(one.title) for one in self if not one.count)
         return _PAGE.format(
+            title=html.escape(f"Report on {name}" if name else "Report"),
+            read=self._read(),
             quads=f"{self.quads:,}",
             entities=f"{self.entities:,}",
             levels=_bars([(level, level, count) for level, count in self.counts.items()]),
@@ -129,14 +145,14 @@ class WorldReport(Record, Tabular, Sequence[Check]):
 
 
 _PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Report</title><style>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
 body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: #222 }}
 table {{ border-collapse: collapse; width: 100% }} summary {{ cursor: pointer; color: #666 }} .n {{ text-align: right }}
 td, th {{ border-bottom: 1px solid #ddd; padding: .4rem; text-align: left; vertical-align: top }}
 td {{ overflow-wrap: anywhere }} pre {{ white-space: pre-wrap; font-size: 12px }}
 .error {{ color: #c0392b }} .warning {{ color: #b9770e }} .info {{ color: #2471a3 }}
 </style></head><body>
-<h1>Report</h1><p>{quads} quads, {entities} entities.</p>
+<h1>{title}</h1><p>{quads} quads, {entities} entities, {read}.</p>
 {levels}
 <h2>What was found</h2>
 {chart}
@@ -170,10 +186,11 @@ def _cell(examples: Sequence[str]) -> str:
 class Reporter:
     """Makes the report on one world."""
 
-    def __init__(self, connection: Connection, dictionary: Dictionary, chunks: ChunkStore) -> None:
+    def __init__(self, connection: Connection, dictionary: Dictionary, chunks: ChunkStore, history: History) -> None:
         self._connection = connection
         self._dictionary = dictionary
         self._chunks = chunks
+        self._history = history
 
     def report(self, prefixes: Mapping[str, str]) -> WorldReport:
         """See `World.report`."""
@@ -184,7 +201,8 @@ class Reporter:
             checks = Checks(table, roles)
             met = list(checks.run())
             shown = [_shown(one, table, prefixes) for one in met]
-            return WorldReport(shown, len(table), len(checks.entities))
+            last = self._history.last
+            return WorldReport(shown, len(table), len(checks.entities), self._history.numbered([last]).get(last))
 
 
 def _shown(one: Met, table: Table, prefixes: Mapping[str, str]) -> Check:
