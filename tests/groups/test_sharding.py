@@ -174,3 +174,19 @@ def test_shards_are_as_private_as_the_most_private_source(tmp_path: Path) -> Non
     made = shard(str(tmp_path / "open.nt"), tmp_path / "others", shards=1, workers=1)
     assert {stat.S_IMODE(path.stat().st_mode) for path in made} == {0o644}
     os.umask(before)
+
+
+def test_shards_of_a_source_that_has_changed_are_refused(tmp_path: Path) -> None:
+    given, into = source(tmp_path / "all.trig", 20), tmp_path / "shards"
+    paths = shard(str(given), into, shards=2, workers=1)
+    assert shard(str(given), into, shards=2, workers=1) == paths
+    text = given.read_text("utf-8")
+    given.write_text(text + "<urn:new> <urn:p> 1 .\n", "utf-8")
+    with pytest.raises(ConflictError, match="earlier state of .*all.trig: remove the folder"):
+        shard(str(given), into, shards=2, workers=1)
+    told = json.loads((into / "shards.json").read_text())
+    (into / "shards.json").write_text(json.dumps({name: told[name] for name in told if name != "files"}))
+    assert shard(str(given), into, shards=2, workers=1) == paths  # of a version that noted no files
+    given.unlink()
+    (into / "shards.json").write_text(json.dumps(told))
+    assert shard(str(given), into, shards=2, workers=1) == paths

@@ -44,6 +44,7 @@ class _Plan:
     by: By
     shards: int
     embedder: str | None
+    files: list[list[str | int]]  # of the sources: path, bytes, and when it was written, in nanoseconds
 
 
 def shard(
@@ -64,12 +65,13 @@ def shard(
 
     Gives the worlds' paths, for `worlds.group`. `source` is as `World.load` takes paths. A run that was interrupted is
     finished by the next one; the worlds have the permissions of the most private source. ConflictError if the folder
-    is of other arguments, or `into` is a file. `embedder` is a model's name, None for none. Blank nodes become IRIs,
-    `urn:worlds:blank:…`. Errors as of `World.load`.
+    is of other arguments, a source has changed since, or `into` is a file. `embedder` is a model's name, None for none.
+    Blank nodes become IRIs, `urn:worlds:blank:…`. Errors as of `World.load`.
     """
     folder = Path(into)
     given = [source] if isinstance(source, str) else list(source)
-    plan = _Plan([str(Path(one).absolute()) for one in given], by, shards, embedder)
+    named = [str(Path(one).absolute()) for one in given]
+    plan = _Plan(named, by, shards, embedder, _states(named))
     if folder.exists() and not folder.is_dir():
         raise ConflictError(f"{folder} is a file, and no folder for shards")
     if not folder.exists():
@@ -110,8 +112,34 @@ def _keep(plan: _Plan, path: Path) -> None:
         with os.fdopen(create_like(draft, None, most=0o600), "w", encoding="utf-8") as file:  # it names the sources
             file.write(told)
         draft.replace(path)
-    elif path.read_text("utf-8") != told:
+        return
+    known = json.loads(path.read_text("utf-8"))
+    files = known.pop("files", plan.files)  # which the first versions did not note
+    if known != {name: value for name, value in asdict(plan).items() if name != "files"}:
         raise ConflictError(f"{path.parent} holds shards of something else, or cut in another way: see {path}")
+    if plan.files and files != plan.files:  # what is finished stands also where the source is gone
+        changed = sorted({str(one[0]) for one in [*files, *plan.files] if one not in files or one not in plan.files})
+        raise ConflictError(
+            f"{path.parent} holds shards of an earlier state of {changed[0]}"
+            + (f" and {len(changed) - 1:,} more files" if len(changed) > 1 else "")
+            + ": remove the folder, or cut into another one"
+        )
+
+
+def _states(named: list[str]) -> list[list[str | int]]:
+    """The files that sources are of, with what tells that one has changed."""
+    paths: set[Path] = set()
+    for name in named:
+        path = Path(name)
+        paths |= (
+            {path}
+            if path.is_file()
+            else set(path.rglob("*"))
+            if path.is_dir()
+            else set(Path(path.anchor).glob(name[len(path.anchor) :]))
+        )
+    found = [(path, path.stat()) for path in sorted(paths) if path.is_file()]
+    return [[str(path), told.st_size, told.st_mtime_ns] for path, told in found]
 
 
 def _cut(plan: _Plan, parts: Path, progress: Progress | None) -> None:
