@@ -437,7 +437,12 @@ def connection_of(world: World) -> Connection:
 def solutions_of(world: World, select: str, asked: Query) -> tuple[list[str], Iterator[Sequence[Term | None]]]:
     """The variables and the solutions of a part of a query that a group was `asked`, under that one's limits."""
     own = world._query(select, bindings=asked.bindings, max_memory=asked.max_memory, timeout=asked.timeout)
-    return world._queries.rows(own.replaced(prefixes={**own.prefixes, **asked.prefixes}))
+    return world._queries.rows(own.replaced(prefixes={**asked.prefixes, **own.prefixes}))
+
+
+def unknown_to(world: World, asked: Query) -> dict[str, list[str]]:
+    """The names in a query that a group was `asked` which the world does not know → those that are nearest."""
+    return world._notes.unknown(asked)
 
 
 def searches_of(world: World) -> Searches:

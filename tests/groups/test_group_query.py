@@ -122,3 +122,28 @@ def test_bindings_prefixes_and_limits(group: Group) -> None:
             group.query(wrong)
     with pytest.raises(QueryError):
         rows(group, "SELECT * { SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }")
+
+
+def test_a_prefix_that_means_two_things_is_refused() -> None:
+    with worlds.open(embedder=None) as one, worlds.open(embedder=None) as two:
+        one.bind("ex", "http://one/")
+        two.bind("ex", "http://two/")
+        one.add([("http://one/a", "http://one/p", 1)])
+        two.add([("http://two/a", "http://two/p", 2)])
+        with worlds.group({"one": one, "two": two}) as group:
+            with pytest.raises(QueryError, match="ex: is <http://one/> in one and <http://two/> in two: declare it"):
+                group.query("SELECT * { ?s ex:p ?o }")
+            assert group.query("PREFIX ex: <http://two/> ASK { ?s ex:p 2 }") is True
+            for name, value in (("one", 1), ("two", 2)):
+                assert group.query(f"ASK {{ SERVICE <worlds:{name}> {{ ?s ex:p {value} }} }}") is True
+                assert group.query(f"ASK {{ SERVICE <worlds:{name}> {{ ?s ex:p {3 - value} }} }}") is False
+
+
+def test_an_empty_answer_tells_names_that_no_world_knows(group: Group) -> None:
+    found = group.query(PREFIX + "SELECT * { ?s ex:eatz ?o ; ex:weighs ?w }")
+    assert isinstance(found, Solutions)
+    assert not found
+    assert found.notes == ("ex:eatz does not occur in any world of the group: did you mean ex:eats?",)
+    found = group.query(PREFIX + "SELECT * { ?s ex:eats ?o }")
+    assert isinstance(found, Solutions)
+    assert found.notes == ()

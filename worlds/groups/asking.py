@@ -14,14 +14,15 @@ from typing import Any
 import pyoxigraph as ox
 
 from worlds.errors import QueryError, WorldsError
-from worlds.graph.query.evaluation import evaluate, parse
+from worlds.graph.query.evaluation import answer, parse, run
 from worlds.graph.query.query import Query
 from worlds.graph.query.results import Solutions, Triples
 from worlds.graph.query.shape import Element, Shape
-from worlds.graph.query.tokens import Edit
+from worlds.graph.query.tokens import Edit, declared_prefixes
 from worlds.graph.terms import Term
 from worlds.sparql.memory import room
-from worlds.world import World, connection_of, solutions_of
+from worlds.sparql.notes import absent
+from worlds.world import World, connection_of, solutions_of, unknown_to
 
 SCHEME = "worlds:"
 _QUAD = 500  # bytes in memory
@@ -47,8 +48,34 @@ class GroupQueries:
         others = any(
             element.kind in ("triples", "service") and element not in inside for _, element in shape.walk()
         )  # all else joins and computes only
-        found = _Answered(query, shape, [(element, self._worlds[name]) for element, name in services]).result()
-        return evaluate(self._union() if others or "DESCRIBE" in query.text.upper() else ox.Store(), found)
+        self._check_prefixes(query, [element for element, _ in services])
+        spliced = _Answered(query, shape, [(element, self._worlds[name]) for element, name in services]).result()
+        found = run(self._union() if others or "DESCRIBE" in query.text.upper() else ox.Store(), spliced)
+        return answer(spliced, found, notes=lambda: () if isinstance(found, bool) or found else self._unknown(query))
+
+    def _check_prefixes(self, query: Query, services: Sequence[Element]) -> None:
+        """QueryError for a prefix that means one thing in one world, and another in the next."""
+        declared = declared_prefixes(query.text)
+        for place, token in enumerate(query.tokens):
+            prefix, colon, _ = token.text.partition(":")
+            if token.kind != "name" or not colon or prefix in declared:
+                continue
+            if any(element.first <= place < element.last for element in services):
+                continue  # there it is the world's own
+            bound = {world.prefixes[prefix]: name for name, world in self._worlds.items() if prefix in world.prefixes}
+            if len(bound) > 1:
+                told = " and ".join(f"<{iri}> in {name}" for iri, name in sorted(bound.items(), key=lambda one: one[1]))
+                raise QueryError(f"the prefix {prefix}: is {told}: declare it in the query")
+
+    def _unknown(self, query: Query) -> tuple[str, ...]:
+        """What there is to say of names that no world knows."""
+        query = query.replaced(prefixes={**query.prefixes, **declared_prefixes(query.text)})
+        told = [unknown_to(world, query) for world in self._worlds.values()]
+        common = [name for name in told[0] if all(name in one for one in told)] if told else []
+        return tuple(
+            absent(name, list(dict.fromkeys(one for names in told for one in names[name])), "any world of the group")
+            for name in common
+        )
 
     def _services(self, query: Query, shape: Shape) -> Iterator[tuple[Element, str]]:
         inner: set[Element] = set()

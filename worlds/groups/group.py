@@ -91,9 +91,10 @@ class Group:
 
         `SERVICE <worlds:NAME> { … }` asks one of them alone, without a network: its solutions are worked out first,
         from what stands between the braces, and joined with the rest. The options are those of `World.query`; the
-        prefixes of all worlds are known. The union is kept in memory, and read anew when a world has changed; a query
-        that has only such services needs none. Blank nodes of different worlds are different ones, and those of a
-        SERVICE are none of the union's.
+        prefixes of all worlds are known. A prefix that is bound to several IRIs has to be declared, and is the world's
+        own in a SERVICE. `.notes` of an empty answer tell names that no world knows. The union is kept in memory, and
+        read anew when a world has changed; a query that has only such services needs none. Blank nodes of different
+        worlds are different ones, and those of a SERVICE are none of the union's.
 
         QueryError as of `World.query`, and for a world that the group has not; WorldsError if the union does not fit
         into memory.

@@ -86,9 +86,21 @@ class Notes:
             return tuple(_Reading(self, query).strangers()) if len(query.text) <= _LONGEST else ()
         return ()
 
+    def unknown(self, query: Query) -> dict[str, list[str]]:
+        """The names in a query that the world does not know → those that are nearest."""
+        with self._connection.lock, contextlib.suppress(WorldsError):
+            return dict(_Reading(self, query).unknown()) if len(query.text) <= _LONGEST else {}
+        return {}
+
     def of_pattern(self, pattern: str, prefixes: Mapping[str, str]) -> tuple[str, ...]:
         """The notes on unknown names in a group pattern."""
         return self.strangers(Query(f"SELECT * WHERE {{\n{pattern}\n}}", prefixes))
+
+
+def absent(name: str, nearest: Sequence[str], where: str) -> str:
+    """What to say of a name that does not occur."""
+    hint = f": did you mean {_either(nearest)}?" if nearest else "."
+    return f"{name} does not occur in {where}{hint}"
 
 
 class _Reading:
@@ -152,12 +164,15 @@ class _Reading:
 
     def strangers(self) -> Iterator[str]:
         """What to say of names that do not occur."""
+        for name, nearest in self.unknown():
+            yield absent(name, nearest, "this world")
+
+    def unknown(self) -> Iterator[tuple[str, list[str]]]:
+        """The names that do not occur, each with those that are nearest."""
         for iri in self._names():
-            if self._occurs(iri) or self._budget.spent:
-                continue
-            nearest = [shorten(one, self._prefixes) for one in self._vocabulary.nearest(iri, Budget(SECONDS / 2))]
-            hint = f": did you mean {_either(nearest)}?" if nearest else "."
-            yield f"{shorten(iri, self._prefixes)} does not occur in this world{hint}"
+            if not self._occurs(iri) and not self._budget.spent:
+                nearest = self._vocabulary.nearest(iri, Budget(SECONDS / 2))
+                yield shorten(iri, self._prefixes), [shorten(one, self._prefixes) for one in nearest]
 
     def _names(self) -> list[str]:
         """The IRIs of the query, but for those of its prologue, of functions and of datatypes."""
