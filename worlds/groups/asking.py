@@ -26,6 +26,7 @@ from worlds.world import World, connection_of, solutions_of, unknown_to
 
 SCHEME = "worlds:"
 _QUAD = 500  # bytes in memory
+ROWS = 1_000_000  # solutions of a SERVICE, which stand in the text of the query
 SHARE = 0.5  # of the memory that is free, which the union may take
 _TERM = "urn:worlds:groups:term"  # the function that gives terms which a query's text cannot hold
 
@@ -138,7 +139,10 @@ class _Answered:
         text = f"{prologue}\nSELECT * WHERE {self._shape.source(group.first, group.last)}"
         given, rows = solutions_of(world, text, self._query)
         kept = [place for place, name in enumerate(given) if name not in self._query.bindings]
-        names, solutions = [given[place] for place in kept], [[row[place] for place in kept] for row in map(list, rows)]
+        names = [given[place] for place in kept]
+        solutions = [[row[place] for place in kept] for row in map(list, itertools.islice(rows, ROWS + 1))]
+        if len(solutions) > ROWS:
+            raise QueryError(f"a SERVICE has more than {ROWS:,} solutions: narrow it, or ask the union")
         columns: list[str] = []
         binds: list[str] = []
         cells: list[list[str]] = []
