@@ -9,7 +9,6 @@ import pytest
 import worlds
 from tests.support import seams
 from worlds import QueryError, Solutions
-from worlds.groups import asking
 from worlds.groups.group import Group
 
 EX = "http://ex/"
@@ -151,7 +150,7 @@ def test_an_empty_answer_tells_names_that_no_world_knows(group: Group) -> None:
 
 
 def test_a_service_has_a_limit_of_solutions(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "ROWS", 2)
+    seams.give_services_few_solutions(monkeypatch, 2)
     assert len(rows(group, "SELECT * { SERVICE <worlds:mammals> { ?s ex:eats ?o } }")) == 1
     with pytest.raises(QueryError, match="a SERVICE has more than 2 solutions"):
         group.query("SELECT * { SERVICE <worlds:mammals> { ?s ?p ?o } }")

@@ -119,3 +119,8 @@ def page_folder(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
 def let_no_union_fit(monkeypatch: Setter) -> None:
     """No union of a group's worlds fits into memory."""
     monkeypatch.setattr("worlds.groups.asking.SHARE", 0.0)
+
+
+def give_services_few_solutions(monkeypatch: Setter, most: int) -> None:
+    """Let a SERVICE of a group have so many solutions; otherwise it may have a million."""
+    monkeypatch.setattr("worlds.groups.asking.ROWS", most)
