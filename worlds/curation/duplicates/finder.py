@@ -14,13 +14,14 @@ from worlds.curation.columns.axioms import Axioms
 from worlds.curation.columns.lists import code, place
 from worlds.curation.columns.table import NO_IDS, Table, distinct
 from worlds.curation.columns.vocabularies import OWL
-from worlds.curation.duplicates.judging import features, probabilities
+from worlds.curation.duplicates.judging import Where, features, probabilities
 from worlds.curation.duplicates.likeness import INITIALS, JOINED
 from worlds.curation.duplicates.pairs import Candidates, Pairs, Weights
 from worlds.curation.findings.findings import Finding, Findings
 from worlds.errors import ArgumentError
 from worlds.graph.terms import format_term, to_rdflib
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, IRI, Dictionary, Ids
+from worlds.quads.redirects import Redirects
 from worlds.revisions.history import History
 from worlds.revisions.provenance import Provenance
 from worlds.sql.connection import Connection
@@ -99,7 +100,8 @@ class DuplicateFinder:
         with self._connection.snapshot():
             table = Table(self._connection, self._dictionary)
             pairs, found, weights = self.compared(table, types=types, graphs=graphs, between=between)
-            chances = probabilities(found, features(found, weights), "within" if between is None else "between")
+            where: Where = "within" if between is None else "between"
+            chances = probabilities(found, features(found, weights), where, taken=pairs.taken)
             likely = np.flatnonzero(chances >= probability)
             likely = likely[np.lexsort((found.b[likely], found.a[likely], -chances[likely]))]
             shown = likely[:limit]
@@ -118,7 +120,10 @@ class DuplicateFinder:
         axioms = Axioms(table)
         policy = self._chunks.policy
         roles = {role: [n for n in table.ids(list(policy.predicates(role))) if n > 0] for role in ("label", "alias")}
+        # A name that was merged into another is no entity, though a partner's file may speak of it again.
         entities = self._entities(table, axioms, types, roles)
+        merged = np.array(sorted(Redirects(self._connection, self._dictionary).of(entities.tolist())), dtype=np.int64)
+        entities = np.setdiff1d(entities, merged, assume_unique=True)
         sides: Ids | None = None
         if between is not None:
             first, second = (self._in(table, [graph]) for graph in between)

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from worlds.curation.columns.lists import firsts, sums
+from worlds.curation.columns.lists import Mask, firsts, sums
 from worlds.curation.duplicates.likeness import APART, INITIALS, JOINED, MORE, OTHER
 from worlds.curation.duplicates.pairs import Candidates, Weights
 from worlds.curation.duplicates.spelling import Shares
@@ -33,6 +33,7 @@ LEADS = ("lead", "any lead")
 _MOST = 2.0  # tens of bits that values, or links, tell
 _CLEAR = 4.0  # of the logarithm of the odds: a lead, or its lack, tells no more from there on
 _SHIFT = (-2.5, 1.0)  # of the logarithm of the odds, for the share of pairs that are one
+_TWIN = 6.0  # the logarithm of the odds of the twin that an entity has already
 _TRUSTED = 200  # pairs as many as which the share that is usual counts
 
 
@@ -48,21 +49,21 @@ class Fitted(NamedTuple):
 # By `python -m benchmarks.duplicates WHEEL --fit`.
 WEIGHTS: Mapping[Where, Fitted] = {
     "between": Fitted(
-                (-2.237, 3.077, -1.286, 7.673, -0.941, 1.754, 2.221, -2.588, -0.799, -4.241, -2.751, 1.025, -1.368,
-         -1.608, -3.908, -1.748, -2.832, -3.902, -6.101, -0.747, -4.486, -4.811, -1.52, -1.609, 0.894, 1.3, -0.297,
-         -1.321, 1.157, 2.777, -1.0, -2.847),
-                (-2.136, 1.501, -0.076, 3.118, 0.835, 1.313, 3.396, -0.813, -0.956, -2.503, -2.087, 1.618, -1.652,
-         -1.432, -3.774, -1.163, -2.847, -2.467, -4.335, -0.933, -2.759, -2.29, -1.369, -0.613, 0.088, -0.874,
-         -0.01, 0.311, 0.499, 1.852, -0.08, 1.816, -0.235, -2.218),
+                (-2.223, 3.07, -1.103, 7.636, -0.965, 1.773, 2.244, -2.62, -0.823, -4.244, -2.614, 1.008, -1.362,
+         -1.588, -3.896, -1.699, -3.027, -3.79, -5.992, -0.778, -4.464, -4.651, -1.392, -1.61, 0.863, 1.302, -0.312,
+         -1.308, 1.129, 2.75, -0.964, -2.998),
+                (-2.216, 1.416, 0.188, 3.147, 0.82, 1.206, 3.42, -0.871, -0.977, -2.592, -1.925, 1.629, -1.632,
+         -1.448, -3.536, -1.136, -2.973, -2.295, -4.043, -0.982, -2.775, -2.151, -1.155, -0.613, 0.196, -0.843,
+         -0.02, 0.339, 0.426, 1.806, -0.017, 1.793, -0.172, -2.44),
         -1.817,
     ),
     "within": Fitted(
-                (-0.866, 3.472, -1.636, 7.142, 0.411, 0.648, 1.463, -1.82, -0.279, -6.649, -2.668, 2.133, -1.237,
-         -2.636, -3.125, -2.02, -3.218, -3.46, -7.757, -0.255, -4.167, -6.209, -3.081, -4.626, 1.282, 2.076, -1.027,
-         -2.51, 1.205, 3.511, -3.988, -3.482),
-                (-1.014, 3.141, -1.6, 5.943, 1.53, 0.286, 1.864, -1.307, -0.115, -6.036, -2.269, 2.382, -1.219,
-         -2.41, -3.017, -1.703, -3.299, -2.881, -7.542, -0.274, -3.881, -5.203, -3.054, -3.835, 0.68, 0.982, -1.003,
-         -2.085, 1.11, 3.248, -3.817, 0.883, -0.192, -3.193),
+                (-0.867, 3.478, -1.408, 7.109, 0.407, 0.647, 1.47, -1.837, -0.296, -6.644, -2.5, 2.143, -1.222,
+         -2.648, -3.126, -2.009, -3.251, -3.315, -7.485, -0.281, -4.156, -6.277, -3.011, -4.64, 1.285, 2.076,
+         -1.049, -2.514, 1.149, 3.445, -3.843, -3.665),
+                (-1.032, 3.115, -1.438, 5.934, 1.537, 0.284, 1.858, -1.3, -0.128, -6.043, -2.174, 2.412, -1.211,
+         -2.421, -3.009, -1.699, -3.365, -2.751, -7.371, -0.296, -3.88, -5.273, -2.928, -3.834, 0.658, 0.996,
+         -1.023, -2.09, 1.064, 3.211, -3.732, 0.878, -0.176, -3.321),
         -3.122,
     ),
 }  # fmt: skip
@@ -131,10 +132,13 @@ def lead(found: Candidates, standing: Shares) -> Values:
     return np.stack([leads / 2, np.clip(leads * 2, -1.0, 1.0)], axis=1)
 
 
-def probabilities(found: Candidates, values: Values, where: Where, fitted: Fitted | None = None) -> Shares:
+def probabilities(
+    found: Candidates, values: Values, where: Where, fitted: Fitted | None = None, taken: Mask | None = None
+) -> Shares:
     """How likely each pair is one, from 0 to 1.
 
-    Between graphs an entity has one twin at most, and its candidates share what is likely. Within one each pair is
+    Between graphs an entity has one twin at most, and its candidates share what is likely; `taken`, bool [entities],
+    are those that have one already, being in both graphs, as after a merge. Within one each pair is
     judged by itself, and the less likely, the fewer pairs of this graph seem to be one.
     """
     first, second, share = fitted or WEIGHTS[where]
@@ -146,6 +150,8 @@ def probabilities(found: Candidates, values: Values, where: Where, fitted: Fitte
     if len(told):
         size = int(found.b.max()) + 1
         every = sums(found.a, size, chances) + sums(found.b, size, chances)
+        if taken is not None:
+            every += np.exp(_TWIN) * taken[:size]
         rivals = np.maximum(every[found.a], every[found.b])
     shares: Shares = chances / (1 + rivals)
     return shares

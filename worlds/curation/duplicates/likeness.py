@@ -25,6 +25,7 @@ APART = ("numbers", "more", "other", "known", "onset", "code", "signs", "order")
 """How names tell things apart; see `Likeness.apart`."""
 NUMBERS, MORE, OTHER, KNOWN, ONSET, CODE, SIGNS, ORDER = range(len(APART))
 _figures = re.compile(r"\d+(?:[.,]\d+)*").findall
+_letters = re.compile(r"\b[A-Z]\b(?!\.)").findall
 _unsigned = re.compile(r"[\w\s,'’\u2010-\u2015-]|(?<=\w)\.").sub  # what is no sign: a sign tells "C" from "C++"
 _tokens = re.compile(r"\w+").findall
 _SHOUTED = 0.3  # share of words in capitals, beyond which capitals mean no code
@@ -34,11 +35,12 @@ _SHOUTED = 0.3  # share of words in capitals, beyond which capitals mean no code
 class Likeness:
     """How alike pairs of names are: `score`, float64 [n] from 0 to 1, and `how`, int64 [n], one of the ways above.
 
-    `apart`, float64 [n, 8], is how they tell things apart: their numbers differ ("1.12 mm", "11.2 mm"); the share of
-    the words that one has and the other lacks ("Old town"), and the share that both lack of the other's ("methyl",
-    "acetate"); of words that are spelt alike, how often the rarer stands in other names, so that it is no slip of the
-    pen ("ethyl"), in powers of two; whether their first letters differ ("Incohesive"); whether they are codes ("PPTX");
-    whether other signs stand between the words ("C++"); and whether only the order tells, around a word such as "of".
+    `apart`, float64 [n, 8], is how they tell things apart: their numbers differ ("1.12 mm", "11.2 mm"), or letters that
+    stand alone ("class A"); the share of the words that one has and the other lacks ("Old town"), and the share that
+    both lack of the other's ("methyl", "acetate"); of words that are spelt alike, how often the rarer stands in other
+    names, so that it is no slip of the pen ("ethyl"), in powers of two; whether their first letters differ
+    ("Incohesive"); whether they are codes ("PPTX"); whether other signs stand between the words ("C++"); and whether
+    only the order tells, around a word such as "of".
     """
 
     score: Shares
@@ -91,6 +93,9 @@ class Names:
         figures: dict[object, int] = {}
         told_figures = [tuple(sorted(one.replace(",", "") for one in _figures(text))) for text in texts]
         self._figures = np.array([figures.setdefault(one, len(figures)) for one in told_figures], dtype=np.int64)
+        letters: dict[object, int] = {(): 0}  # that stand alone, as in "class A"
+        told_letters = [tuple(sorted(_letters(text))) for text in texts]
+        self._letters = np.array([letters.setdefault(one, len(letters)) for one in told_letters], dtype=np.int64)
         signs: dict[str, int] = {}
         self._signs = np.array([signs.setdefault(_unsigned("", text), len(signs)) for text in texts], dtype=np.int64)
         self._turned = np.array(
@@ -180,7 +185,8 @@ class Names:
         rest = np.flatnonzero(how >= INITIALS)
         apart = np.zeros((len(left), len(APART)))
         met, apart[rest] = self._by_words(left[rest], right[rest])
-        apart[rest, NUMBERS] = ~figures[rest]
+        lettered = (self._letters[left] > 0) & (self._letters[right] > 0)
+        apart[rest, NUMBERS] = (~figures | (lettered & (self._letters[left] != self._letters[right])))[rest]
         apart[:, SIGNS] = self._signs[left] != self._signs[right]
         apart[:, ORDER] = (how == WORDS) & self._turned[left] & self._turned[right]
         whole = self._texts.ratios(left[rest], right[rest])

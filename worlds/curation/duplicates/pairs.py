@@ -92,6 +92,7 @@ class Pairs:
         self.names = KnownNames(table, entities, naming)
         self.values = KnownValues(table, entities, self.names, naming)
         self.types = KnownTypes(axioms, entities)
+        self.taken: Mask | None = None  # of two sides, the entities that are on both
         self._agree = np.empty(0)
 
     # -- candidates -----------------------------------------------------------------------------------------------
@@ -102,6 +103,8 @@ class Pairs:
         With `sides`, int64 [entities], those of two sides; 3 is on both, as after a merge, and is compared with what is
         on one alone. `decided` are codes of pairs that are none.
         """
+
+        self.taken = None if sides is None else sides == 3
 
         def allowed(a: Ids, b: Ids) -> Mask:
             kept: Mask = (a != b) & (place(code(np.minimum(a, b), np.maximum(a, b)), decided) < 0)
