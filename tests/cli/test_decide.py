@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rdflib import Literal, URIRef
 
 import worlds
 from tests.support.command_line import ok, run
@@ -37,6 +38,7 @@ def statuses(path: Path) -> list[str]:
 
 
 def table(path: Path) -> list[dict[str, str]]:
+    csv.field_size_limit(10**7)
     return list(csv.DictReader(io.StringIO(ok("proposals", path, "--csv"), newline="")))
 
 
@@ -127,6 +129,25 @@ def test_a_table_that_is_wrong_decides_nothing(path: Path, change: dict[str, str
     file = path.parent / "other.csv"
     file.write_text("a,b\n1,2\n")
     assert "lacks the columns" in " ".join(run("decide", path, file).output.split())
+    file.write_bytes(b"\xff\xfe\x00")
+    assert "it is not UTF-8" in " ".join(run("decide", path, file).output.split())
+    assert "cannot be read" in " ".join(run("decide", path, path.parent / "none.csv").output.split())
+
+
+def test_a_long_change_and_another_separator_come_back(path: Path) -> None:
+    with worlds.open(path, embedder=None) as world:
+        world.propose(add=[("ex:long", "ex:text", Literal("long " * 60_000, datatype=URIRef(EX + "blob")))])
+    rows = table(path)
+    rows[4]["decision"] = "accept"
+    assert ok("decide", path, written(path, rows)).startswith("1 proposal accepted")
+    rows[4]["decision"], rows[0]["decision"] = "", "reject"
+    file = path.parent / "semicolons.csv"
+    with file.open("w", newline="", encoding="utf-8-sig") as stream:  # as spreadsheets write it in some countries
+        writer = csv.DictWriter(stream, COLUMNS, delimiter=";")
+        writer.writeheader()
+        writer.writerows(rows)
+    ok("decide", path, file)
+    assert statuses(path) == ["rejected", "open", "open", "open", "accepted"]
 
 
 @given(st.text(st.sampled_from("'=+-@\t\r\na 1")))

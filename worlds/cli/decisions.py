@@ -76,7 +76,16 @@ def read_table(path: Path) -> list[Decision]:
         raise ArgumentError(
             f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}"
         ) from error
-    rows = csv.DictReader(io.StringIO(text, newline=""))
+    head = text.partition("\n")[0]
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a change may be long
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=";" if ";" in head and "," not in head else ",")
+    try:
+        return _decisions(rows, path)
+    except csv.Error as error:
+        raise ArgumentError(f"line {rows.line_num} of {path} is no CSV: {error}") from error
+
+
+def _decisions(rows: csv.DictReader[str], path: Path) -> list[Decision]:
     missing = {"proposal", "version", "decision"} - {*(rows.fieldnames or ())}
     if missing:
         raise ArgumentError(
