@@ -362,8 +362,8 @@ def test_one_wrong_type_is_one_cause() -> None:
         assert f"revision {number} by bob" in cause.message
         assert len(cause.findings) == 5
         assert found.to_dict()["causes"][0]["count"] == 12
-        assert world.contradictions(since=number).counts == {}
-        assert world.contradictions(since=(number or 0) - 1).counts == found.counts
+        assert world.contradictions(after=number).counts == {}
+        assert world.contradictions(after=(number or 0) - 1).counts == found.counts
 
 
 def test_a_domain_that_is_too_narrow_is_one_cause_with_its_way_out() -> None:

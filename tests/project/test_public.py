@@ -233,7 +233,7 @@ VERBS = {
     "distinct": ["a", "b", "*graph", "*author", "*message", "*dry_run"],
     "duplicates": ["*types", "*graphs", "*between", "*probability", "*limit"],
     "report": [],
-    "contradictions": ["*suggested", "*kinds", "*author", "*entity", "*since", "*limit"],
+    "contradictions": ["*suggested", "*kinds", "*author", "*entity", "*after", "*limit"],
     "validate": ["*subjects", "*shapes"],
     "mentions": ["text", "*types", "*graphs"],
     "suggest_links": ["*types", "*graphs", "*predicates", "*limit", "*minimum"],

@@ -33,7 +33,7 @@ class Auditing(Parts):
         kinds: Iterable[str] | str | None = None,
         author: str | None = None,
         entity: object = None,
-        since: int | None = None,
+        after: int | None = None,
         limit: int | None = 1000,
     ) -> Findings[Finding]:
         """What contradicts itself: `Findings`, the gravest first, each with its quads and who said them.
@@ -43,7 +43,7 @@ class Auditing(Parts):
         `suggested`, by what the data themselves suggest: a second value where nearly all subjects have one, numbers and
         dates far from all others, values of another kind, class or form, dates in an impossible order. Nothing is
         found in what is only missing. `kinds` narrows the findings to these kinds (ArgumentError for one that there is
-        not), `author` to those with a quad that this author wrote, `entity` to those about it, `since` to those with a
+        not), `author` to those with a quad that this author wrote, `entity` to those about it, `after` to those with a
         quad that was added after this revision. At most `limit` findings of a kind are given, None for all; `.counts`
         has how many there are, and `.causes` what several have in common. All quads are read, in any graph but that of
         the shapes.
@@ -54,7 +54,7 @@ class Auditing(Parts):
             kinds=[kinds] if isinstance(kinds, str) else kinds,
             author=author,
             entity=about,
-            since=since,
+            after=after,
             limit=limit,
             prefixes=self._namespaces.prefixes,
         )

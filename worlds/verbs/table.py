@@ -263,7 +263,7 @@ VERBS: Mapping[str, Verb] = {
               Option("kinds", "texts", "Only findings of these kinds.", example="functional"),
               _text("author", "Only findings with a quad that this author wrote.", names={"command": "by"}),
               _text("entity", "Only findings about this entity."),
-              _number("since", "Only findings with a quad that was added after this revision.", most=10**9),
+              _number("after", "Only findings with a quad that was added after this revision.", most=10**9),
               _limit("findings of each kind", 1000)),
         _verb("duplicates", "Find pairs of entities that may be one, with the evidence for and against it.", _TYPES,
               _GRAPHS,

@@ -43,11 +43,11 @@ _KINDS = ", ".join(CONTRADICTIONS)
 _SEVERITIES: Mapping[str, Severity] = {"Violation": "error", "Warning": "warning"}
 
 
-def _is_meant(said: Provenance, author: str | None, since: int | None) -> bool:
+def _is_meant(said: Provenance, author: str | None, after: int | None) -> bool:
     """Whether an author said a quad, after a revision."""
     entry = said.added
     return (
-        entry is not None and (author is None or entry.author == author) and (since is None or entry.revision > since)
+        entry is not None and (author is None or entry.author == author) and (after is None or entry.revision > after)
     )
 
 
@@ -88,7 +88,7 @@ class Contradictions:
         kinds: Iterable[str] | None,
         author: str | None,
         entity: Any,
-        since: int | None,
+        after: int | None,
         limit: int | None,
         prefixes: Mapping[str, str],
     ) -> Findings[Finding]:
@@ -103,7 +103,7 @@ class Contradictions:
             if suggested:
                 raw += Suggested(table, declared.axioms).find()
             number = None if entity is None else self._dictionary.find([entity])[0] or _NOTHING
-            theirs = self._rows_of(table, author, since)
+            theirs = self._rows_of(table, author, after)
             raw = [
                 one
                 for one in raw
@@ -118,19 +118,19 @@ class Contradictions:
             one
             for one in by_shapes
             if (about is None or about in one.subjects)
-            and ((author is None and since is None) or any(_is_meant(said, author, since) for said in one.quads))
+            and ((author is None and after is None) or any(_is_meant(said, author, after) for said in one.quads))
         ]
         counts["shape"] += len(by_shapes)
         order = sorted([*found, *by_shapes[:limit]], key=lambda one: SEVERITIES.index(one.severity))
         return Findings(order, +counts, found.causes)
 
-    def _rows_of(self, table: Table, author: str | None, since: int | None) -> Mask | None:
+    def _rows_of(self, table: Table, author: str | None, after: int | None) -> Mask | None:
         """Which quads an author wrote after a revision; None for all."""
-        if author is None and since is None:
+        if author is None and after is None:
             return None
         entries = self._history.numbered(distinct(table.revisions).tolist())
         meant = [number for number, one in entries.items() if (author is None or one.author == author)
-                 and (since is None or number > since)]  # fmt: skip
+                 and (after is None or number > after)]  # fmt: skip
         found: Mask = np.isin(table.revisions, meant)
         return found
 
