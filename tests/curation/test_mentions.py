@@ -172,3 +172,20 @@ def test_time_is_linear_in_the_text() -> None:
             assert len(world.mentions(piece * size)) == 100 * size
             times[size] = time.process_time() - started
         assert times[16] < 16 * 4 * max(times[1], 0.01)
+
+
+def test_a_word_of_the_language_is_no_name_unless_the_sentence_speaks_for_it() -> None:
+    notes = "".join(f'ex:n{number} rdfs:comment "In that year number {number} came." . ' for number in range(60))
+    entities = 'ex:year a ex:Unit ; rdfs:label "year" ; rdfs:comment "A unit of time." . ex:kite a ex:Bird ; '
+    entities += 'rdfs:label "kite" . ex:ann a ex:Person ; rdfs:label "Ann Lee" . '
+    with worlds.open(embedder=None) as world:
+        world.bind("ex", "http://example.org/")
+        prefixes = "@prefix ex: <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . "
+        world.load((prefixes + entities + notes).encode(), format="turtle")
+
+        def named(text: str) -> list[str]:
+            return [one.text for one in world.mentions(text)]
+
+        assert named("In that year a kite bit Ann Lee.") == ["kite", "Ann Lee"]  # a kite is in few texts
+        assert named("The unit is the year.") == ["year"]
+        assert named("Year by year it came.") == ["Year"]  # written as a name is
