@@ -10,7 +10,7 @@ import pyoxigraph as ox
 
 from worlds.graph.terms import XSD, to_rdflib
 
-_MOST = 2_000  # triples that are written so
+_MOST = 1_000  # triples that are written so
 _NONE = re.compile(r"(?!)")
 _FORMS = {
     "integer": re.compile(r"[+-]?\d+"),
@@ -25,7 +25,7 @@ def nested(triples: Sequence[ox.Triple], prefixes: Mapping[str, str]) -> str | N
     """The triples as Turtle with their blank nodes nested, as rdflib writes it.
 
     None where that is no gain (no blank node, or too many triples), or where rdflib would not give each term back as it
-    is: triple terms, base directions, and numbers that it writes in another form.
+    is: triple terms, base directions, numbers that it writes in another form, blank nodes hundreds deep.
     """
     import rdflib
 
@@ -39,7 +39,10 @@ def nested(triples: Sequence[ox.Triple], prefixes: Mapping[str, str]) -> str | N
         graph.bind(prefix, namespace, replace=True)
     for triple in triples:
         graph.add((to_rdflib(triple.subject), to_rdflib(triple.predicate), to_rdflib(triple.object)))
-    text: str = graph.serialize(format="turtle")
+    try:
+        text: str = graph.serialize(format="turtle")
+    except RecursionError:  # blank nodes within blank nodes, hundreds deep
+        return None
     return text if _same(text, triples) else None
 
 

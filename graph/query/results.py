@@ -355,7 +355,7 @@ class Triples(_Noted):
     def serialize(self, format: str = "turtle") -> str:
         """The triples as a document; formats, and what they can't hold, as in `formats.serialize`.
 
-        In Turtle blank nodes stand in brackets where they are used, if there are no more than 2,000 triples.
+        In Turtle blank nodes stand in brackets where they are used, if there are no more than 1,000 triples.
         """
         triples, prefixes = self._triples.all(), self._used_prefixes()
         if find_format(format).name == "turtle" and (text := nested(triples, prefixes)) is not None:
