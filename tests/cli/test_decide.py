@@ -5,6 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -148,6 +152,34 @@ def test_a_long_change_and_another_separator_come_back(path: Path) -> None:
         writer.writerows(rows)
     ok("decide", path, file)
     assert statuses(path) == ["rejected", "open", "open", "open", "accepted"]
+
+
+def test_an_interrupt_tells_how_many_were_decided(tmp_path: Path) -> None:
+    path = tmp_path / "kb.db"
+    with worlds.open(path, embedder=None) as world:
+        for number in range(1500):
+            world.propose(add=[(EX + f"e{number}", EX + "size", number)], confidence=0.99)
+    command = [sys.executable, "-m", "worlds", "accept", str(path), "--min", "0.9", "--embedder", "none"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    with worlds.open(path, embedder=None) as world:
+        done = len(world.history(limit=None))
+        assert 0 < done < 1500
+        number = re.search(r"interrupted: ([\d,]+) proposals? decided", " ".join(told.split()))
+        assert number is not None, told
+        assert int(number[1].replace(",", "")) in (done - 1, done)  # the last may be kept and not told yet
+        assert len(world) == done
+        assert world.check().ok
+
+
+def test_what_is_not_there_is_refused_and_the_rest_goes_in(path: Path) -> None:
+    rows = table(path)
+    rows = [{**rows[0], "proposal": "99999"}, {**rows[1], "proposal": "1" * 40}, rows[2]]
+    found = run("decide", path, written(path, [{**row, "decision": "accept"} for row in rows]), "--json")
+    assert [row["outcome"] for row in json.loads(found.output)["decisions"]] == ["refused", "refused", "accepted"]
 
 
 @given(st.text(st.sampled_from("'=+-@\t\r\na 1")))

@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from worlds.cli import show
-from worlds.cli.curate import SHOWN, Limit, Propose, named, print_findings
+from worlds.cli.curate import SHOWN, Limit, Propose, named, print_findings, propose_all
 from worlds.cli.errors import NO
 from worlds.cli.options import Author, Command, Json, WorldPath, examples, of_verb, opened
 from worlds.cli.terminal import clean, note, output, waiting, write_json
@@ -79,7 +79,7 @@ def suggest_links(
     with opened(path, write=propose) as world:
         with waiting("reading"):
             found = world.suggest_links(limit=limit or (_ALL if json or propose else SHOWN), **given)
-        proposed = world.propose_all(found, author=author) if propose else None
+        proposed = propose_all(world, found, author) if propose else None
         prefixes = world.prefixes
 
     def row(one: Link) -> tuple[str, ...]:

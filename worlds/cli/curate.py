@@ -13,7 +13,7 @@ import typer
 from rich.text import Text
 
 from worlds.cli import show
-from worlds.cli.errors import NO
+from worlds.cli.errors import NO, Interrupted
 from worlds.cli.options import Author, Command, Json, WorldPath, examples, of_verb, opened
 from worlds.cli.terminal import clean, counted, note, output, waiting, write_json, write_utf8
 from worlds.cli.write import report as report_write
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from worlds.curation.changing.proposals import Proposal
     from worlds.curation.duplicates.finder import Duplicate
     from worlds.curation.findings.findings import Finding, Findings
+    from worlds.world import World
 
 SHOWN = 20  # findings of a kind, for people
 _CAUSES = 5  # that are told before the findings
@@ -55,7 +56,7 @@ def contradictions(
     with opened(path, write=propose) as world:
         with waiting("reading"):
             found = world.contradictions(author=by, limit=limit or (None if json or propose else SHOWN), **given)
-        proposed = world.propose_all(found, author=author) if propose else None
+        proposed = propose_all(world, found, author) if propose else None
         prefixes = world.prefixes
     if not json:
         for cause in found.causes[:_CAUSES]:
@@ -65,6 +66,15 @@ def contradictions(
     print_findings(found, limit, json=json, proposed=proposed, prefixes=prefixes)
     if any(one.severity == "error" for one in found):
         raise typer.Exit(NO)
+
+
+def propose_all(world: World, found: Findings[Any], author: str | None) -> list[Proposal]:
+    """Propose what would put findings right; those that an interrupt leaves are proposed by the next run."""
+    try:
+        return world.propose_all(found, author=author)
+    except KeyboardInterrupt as interrupt:
+        state = "what was proposed before waits; the same command can be run again"
+        raise Interrupted(state) from interrupt
 
 
 def print_findings(
@@ -136,7 +146,7 @@ def duplicates(
     with opened(path, write=propose) as world:
         with waiting("comparing"):
             found = world.duplicates(between=between, limit=limit or (None if json or propose else SHOWN), **given)
-        proposed = world.propose_all(found, author=author) if propose else None
+        proposed = propose_all(world, found, author) if propose else None
         prefixes = world.prefixes
         entities = () if json else {iri for one in found[: limit or SHOWN] for iri in one.subjects}
         labels = {iri: world.describe(iri, limit=1).label or "" for iri in entities}

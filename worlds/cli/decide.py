@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,7 @@ from worlds.cli import show
 from worlds.cli.ask import given_query
 from worlds.cli.decisions import as_table, read_table
 from worlds.cli.decisions import decide as carried_out
-from worlds.cli.errors import NO
+from worlds.cli.errors import NO, Interrupted
 from worlds.cli.options import Author, Command, EmbedderName, Json, WorldPath, examples, of_verb, opened, read_quads
 from worlds.cli.terminal import clean, counted, note, output, write_json
 from worlds.cli.write import finish
@@ -200,10 +201,13 @@ def accept(
     reviewer = given.pop("reviewer") or author
     with opened(path, write=True, embedder=embedder) as world:
         chosen = _chosen(world, numbers, minimum=minimum, kind=kind, author=proposer, entity=entity)
-        for number, version in chosen.items():
-            began = time.perf_counter()
-            change = world.accept(number, reviewer=reviewer, **(given if numbers else {**given, "version": version}))
-            finish(world, change, began, as_json=json)
+        with _counting() as decided:
+            for number, version in chosen.items():
+                began = time.perf_counter()
+                options = given if numbers else {**given, "version": version}
+                change = world.accept(number, reviewer=reviewer, **options)
+                decided.append(number)
+                finish(world, change, began, as_json=json)
     if not chosen:
         note("no proposal waits that all of this holds for")
 
@@ -232,6 +236,16 @@ def reject(
         output().print(f"{counted(len(decided), 'proposal')} rejected")
 
 
+@contextlib.contextmanager
+def _counting() -> Iterator[list[Any]]:
+    """A list of what was decided, which an interrupt tells: each decision is a revision of its own."""
+    decided: list[Any] = []
+    try:
+        yield decided
+    except KeyboardInterrupt as interrupt:
+        raise Interrupted(f"{counted(len(decided), 'proposal')} decided before; the rest waits") from interrupt
+
+
 def _chosen(world: World, numbers: list[int] | None, **asked: Any) -> dict[int, int]:
     """The proposals that are given by their numbers, or by what holds of them, each with its version now."""
     if bool(numbers) == any(value is not None for value in asked.values()):
@@ -258,8 +272,9 @@ def decide(
     A proposal that has moved, or has another version than the table, is refused and stays open: the exit code is 1.
     """
     decisions = read_table(file)
-    with opened(path, write=True, embedder=embedder) as world:
-        told = carried_out(world, decisions, reviewer=author, force=force, dry_run=dry_run)
+    with opened(path, write=True, embedder=embedder) as world, _counting() as told:
+        for row in carried_out(world, decisions, reviewer=author, force=force, dry_run=dry_run):
+            told.append(row)  # what is done is known when it is interrupted
     refused = [row for row in told if row["outcome"] == "refused"]
     if json:
         write_json({"decisions": told})

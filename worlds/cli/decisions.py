@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("proposal", "version", "kind", "confidence", "author", "why", "change", "moved", "decision", "reason")
 DECISIONS = ("accept", "reject")
+_DIGITS = 18  # of a number; there is no proposal of more
 _formula = re.compile(r"'*[=+\-@\t\r]")  # what a spreadsheet would run; the apostrophe keeps it a text
 _kept = re.compile(r"'+[=+\-@\t\r]")
 
@@ -100,7 +101,7 @@ def _decisions(rows: csv.DictReader[str], path: Path) -> list[Decision]:
         if told not in DECISIONS:
             raise ArgumentError(f"{where}: a decision is accept or reject, or left empty, not {row['decision']!r}")
         try:
-            number, version = (int(row[name] or "") for name in ("proposal", "version"))
+            number, version = (int((row[name] or "")[:_DIGITS]) for name in ("proposal", "version"))
         except ValueError:
             raise ArgumentError(f"{where}: a proposal and its version are numbers") from None
         if number in found:
@@ -111,9 +112,9 @@ def _decisions(rows: csv.DictReader[str], path: Path) -> list[Decision]:
 
 def decide(
     world: World, decisions: Iterable[Decision], *, reviewer: str | None, force: bool, dry_run: bool
-) -> list[dict[str, Any]]:
-    """Carry the decisions out, a revision each; what is refused (it has moved, or has another version) stays open."""
-    told: list[dict[str, Any]] = []
+) -> Iterator[dict[str, Any]]:
+    """Carry the decisions out, a revision each, and tell each when it is; what is refused (it has moved, has another
+    version, or is not there) stays as it is."""
     for one in decisions:
         row: dict[str, Any] = {"proposal": one.proposal, "decision": one.decision}
         try:
@@ -131,7 +132,6 @@ def decide(
                 if not dry_run:
                     world.reject(one.proposal, one.reason, reviewer=reviewer)
                 row |= {"outcome": "rejected"}
-        except WorldsError as error:
+        except (WorldsError, ArgumentError) as error:
             row |= {"outcome": "refused", "why": str(error)}
-        told.append(row)
-    return told
+        yield row

@@ -224,8 +224,8 @@ class Names:
             known = np.log2(np.minimum(self._often[one], self._often[other]))
             apart[at, KNOWN] = np.maximum(apart[at, KNOWN], known * spelt)
             apart[at, ONSET] += (self._first[one] != self._first[other]) & spelt
-            lengths = np.sort([self._spelt.lengths[one], self._spelt.lengths[other]], axis=0)
-            apart[at, CODE] += (lengths[0] > 1) & (self._codes[one] | self._codes[other])
+            lettered = np.minimum(self._spelt.lengths[one], self._spelt.lengths[other]) > 1
+            apart[at, CODE] += lettered & (self._codes[one] | self._codes[other])
             taken = np.zeros((2, len(left)), dtype=np.int64)
             taken[0][owners[best]], taken[1][owners[best]] = first[best], second[best]
             has = np.zeros(len(left), dtype=bool)
