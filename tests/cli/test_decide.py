@@ -168,9 +168,9 @@ def test_an_interrupt_tells_how_many_were_decided(tmp_path: Path) -> None:
     with worlds.open(path, embedder=None) as world:
         done = len(world.history(limit=None))
         assert 0 < done < 1500
-        number = re.search(r"interrupted: ([\d,]+) proposals? decided", " ".join(told.split()))
-        assert number is not None, told
-        assert int(number[1].replace(",", "")) in (done - 1, done)  # the last may be kept and not told yet
+        counted = re.search(r"interrupted: ([\d,]+) proposals? decided", " ".join(told.split()))
+        assert counted is not None, told
+        assert int(counted[1].replace(",", "")) in (done - 1, done)  # the last may be kept and not told yet
         assert len(world) == done
         assert world.check().ok
 
