@@ -204,3 +204,5 @@ def test_validate_prints_the_first_results_and_how_many_more(tmp_path: Path) -> 
     assert "ex:a20" not in found.stdout
     assert "ex:a29" in run("validate", tmp_path / "kb.db", "--limit", "40").stdout
     assert len(json.loads(run("validate", tmp_path / "kb.db", "--json").output)["results"]) == 30
+    for command in ("validate", "contradictions", "duplicates", "suggest-links"):
+        assert run(command, tmp_path / "kb.db", "--limit", "-3").exit_code == 2

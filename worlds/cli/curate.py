@@ -36,7 +36,10 @@ By = Annotated[str | None, typer.Option("--by", help=VERBS["contradictions"].opt
 Limit = Annotated[
     int | None,
     typer.Option(
-        "--limit", "-n", help=f"The number of findings of each kind at most; by default {SHOWN}, and all with --json."
+        "--limit",
+        "-n",
+        min=1,
+        help=f"The number of findings of each kind at most; by default {SHOWN}, and all with --json.",
     ),
 ]
 

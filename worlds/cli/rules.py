@@ -27,7 +27,9 @@ def validate(
     *,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", "-n", help=f"The most results; by default {_SHOWN}, and all with --json or --turtle."),
+        typer.Option(
+            "--limit", "-n", min=1, help=f"The most results; by default {_SHOWN}, and all with --json or --turtle."
+        ),
     ] = None,
     turtle: Annotated[bool, typer.Option("--turtle", help="Print the report as a SHACL graph in Turtle.")] = False,
     json: Json = False,
