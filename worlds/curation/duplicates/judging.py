@@ -26,9 +26,7 @@ FEATURES = (
     "no name", "share that agrees", "none agrees", "siblings", "identifiers", "systematic", *APART, "rarest link",
     "rarest value", "same name, other type", "namesakes of the same name", "apart", "values apart", "links apart",
 )  # fmt: skip
-"""What a probability is made from; see `features`."""
-LEADS = ("lead", "any lead")
-"""What is known beside them when all pairs have been judged; see `lead`."""
+"""What a probability is made from; the second regression has the two numbers of `lead`, too."""
 
 _MOST = 2.0  # tens of bits that values, or links, tell
 _CLEAR = 4.0  # of the logarithm of the odds: a lead, or its lack, tells no more from there on
