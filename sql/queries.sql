@@ -38,6 +38,21 @@ SELECT id, kind, value, datatype, language, direction FROM terms WHERE id > :aft
 SELECT id, kind, value, datatype, language, direction FROM terms
 WHERE id > :after AND (kind = 4 OR datatype IS NOT NULL) ORDER BY id LIMIT :limit;
 
+-- name: nodes_after
+-- Gives (id, kind, value) of the blank nodes and triple terms that are newer than a term.
+SELECT id, kind, value FROM terms WHERE id > :after AND kind IN (2, 4);
+
+-- name: nodes_among
+SELECT terms.id, kind, terms.value
+FROM json_each(:ids_json) AS sought CROSS JOIN terms ON terms.id = sought.value
+WHERE kind IN (2, 4);
+
+-- name: change_triple
+UPDATE terms SET value = :value, hash = :hash WHERE id = :term;
+
+-- name: delete_terms
+DELETE FROM terms WHERE id IN (SELECT value FROM json_each(:ids_json));
+
 -- ---- quads ---------------------------------------------------------------------------------------------------------
 
 -- name: find_quads
@@ -47,6 +62,50 @@ FROM json_each(:rows_json) AS sought
 CROSS JOIN quads INDEXED BY quads_spog
     ON quads.subject = sought.value ->> 0 AND quads.predicate = sought.value ->> 1
     AND quads.object = sought.value ->> 2 AND quads.graph = sought.value ->> 3;
+
+-- name: objects_beside
+-- keys_json: [subject, predicate, graph or null]; this one and the next two give the terms that stand beside.
+SELECT quads.object
+FROM json_each(:keys_json) AS sought CROSS JOIN quads INDEXED BY quads_spog
+    ON quads.subject = sought.value ->> 0 AND quads.predicate = sought.value ->> 1
+    AND quads.graph = coalesce(sought.value ->> 2, quads.graph)
+LIMIT :limit;
+
+-- name: subjects_beside
+-- keys_json: [predicate, object, graph or null].
+SELECT quads.subject
+FROM json_each(:keys_json) AS sought CROSS JOIN quads INDEXED BY quads_posg
+    ON quads.predicate = sought.value ->> 0 AND quads.object = sought.value ->> 1
+    AND quads.graph = coalesce(sought.value ->> 2, quads.graph)
+LIMIT :limit;
+
+-- name: graphs_beside
+-- keys_json: [subject, predicate, object].
+SELECT quads.graph
+FROM json_each(:keys_json) AS sought CROSS JOIN quads INDEXED BY quads_spog
+    ON quads.subject = sought.value ->> 0 AND quads.predicate = sought.value ->> 1
+    AND quads.object = sought.value ->> 2
+LIMIT :limit;
+
+-- name: subjects_of
+-- keys_json: [predicate]. The blank nodes among the subjects.
+SELECT DISTINCT quads.subject
+FROM json_each(:keys_json) AS sought CROSS JOIN quads INDEXED BY quads_posg ON quads.predicate = sought.value ->> 0
+CROSS JOIN terms ON terms.id = quads.subject AND terms.kind = 2
+LIMIT :limit;
+
+-- name: quads_beside
+-- The quads that have one of some nodes as their subject, object or graph; those with several more than once.
+SELECT quads.subject, quads.predicate, quads.object, quads.graph
+FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value
+UNION ALL
+SELECT quads.subject, quads.predicate, quads.object, quads.graph
+FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_o ON quads.object = sought.value
+UNION ALL
+SELECT quads.subject, quads.predicate, quads.object, quads.graph
+FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_g
+    ON quads.graph = sought.value AND quads.graph <> 0
+WHERE quads.subject > 0;
 
 -- name: insert_quads
 -- pairs_json: subject << 32 | object, for one predicate and graph; a third of the cost of arrays of four.

@@ -37,6 +37,8 @@ class Interner:
         self._dictionary = dictionary
         self._rename = rename_blank_nodes
         self._last = connection.value(_SQL["last_term"])
+        self.before: int = self._last  # the last term that was there already
+        self.blank_nodes = False  # whether any were added
         self._all_new = self._last == 0  # nothing to look up in an empty world
         self._before_lookup: Callable[[], None] = lambda: None
         self._ids = array("q", [DEFAULT_GRAPH_ID])
@@ -105,8 +107,9 @@ class Interner:
             self._last += len(numbers)
             if self._last > _LAST_ID:
                 raise IntegrityError(f"a world holds at most {_LAST_ID:,} terms")
-            if kind == BLANK_NODE and self._rename:
-                values = self._labels(first, len(numbers))
+            if kind == BLANK_NODE and numbers:
+                self.blank_nodes = True
+                values = self._labels(first, len(numbers)) if self._rename else values
             odd = {place for place, value in enumerate(values) if len(value) > _LONG or "\0" in value}
             plain = values
             if odd:

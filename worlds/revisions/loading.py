@@ -19,6 +19,7 @@ from worlds.quads.interner import Interner
 from worlds.quads.namespaces import Namespaces
 from worlds.quads.proposing import prefixes_for
 from worlds.quads.reader import Block, read_documents, read_graph
+from worlds.quads.recognition import Recognition
 from worlds.quads.rows import NO_QUADS, difference, distinct, in_storing_order, read_quads
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
@@ -30,6 +31,9 @@ from worlds.texts.chunks import ChunkStore
 _LOOKED_AT = 2000  # subjects, for the namespaces of instances
 _PREFIX = ox.NamedNode("http://purl.org/vocab/vann/preferredNamespacePrefix")
 _NAMESPACE = ox.NamedNode("http://purl.org/vocab/vann/preferredNamespaceUri")
+
+
+_PAST = "{:,} blank nodes are taken as new: the bound of comparing them with those that are there was reached before"
 
 
 class Loader:
@@ -76,12 +80,18 @@ class Loader:
                         read.take(blocks, ahead.cut if beside else None)
             ahead.finish()
             quads = read.quads()
+            held, past = NO_QUADS, 0
+            if mode == "replace":
+                held = self._held(self._targets(target, quads, read.triples))
+            if interner.blank_nodes and interner.before:
+                recognition = Recognition(self._connection, self._dictionary, interner.before)
+                quads = recognition.alike(recognition.among(quads, held) if len(held) else quads)
+                past = recognition.past
             self._namespaces.adopt(read.prefixes)
             self._namespaces.adopt(self._preferred(quads))
             self._namespaces.adopt(prefixes_for(self._instances(quads), self._namespaces.prefixes))
             removed = NO_QUADS
             if mode == "replace":
-                held = self._held(self._targets(target, quads, read.triples))
                 quads, removed = difference(quads, held), difference(held, quads)
 
             def report(done: int) -> None:
@@ -90,6 +100,8 @@ class Loader:
 
             report(0)
             revision.apply(quads, removed, report)
+            if past:
+                revision.note(_PAST.format(past))
         return revision.change
 
     def _blocks(

@@ -6,6 +6,7 @@ import contextlib
 import copy
 import logging
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -57,7 +58,24 @@ class Writing:
         self._gate = gate
         self.number, self.first_quad = revision.number, revision.first_quad
         self.added = self.removed = self.chunks = 0
-        self.change: Change | Diff = Change(None, 0, 0)
+        self._notes: list[str] = []
+        self._change: Change | Diff = Change(None, 0, 0)
+
+    @property
+    def change(self) -> Change | Diff:
+        """What was done, or would be, with what there is to say of it."""
+        told = self._change
+        return replace(told, notes=(*self._notes, *told.notes)) if isinstance(told, Change) else told
+
+    @change.setter
+    def change(self, change: Change | Diff) -> None:
+        if isinstance(change, Diff):
+            change.notes = (*self._notes, *change.notes)
+        self._change = change
+
+    def note(self, *notes: str) -> None:
+        """Say something of the write in its change."""
+        self._notes += notes
 
     def apply(
         self, added: Ids = NO_QUADS, removed: Ids = NO_QUADS, report: Callable[[int], None] | None = None

@@ -6,7 +6,6 @@ import contextlib
 import difflib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, BinaryIO, Literal, Self, TextIO, TypeAlias
 
 import pyoxigraph as ox
@@ -74,9 +73,9 @@ class Writing(Parts):
         given = self._namespaces.quads(quads)
         notes = tuple(self._near_predicates(given))
         with self._writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as revision:
+            revision.note(*notes)
             revision.apply(added=quad_ids(self._connection, self._dictionary, given))
-        done = revision.change
-        return replace(done, notes=(*notes, *done.notes)) if isinstance(done, Change) else done
+        return revision.change
 
     def _near_predicates(self, quads: Sequence[ox.Quad]) -> Iterator[str]:
         """What to say of new predicates that are written nearly as ones that the world has."""
@@ -128,7 +127,9 @@ class Writing(Parts):
         `format` is guessed from the name and the content if None. `graph` takes all of the input's quads, else each
         goes where the input says. `mode="replace"` puts the input in the place of what the graph held: of `graph`, else
         of every graph that the input names, and of the default graph for a format without graphs. Each document's
-        blank nodes become new ones. `embed=False` leaves the new texts pending. URLs are refused unless
+        blank nodes are nodes of its own; but with `mode="replace"` they are those of the graph, as far as the fewest
+        quads differ so, and in any case where all that hangs together with them by blank nodes is there already: the
+        same file again changes nothing. `embed=False` leaves the new texts pending. URLs are refused unless
         `allow_network` is True or names their host. `max_unpacked` is how many bytes a compressed input may unpack to.
 
         ParseError (with source, line and column) for input that is not RDF, OpenError for input that is not there;
