@@ -13,8 +13,8 @@ from worlds.world import connection_of
 
 def test_a_label_that_was_brought_along_is_never_given_to_a_new_node(world: World) -> None:
     world.add([(f"_:w{n}", "urn:brought", "urn:o") for n in range(4, 30)])
-    for _ in range(3):
-        world.load(b"[] <urn:p> [ <urn:p> [] ] .", format="turtle")
+    for number in range(3):
+        world.load(b"[] <urn:p> [ <urn:p%d> [] ] ." % number, format="turtle")
         assert world.check().ok, str(world.check())
     found = world.query("SELECT (COUNT(DISTINCT ?s) AS ?n) WHERE { ?s ?p ?o }")
     assert found.to_dicts() == [{"n": 26 + 6}]  # type: ignore[union-attr]  # a SELECT
