@@ -16,6 +16,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from worlds.comparison import compare
     from worlds.curation.changing.merging import Merge, Split
     from worlds.curation.changing.proposals import Proposal
     from worlds.curation.claims.verification import Verification
@@ -56,7 +57,9 @@ if TYPE_CHECKING:
     from worlds.file.stats import Stats
     from worlds.graph.query.results import Solutions, Triples
     from worlds.groups.group import Group, group
+    from worlds.revisions.comparing import Comparison
     from worlds.revisions.diff import Diff
+    from worlds.revisions.edits import Edits
     from worlds.revisions.gate import Change
     from worlds.revisions.history import Entries, Entry
     from worlds.revisions.past import Past
@@ -71,11 +74,13 @@ __all__ = [
     "Change",
     "CheckReport",
     "ChunkSize",
+    "Comparison",
     "ConflictError",
     "Context",
     "Description",
     "Diff",
     "Duplicate",
+    "Edits",
     "Embedder",
     "EmbedderError",
     "Entries",
@@ -120,6 +125,7 @@ __all__ = [
     "World",
     "WorldReport",
     "WorldsError",
+    "compare",
     "group",
     "open",
     "restore",
@@ -146,6 +152,7 @@ _HOMES = {
     "worlds.revisions.gate": "Change",
     "worlds.graph.query.results": "Solutions Triples",
     "worlds.revisions.diff": "Diff",
+    "worlds.revisions.edits": "Edits",
     "worlds.revisions.history": "Entries Entry",
     "worlds.revisions.past": "Past",
     "worlds.revisions.provenance": "Provenance",
@@ -155,7 +162,9 @@ _HOMES = {
     "worlds.entities.schema": "Schema",
     "worlds.groups.group": "Group group",
     "worlds.file.restoring": "restore",
+    "worlds.comparison": "compare",
     "worlds.world": "World open",
+    "worlds.revisions.comparing": "Comparison",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 

@@ -47,6 +47,8 @@ from worlds.verbs.table import VERBS
 from worlds.verbs.writing import QuadLike as QuadLike
 from worlds.verbs.writing import Writing
 
+SUFFIXES = (".db", ".world", ".sqlite", ".sqlite3")
+"""What the name of a world's file ends in, where its name has to tell."""
 _SQL = statements("queries.sql")
 _SCOPES = 16  # that a world keeps, the newest
 _QUADS = ("add", "remove", "relies_on")  # of a proposal

@@ -145,6 +145,6 @@ def test_commands_that_write_show_the_difference(tmp_path: Path) -> None:
         assert {"from", "to", "added", "removed"} <= set(told)
     patch = tmp_path / "a.rdfp"
     patch.write_text("TX .\nA <urn:x> <urn:p> <urn:y> .\nTC .\n")
-    assert "+ <urn:x> <urn:p> <urn:y>" in ok("apply", world, patch, "--dry-run")
+    assert "<urn:x>\n  + <urn:p>: <urn:y>" in ok("apply", world, patch, "--dry-run")
     assert document("stats", world, "--json")["quads"] == count
     assert document("log", world, "--json")["revisions"][0]["revision"] == 1

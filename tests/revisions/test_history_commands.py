@@ -41,15 +41,70 @@ def test_the_log_is_a_table(kb: Path) -> None:
 def test_a_difference_is_shown_with_signs(kb: Path) -> None:
     assert ok("diff", kb, "1").splitlines() == [
         "from revision 1 to 2: 1 quad added, 0 removed",
-        '+ ex:b ex:p "a robin" in ex:g',
+        "ex:b",
+        '  + ex:p: "a robin" in ex:g',
     ]
-    assert ok("diff", kb, "2", "0", "-n", "1").splitlines()[1:] == ['- ex:a ex:p "a kite"', "- … and 2 more"]
+    assert ok("diff", kb, "2", "0", "-n", "1").splitlines()[1:] == [
+        "ex:a",
+        "  - ex:p: 01",
+        '  - ex:p: "a kite"',
+        "… and 1 more entities",
+    ]
     told = json.loads(ok("diff", kb, "0", "--json"))
     assert (told["from"], told["to"], told["counts"]) == (0, 2, {"added": 3, "removed": 0})
     assert told["added"][1] == [f"<{EX}a>", f"<{EX}p>", "01", None]
     assert told["added"][2][3] == f"<{EX}g>"
     assert fails(2, "diff", kb, "3") == "there is no revision 3: the last one is 2"
     assert "--limit" in fails(2, "diff", kb, "0", "-n", "-1")
+
+
+def test_a_difference_has_the_form_that_is_asked_for(kb: Path, tmp_path: Path) -> None:
+    ok("update", kb, "DELETE DATA { ex:a ex:p 'a kite' } ; INSERT DATA { ex:a ex:p 'a red kite' }", *BARE)
+    assert '  ~ ex:p: "a kite" → "a red kite"' in ok("diff", kb, "2").splitlines()
+    assert '- ex:p: "a kite" → "a red kite"' in ok("diff", kb, "2", "--format", "markdown")
+    assert ok("diff", kb, "2", "-f", "patch").splitlines()[-3:-1] == [
+        f'D <{EX}a> <{EX}p> "a kite" .',
+        f'A <{EX}a> <{EX}p> "a red kite" .',
+    ]
+    page = tmp_path / "diff.html"
+    assert ok("diff", kb, "2", "-f", "html", "-o", page) == ""
+    assert "a red kite" in page.read_text("utf-8")
+    assert ok("diff", kb, "2", "--summary").splitlines()[-1].split() == ["ex:p", "1", "0", "0"]
+    told = json.loads(ok("diff", kb, "2", "--json"))
+    assert told["entities"][0]["edits"] == [
+        {"path": [f"<{EX}p>"], "old": '"a kite"', "new": '"a red kite"', "graph": None}
+    ]
+    assert "--format" in fails(2, "diff", kb, "2", "-f", "pdf")
+
+
+def test_files_and_worlds_are_compared(kb: Path, tmp_path: Path) -> None:
+    mine, theirs, old = (tmp_path / f"{name}.ttl" for name in ("mine", "theirs", "old"))
+    head = f"@prefix ex: <{EX}> . ex:a ex:p 'a kite' , 01 . ex:b ex:name "
+    for file, name in ((mine, "'mine'"), (theirs, "'theirs'"), (old, "'old'")):
+        file.write_text(f"{head}{name} .")
+    assert ok("compare", mine, theirs).splitlines() == [
+        f"from {mine} to {theirs}: 1 quad added, 1 removed",
+        "ex:b",
+        '  ~ ex:name: "mine" → "theirs"',
+    ]
+    assert ok("compare", mine, theirs, "--base", old).splitlines()[-2:] == [
+        "1 conflict, 0 quads changed alike by both",
+        '  ! ex:b ex:name: "old" → "mine" | "theirs"',
+    ]
+    told = json.loads(ok("compare", kb, old, "--base", old, "--json"))
+    assert (told["counts"], told["conflicts"]) == ({"added": 1, "removed": 1}, [])
+    assert json.loads(ok("compare", kb, kb, "--json"))["entities"] == []
+    assert "nothing.ttl" in fails(3, "compare", kb, tmp_path / "nothing.ttl")
+
+
+def test_a_patch_is_applied_three_ways(kb: Path, tmp_path: Path) -> None:
+    patch = tmp_path / "a.rdfp"
+    patch.write_text(
+        f'TX .\nD <{EX}a> <{EX}p> "a hawk" .\nA <{EX}a> <{EX}p> "an eagle" .\nA <{EX}c> <{EX}p> 1 .\nTC .\n'
+    )
+    done = ok("apply", kb, patch, "--three-way", *BARE)
+    assert done.startswith("revision 3: 1 quad added")
+    assert json.loads(ok("proposals", kb, "--json"))["proposals"][0]["kind"] == "conflict"
 
 
 def test_an_undo_and_its_conflict(kb: Path) -> None:

@@ -14,6 +14,7 @@ from worlds.cli import (
     context,
     curate,
     decide,
+    differences,
     doctor,
     documents,
     entities,
@@ -100,14 +101,14 @@ _PANELS = {
         "shapes",
         "guard",
     ),
-    "History": ("log", "blame", "diff", "undo", "patch", "apply", "prune"),
+    "History": ("log", "blame", "diff", "compare", "undo", "patch", "apply", "prune"),
     "The file": ("export", "stats", "check", "backup", "restore", "compact", "vector-index"),
     "Serve": ("serve", "keys", "mcp"),
     "Servers": ("primary", "token", "push", "pull", "follow", "replica", "mirror", "shard"),
 }
 for _module in (
     init, doctor, config, completion, write, documents, search, ask, context, entities, schema, prefix, policy, rules,
-    history, decide, curate, claims, file, serve, keys, mcp, remote, mirror, shard,
+    history, differences, decide, curate, claims, file, serve, keys, mcp, remote, mirror, shard,
 ):  # fmt: skip
     _module.register(app)
 

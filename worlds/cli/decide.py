@@ -15,6 +15,7 @@ from worlds.cli import show
 from worlds.cli.ask import given_query
 from worlds.cli.decisions import as_table, read_table
 from worlds.cli.decisions import decide as carried_out
+from worlds.cli.differences import print_edits
 from worlds.cli.errors import NO, Interrupted
 from worlds.cli.options import Author, Command, EmbedderName, Json, WorldPath, examples, of_verb, opened, read_quads
 from worlds.cli.terminal import clean, counted, note, output, write_json
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from worlds.curation.changing.proposals import Proposal
     from worlds.world import World
 
-_SHOWN = 20  # quads of a proposal, of each kind
+_SHOWN = 20  # entities of a proposal
 
 Numbers = Annotated[
     list[int] | None, typer.Argument(metavar="[PROPOSAL...]", help="The numbers of proposals.", show_default=False)
@@ -164,12 +165,7 @@ def _print(one: Proposal, world: World) -> None:
     if one.merged:
         kept, *others = (format_term(to_oxigraph(iri), world.prefixes) for iri in one.merged)
         said(f"merges {', '.join(others)} into {kept}:")
-    for sign, style, quads in (("-", "red", one.quads[1]), ("+", "green", one.quads[0])):
-        for quad in quads[:_SHOWN]:
-            terms: list[Any] = [quad.subject, quad.predicate, quad.object]
-            said(f"{sign} {' '.join(format_term(term, world.prefixes) for term in terms)}", style)
-        if len(quads) > _SHOWN:
-            said(f"{sign} … and {len(quads) - _SHOWN:,} more", "dim")
+    print_edits(one.edits, _SHOWN, world.prefixes)
     for text in one.moved:
         said(f"since then: {text}", "yellow")
     for text in one.validation:

@@ -1,4 +1,4 @@
-"""The commands on the history: log, diff, undo, patch, apply, prune."""
+"""The commands on the history: log, undo, patch, apply, prune."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from worlds.cli import show
-from worlds.cli.differences import SHOWN, show_diff
+from worlds.cli.differences import From, To
 from worlds.cli.options import Command, Embed, EmbedderName, Json, WorldPath, examples, of_verb, opened
 from worlds.cli.terminal import clean, counted, note, output, write_json, write_utf8
 from worlds.cli.write import finish
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from worlds.revisions.provenance import Provenance
 
 _OF_HISTORY = VERBS["history"].options
-From = Annotated[int, typer.Argument(metavar="A", help="A revision, or 0 for the empty world.", show_default=False)]
-To = Annotated[int | None, typer.Argument(metavar="[B]", help="A later revision; now by default.", show_default=False)]
 
 
 @of_verb("history")
@@ -110,23 +108,6 @@ def _blamed(one: Provenance, prefixes: Mapping[str, str], *, removed: bool) -> t
             number += f" by {one.added.revision}"  # a merge, a split or an undo
     last = () if not removed else ("" if one.removed is None else f"{one.removed.revision} {one.removed.author or ''}",)
     return (number, when, author, message, *terms, *last)
-
-
-def diff(
-    path: WorldPath,
-    a: From,
-    b: To = None,
-    limit: Annotated[
-        int | None,
-        typer.Option("--limit", "-n", help=f"The most quads of each kind; else {SHOWN}, and all with --json."),
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Show the quads that were added (+) and removed (-) between two revisions."""
-    if limit is not None and limit < 0:
-        raise ValueError(f"--limit is a number from 0 on, not {limit}")
-    with opened(path) as world:
-        show_diff(world, world.diff(a, b), limit, as_json=json)
 
 
 @of_verb("undo")
@@ -232,7 +213,6 @@ def register(app: typer.Typer) -> None:
     for command, lines in (
         (log, ("worlds log kb.db", "worlds log kb.db -n 5 --json")),
         (blame, ("worlds blame kb.db ex:Curiosity", "worlds blame kb.db ex:Curiosity -p ex:landed --removed")),
-        (diff, ("worlds diff kb.db 3 5", "worlds diff kb.db 0 --json")),
         (undo, ("worlds undo kb.db 5 --author ann --message 'wrong file'",)),
         (patch, ("worlds patch kb.db 4 5 > fifth.rdfp",)),
         (apply, ("worlds apply copy.db fifth.rdfp", "worlds patch kb.db 4 | worlds apply copy.db -")),

@@ -6,7 +6,7 @@ written, kept in history and undone as quads are; `read_quads` leaves them out u
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -102,7 +102,7 @@ def read_quads(
         after = last
 
 
-def decoded(ids: Ids, terms: dict[int, Any]) -> Iterator[ox.Quad]:
+def decoded(ids: Ids, terms: Mapping[int, Any]) -> Iterator[ox.Quad]:
     """The quads of int64 [n, 4], markers left out; IntegrityError where `terms` lacks one."""
     quad = ox.Quad
     try:

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias, overload
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
+from typing import Any, Protocol, TypeAlias, overload
 
 import numpy as np
 import pyoxigraph as ox
 
 from worlds.graph.patches import write_patch
 from worlds.graph.terms import format_term, quad_to_rdflib, to_rdflib
-from worlds.quads.dictionary import Dictionary, Ids
+from worlds.quads.dictionary import Ids
 from worlds.quads.rows import decoded
+from worlds.revisions.edits import READ, Around, Edits, InQuads, edits_of
 
 Quad: TypeAlias = tuple[Any, Any, Any, Any]
 
 _BLOCK = 20_000  # quads whose terms are decoded together
 _SHOWN = 3  # quads that a message names
+
+
+class Terms(Protocol):
+    """Knows terms by their ids: a `Dictionary` does."""
+
+    def terms(self, ids: Iterable[int]) -> Mapping[int, Any]:
+        """Id → term."""
 
 
 class Quads(Sequence[Quad]):
@@ -25,7 +35,7 @@ class Quads(Sequence[Quad]):
     They are decoded when they are read; their number costs nothing.
     """
 
-    def __init__(self, dictionary: Dictionary, ids: Ids) -> None:
+    def __init__(self, dictionary: Terms, ids: Ids) -> None:
         self._dictionary = dictionary
         self._ids = ids
         self._read: list[ox.Quad] | None = None
@@ -63,11 +73,12 @@ class Diff:
     """What is different after revision `b` from how it was after revision `a`.
 
     `added` and `removed` are quads; `created` and `dropped` are the named graphs that came to exist, or ceased to,
-    apart from their quads. `notes` are what a write that was only tried has to say.
+    apart from their quads. `notes` are what a write that was only tried has to say. `edits` is the same for people to
+    read: by entity, with the old value of each beside the new one.
     """
 
     def __init__(
-        self, dictionary: Dictionary, a: int, b: int, added: Ids, removed: Ids, headers: Mapping[str, ox.NamedNode]
+        self, dictionary: Terms, a: int, b: int, added: Ids, removed: Ids, headers: Mapping[str, ox.NamedNode]
     ) -> None:
         self.a = a
         self.b = b
@@ -76,6 +87,7 @@ class Diff:
         self.created = _graphs(dictionary, added)
         self.dropped = _graphs(dictionary, removed)
         self.notes: tuple[str, ...] = ()
+        self.around: Around = InQuads(())
         self._headers = dict(headers)
 
     def __bool__(self) -> bool:
@@ -83,6 +95,13 @@ class Diff:
 
     def __repr__(self) -> str:
         return f"<Diff from {self.a} to {self.b}: {len(self.added)} added, {len(self.removed)} removed>"
+
+    @cached_property
+    def edits(self) -> Edits:
+        """The difference by entity, of at most 20,000 quads of each kind."""
+        went, came = (list(islice(quads.terms(), READ)) for quads in (self.removed, self.added))
+        counts = (len(self.added), len(self.removed))
+        return edits_of(went, came, self.around, counts=counts, created=self.created, dropped=self.dropped)
 
     def pieces(self) -> Iterator[str]:
         """The text of `patch`, some thousand rows at a time."""
@@ -98,25 +117,25 @@ def ordered(ids: Ids) -> Ids:
     return ids[np.lexsort((ids[:, 2], ids[:, 1], ids[:, 0], ids[:, 3]))]
 
 
-def decoded_quads(dictionary: Dictionary, ids: Ids) -> Iterator[ox.Quad]:
+def decoded_quads(dictionary: Terms, ids: Ids) -> Iterator[ox.Quad]:
     """The quads among rows of ids, without markers."""
     for start in range(0, len(ids), _BLOCK):
         block = ids[start : start + _BLOCK]
         yield from decoded(block, dictionary.terms(np.unique(block).tolist()))
 
 
-def sorted_terms(dictionary: Dictionary, ids: Ids) -> list[Any]:
+def sorted_terms(dictionary: Terms, ids: Ids) -> list[Any]:
     """The terms of ids, in the order of the ids."""
     terms = dictionary.terms(ids.tolist())
     return [terms[number] for number in np.sort(ids).tolist()]
 
 
-def _graphs(dictionary: Dictionary, quads: Ids) -> tuple[Any, ...]:
+def _graphs(dictionary: Terms, quads: Ids) -> tuple[Any, ...]:
     """The graphs of the markers among quads."""
     return tuple(map(to_rdflib, sorted_terms(dictionary, quads[quads[:, 0] == 0, 3])))
 
 
-def named(dictionary: Dictionary, quads: Ids) -> str:
+def named(dictionary: Terms, quads: Ids) -> str:
     """Some of the quads, for a person."""
     terms = dictionary.terms(np.unique(quads[:_SHOWN]).tolist())
     shown = [

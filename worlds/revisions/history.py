@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import json
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from numbers import Integral, Real
 from typing import Any, TypeAlias
@@ -23,8 +23,10 @@ from worlds.graph.tabular import Tabular
 from worlds.quads.dictionary import Dictionary, Ids
 from worlds.quads.rows import difference
 from worlds.revisions.diff import Diff
+from worlds.revisions.edits import InWorld
 from worlds.sql import statements
 from worlds.sql.connection import Connection, Row
+from worlds.texts.policy import TextPolicy
 
 _QUERIES = statements("queries.sql")
 _SQL = statements("history.sql")
@@ -88,9 +90,10 @@ Moment: TypeAlias = int | datetime.datetime
 class History:
     """What one world remembers of itself."""
 
-    def __init__(self, connection: Connection, dictionary: Dictionary) -> None:
+    def __init__(self, connection: Connection, dictionary: Dictionary, policy: Callable[[], TextPolicy]) -> None:
         self._connection = connection
         self._dictionary = dictionary
+        self._policy = policy
 
     # -- revisions ------------------------------------------------------------------------------------------------
 
@@ -257,7 +260,13 @@ class History:
             if self._connection.in_transaction:  # one that is undone frees its ids, which may come to mean other terms
                 found.added.read()
                 found.removed.read()
+            found.around = self.around
         return found
+
+    @property
+    def around(self) -> InWorld:
+        """What stands beside quads."""
+        return InWorld(self._connection, self._dictionary, self._policy())
 
     def rehearsed(self, added: Ids, removed: Ids) -> Diff:
         """What an open write that is about to be undone makes different, decoded."""
@@ -266,6 +275,7 @@ class History:
         found = Diff(self._dictionary, last, last + 1, added, removed, {} if previous is None else {"prev": previous})
         found.added.read()
         found.removed.read()
+        found.around = self.around
         return found
 
     def _name(self, revision: int) -> ox.NamedNode | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pyoxigraph as ox
 
+from worlds.errors import WorldsError
 from worlds.graph.sources import is_local, sources
 from worlds.graph.terms import GraphName
 from worlds.quads.beside import pays, read_beside
@@ -23,11 +24,16 @@ from worlds.quads.recognition import Recognition
 from worlds.quads.rows import NO_QUADS, difference, distinct, in_storing_order, read_quads
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
+from worlds.revisions.history import History
+from worlds.revisions.lastload import LastLoads
 from worlds.revisions.rehearsing import rehearsable
-from worlds.revisions.writer import Progress, Writer
+from worlds.revisions.threeway import Conflicting, three_way
+from worlds.revisions.writer import Progress, Writer, Writing
+from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
 
+_SQL = statements("queries.sql")
 _LOOKED_AT = 2000  # subjects, for the namespaces of instances
 _PREFIX = ox.NamedNode("http://purl.org/vocab/vann/preferredNamespacePrefix")
 _NAMESPACE = ox.NamedNode("http://purl.org/vocab/vann/preferredNamespaceUri")
@@ -40,13 +46,24 @@ class Loader:
     """Loads documents into one world."""
 
     def __init__(
-        self, connection: Connection, dictionary: Dictionary, namespaces: Namespaces, writer: Writer, chunks: ChunkStore
+        self,
+        connection: Connection,
+        dictionary: Dictionary,
+        namespaces: Namespaces,
+        writer: Writer,
+        chunks: ChunkStore,
+        history: History,
+        propose: Callable[[Sequence[Conflicting]], list[int]],
     ) -> None:
+        """`propose` keeps conflicts as proposals, and gives their numbers."""
         self._connection = connection
         self._dictionary = dictionary
         self._namespaces = namespaces
         self._writer = writer
         self._chunks = chunks
+        self._history = history
+        self._loads = LastLoads(connection, dictionary, history)
+        self._propose = propose
 
     @rehearsable(Change)
     def load(
@@ -62,12 +79,15 @@ class Loader:
         embed: bool = True,
         allow_network: bool | Collection[str] = False,
         max_unpacked: int | None = None,
+        keep_edits: bool = False,
         progress: Progress | None = None,
         dry_run: bool = False,
     ) -> Change | Diff:
         """See `World.load`."""
         if mode not in ("merge", "replace"):
             raise ValueError(f"mode is 'merge' or 'replace', not {mode!r}")
+        if keep_edits and mode != "replace":
+            raise ValueError("keep_edits is for mode='replace': merging takes nothing away")
         target = None if graph is None else self._namespaces.graph(graph)
         writing = self._writer.revision(author=author, message=message, embed=embed, progress=progress, dry_run=dry_run)
         with writing as revision, self._chunks.ahead() as ahead:
@@ -80,9 +100,12 @@ class Loader:
                         read.take(blocks, ahead.cut if beside else None)
             ahead.finish()
             quads = read.quads()
+            targets = self._targets(target, quads, read.triples)
             held, past = NO_QUADS, 0
+            conflicts: tuple[Conflicting, ...] = ()
             if mode == "replace":
-                held = self._held(self._targets(target, quads, read.triples))
+                held = self._held(targets)
+            fresh = mode == "replace" or not interner.before or not self._has_quads(targets)
             if interner.blank_nodes and interner.before:
                 recognition = Recognition(self._connection, self._dictionary, interner.before)
                 quads = recognition.alike(recognition.among(quads, held) if len(held) else quads)
@@ -90,9 +113,9 @@ class Loader:
             self._namespaces.adopt(read.prefixes)
             self._namespaces.adopt(self._preferred(quads))
             self._namespaces.adopt(prefixes_for(self._instances(quads), self._namespaces.prefixes))
-            removed = NO_QUADS
+            document, removed = quads, NO_QUADS
             if mode == "replace":
-                quads, removed = difference(quads, held), difference(held, quads)
+                quads, removed, conflicts = self._replaced(revision, document, held, targets, keep_edits=keep_edits)
 
             def report(done: int) -> None:
                 if progress:
@@ -102,7 +125,49 @@ class Loader:
             revision.apply(quads, removed, report)
             if past:
                 revision.note(_PAST.format(past))
+        if fresh and not dry_run and isinstance(revision.change, Change) and revision.change.proposal is None:
+            if conflicts:
+                numbers = ", ".join(map(str, self._propose(conflicts)))
+                revision.note(f"{len(conflicts):,} changes of the file conflict with edits: proposals {numbers} wait")
+            if not self._writer.writing:
+                self._loads.note(targets, document, self._held(targets), self._history.last)
         return revision.change
+
+    def _replaced(
+        self, revision: Writing, quads: Ids, held: Ids, targets: set[int], *, keep_edits: bool
+    ) -> tuple[Ids, Ids, tuple[Conflicting, ...]]:
+        """What to add and to remove so that `quads` take the place of those that are held, and what conflicts.
+
+        Edits of the world since the last load are kept, or what becomes of them is said.
+        """
+        added, removed = difference(quads, held), difference(held, quads)
+        base = self._loads.base(targets, held)
+        if base is None:
+            if keep_edits:
+                told = "what the graph was loaded with last is not known, so its edits cannot be told"
+                raise WorldsError(f"{told}: load it once without keep_edits", kind="edits")
+            return added, removed, ()
+        own, lost = difference(held, base), difference(base, held)
+        if not keep_edits:
+            gone, back = len(own) - len(difference(own, quads)), len(difference(lost, quads))
+            gone, back = len(own) - gone, len(lost) - back
+            if gone or back:
+                revision.note(
+                    f"edits of this world since the last load are taken back: {gone:,} quads added here go, {back:,} "
+                    "removed here come again; keep_edits (--keep-edits) keeps them"
+                )
+            return added, removed, ()
+        if len(own) or len(lost):
+            outcome = three_way(held, quads, base, self._dictionary)
+            return outcome.added, outcome.removed, outcome.conflicts
+        return added, removed, ()
+
+    def _has_quads(self, graphs: Iterable[int]) -> bool:
+        """Whether one of the graphs has quads; the default graph of a world that is not empty counts as if it had."""
+        return any(
+            graph == DEFAULT_GRAPH_ID or self._connection.row(_SQL["graph_exists"], (graph,)) is not None
+            for graph in graphs
+        )
 
     def _blocks(
         self, source: object, interner: Interner, target: GraphName | None, **options: Any

@@ -18,8 +18,10 @@ from worlds.graph.sources import sources
 from worlds.quads.dictionary import Dictionary, Ids
 from worlds.quads.interner import Interner
 from worlds.quads.namespaces import Namespaces
-from worlds.quads.rows import NO_QUADS
+from worlds.quads.patterns import Patterns
+from worlds.quads.rows import NO_QUADS, difference, unique_quads
 from worlds.revisions.diff import named
+from worlds.revisions.threeway import ThreeWay, three_way
 from worlds.revisions.undoing import held_quads
 from worlds.sql.connection import Connection
 
@@ -34,6 +36,7 @@ class Patches:
         self._connection = connection
         self._dictionary = dictionary
         self._namespaces = namespaces
+        self._rows = NO_QUADS, NO_QUADS  # what the patch that was read last adds, and removes
 
     def read(self, source: object, *, strict: bool, max_unpacked: int | None = None) -> tuple[Ids, Ids]:
         """(quads that a patch adds, quads that it removes), int64 [n, 4]; its prefixes are set.
@@ -66,7 +69,28 @@ class Patches:
         valid = np.ones(len(ids), dtype=np.bool_)
         for first, last in aborted:
             valid[first:last] = False
-        return self._net(ids[valid], np.array(adds, dtype=np.bool_)[valid], strict=strict)
+        ids, adding = ids[valid], np.array(adds, dtype=np.bool_)[valid]
+        self._rows = unique_quads(ids[adding]), unique_quads(ids[~adding])
+        return self._net(ids, adding, strict=strict)
+
+    def merged(self, patterns: Patterns) -> ThreeWay:
+        """What becomes of the patch that was read last beside what the world has changed since it was made."""
+        added, removed = self._rows
+        removed, added = difference(removed, added), difference(added, removed)
+        subjects = self._dictionary.terms(np.union1d(added[:, 0], removed[:, 0]).tolist())
+        held = [patterns.matching((term, None, None), None) for number, term in subjects.items() if number]
+        mine = unique_quads(np.concatenate([NO_QUADS, *held]))
+        missing = difference(removed, mine)
+        known = self._dictionary.terms(np.union1d(mine[:, 2], missing[:, 2]).tolist())
+
+        def slot(row: list[int]) -> tuple[int, int, int, str | None]:
+            return row[0], row[1], row[3], getattr(known[row[2]], "language", None)
+
+        changed = {slot(row) for row in missing.tolist()}  # here the world has its own values
+        own = np.array([slot(row) in changed for row in mine.tolist()], dtype=np.bool_)
+        base = unique_quads(np.concatenate([mine[~own], removed]))
+        theirs = unique_quads(np.concatenate([difference(base, removed), added]))
+        return three_way(mine, theirs, base, self._dictionary)
 
     def _set_prefixes(self, rows: Sequence[Row]) -> None:
         for row in rows:

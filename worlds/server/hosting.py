@@ -15,11 +15,10 @@ from starlette.requests import Request
 import worlds
 from worlds.errors import ConflictError, OpenError
 from worlds.server.errors import Forbidden, NotFound
+from worlds.world import SUFFIXES
 
 SUFFIX = ".db"
 """What the file of a world that is made over HTTP ends in."""
-SUFFIXES = (SUFFIX, ".world", ".sqlite", ".sqlite3")
-"""What a file in the folder must end in to be a world."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _MAGIC = b"SQLite format 3\0"

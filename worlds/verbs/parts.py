@@ -72,7 +72,7 @@ class Parts:
         self._connection = connection
         self._dictionary = Dictionary(connection)
         self._namespaces = Namespaces(connection)
-        self._history = History(connection, self._dictionary)
+        self._history = History(connection, self._dictionary, lambda: self._chunks.policy)
         self._forgetting = Forgetting(connection, self._history)
         self._chunks = ChunkStore(connection, self._dictionary)
         self._embeddings = Embeddings(connection, self._chunks)
@@ -127,7 +127,15 @@ class Parts:
 
     @cached_property
     def _loader(self) -> Loader:
-        return Loader(self._connection, self._dictionary, self._namespaces, self._writer, self._chunks)
+        return Loader(
+            self._connection,
+            self._dictionary,
+            self._namespaces,
+            self._writer,
+            self._chunks,
+            self._history,
+            lambda conflicts: self._proposals.conflicting(conflicts),
+        )
 
     # -- searches and queries -------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from worlds.revisions.patches import Patches
 from worlds.revisions.provenance import Provenance
 from worlds.revisions.rehearsing import rehearsable
 from worlds.revisions.retention import Retention
+from worlds.revisions.threeway import Conflicting
 from worlds.revisions.undoing import inverse
 from worlds.verbs.parts import Parts
 
@@ -111,6 +112,7 @@ class Remembering(Parts):
         source: object,
         *,
         strict: bool = True,
+        three_way: bool = False,
         max_unpacked: int | None = None,
         author: str | None = None,
         message: str | None = None,
@@ -122,10 +124,23 @@ class Remembering(Parts):
         The labels of its blank nodes name nodes of this world. ConflictError if it adds a quad that is there, or
         deletes one that is not; `strict=False` ignores these. ParseError (with line and column) if it is not an RDF
         Patch, or a compressed one that unpacks to more than `max_unpacked` bytes.
+
+        `three_way=True` takes a patch that was made for another state: where the world has another value in the place
+        of one that it deletes, or has none of an entity any more, its version becomes a proposal; the rest is applied.
         """
+        patches = Patches(self._connection, self._dictionary, self._namespaces)
+        conflicts: tuple[Conflicting, ...] = ()
         with self._writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as revision:
-            patches = Patches(self._connection, self._dictionary, self._namespaces)
-            revision.apply(*patches.read(source, strict=strict, max_unpacked=max_unpacked))
+            added, removed = patches.read(source, strict=strict and not three_way, max_unpacked=max_unpacked)
+            if three_way:
+                outcome = patches.merged(self._patterns)
+                added, removed, conflicts = outcome.added, outcome.removed, outcome.conflicts
+            revision.apply(added, removed)
+            if conflicts and dry_run:
+                revision.note(f"{len(conflicts):,} conflicts would become proposals")
+        if conflicts and not dry_run:
+            numbers = ", ".join(map(str, self._proposals.conflicting(conflicts, author)))
+            revision.note(f"{len(conflicts):,} changes of the patch conflict with the world: proposals {numbers} wait")
         return revision.change
 
     @property

@@ -119,6 +119,7 @@ class Writing(Parts):
         embed: bool = True,
         allow_network: bool | Collection[str] = False,
         max_unpacked: int | None = None,
+        keep_edits: bool = False,
         progress: Progress | None = None,
         dry_run: bool = False,
     ) -> Change | Diff:
@@ -129,8 +130,14 @@ class Writing(Parts):
         of every graph that the input names, and of the default graph for a format without graphs. Each document's
         blank nodes are nodes of its own; but with `mode="replace"` they are those of the graph, as far as the fewest
         quads differ so, and in any case where all that hangs together with them by blank nodes is there already: the
-        same file again changes nothing. `embed=False` leaves the new texts pending. URLs are refused unless
-        `allow_network` is True or names their host. `max_unpacked` is how many bytes a compressed input may unpack to.
+        same file again changes nothing.
+
+        What edits of this world since the last load `mode="replace"` would take back, the notes say, also those of a
+        dry run. `keep_edits=True` merges them with the file, three ways: what conflicts becomes proposals of the file's
+        version. WorldsError where the last load is not known.
+
+        `embed=False` leaves the new texts pending. URLs are refused unless `allow_network` is True or names their host.
+        `max_unpacked` is how many bytes a compressed input may unpack to.
 
         ParseError (with source, line and column) for input that is not RDF, OpenError for input that is not there;
         the world is then as it was, as it is after an interruption. But the load is kept before its texts are
@@ -139,7 +146,8 @@ class Writing(Parts):
         """
         return self._loader.load(
             source, format=format, graph=graph, mode=mode, base=base, author=author, message=message, embed=embed,
-            allow_network=allow_network, max_unpacked=max_unpacked, progress=progress, dry_run=dry_run,
+            allow_network=allow_network, max_unpacked=max_unpacked, keep_edits=keep_edits, progress=progress,
+            dry_run=dry_run,
         )  # fmt: skip
 
     @rehearsable(Change)

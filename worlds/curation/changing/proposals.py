@@ -7,7 +7,7 @@ import datetime
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
 from typing import Annotated, Any, Literal, TypeAlias, get_args
@@ -24,8 +24,10 @@ from worlds.graph.terms import quad_to_rdflib, to_oxigraph, to_rdflib
 from worlds.quads.dictionary import Dictionary
 from worlds.quads.reader import quad_ids
 from worlds.revisions.diff import Diff
+from worlds.revisions.edits import READ, Around, Edits, Fetched, InQuads, edits_of
 from worlds.revisions.gate import Change, remark
 from worlds.revisions.history import History, is_whole
+from worlds.revisions.threeway import Conflicting
 from worlds.revisions.writer import Writer
 from worlds.rules.report import ValidationReport
 from worlds.sql import statements
@@ -36,6 +38,7 @@ Status: TypeAlias = Literal["open", "accepted", "rejected"]
 
 _SQL = statements("curation.sql")
 _MOST = 2**31 - 1
+_CONFLICT = "another version changed this in another way"
 
 
 def _as_nquads(quads: Iterable[Sequence[Any]]) -> list[str]:
@@ -62,16 +65,16 @@ class Remark(Record):
 class Proposal(Record):
     """A change that waits, or that was decided.
 
-    `base` is the last revision when it was made, `patch` what it would change as an RDF Patch; that of a merge is what
-    merging would have done then, and `merged` names the entity to keep and the others. `author` made the proposal,
-    `content_author` gave the change that it has now, which is its `version`, counted from 1; `discussion` has the
-    versions before. `moved` says what has changed
-    under it since, in sentences; `validation` what it would violate. `revision` is what accepting it made, None as long
-    as it is not accepted, and where nothing was left to do.
+    `base` is the last revision when it was made, `patch` what it would change as an RDF Patch, `edits` the same by
+    entity; that of a merge is what merging would have done then, and `merged` names the entity to keep and the others.
+    `author` made the proposal, `content_author` gave the change that it has now, which is its `version`, counted from
+    1; `discussion` has the versions before. `moved` says what has changed under it since, in sentences; `validation`
+    what it would violate. `revision` is what accepting it made, None as long as it is not accepted, and where nothing
+    was left to do.
     """
 
-    _also = ("content_author", "version", "added", "removed")
-    _untold = ("patch", "relies_on")
+    _also = ("content_author", "version", "added", "removed", "edits")
+    _untold = ("patch", "relies_on", "around")
 
     id: Number
     status: Status
@@ -91,6 +94,13 @@ class Proposal(Record):
     decision: str | None
     revision: int | None
     moved: tuple[str, ...] = ()
+    around: Around = field(default=InQuads(()), repr=False, compare=False)
+
+    @cached_property
+    def edits(self) -> Edits:
+        """The change by entity, with the old value of each beside the new one; see `Diff.edits`."""
+        added, removed = self.quads
+        return edits_of(removed[:READ], added[:READ], self.around, counts=(len(added), len(removed)))
 
     @cached_property
     def quads(self) -> tuple[tuple[ox.Quad, ...], tuple[ox.Quad, ...]]:
@@ -223,6 +233,18 @@ class Proposals:
         """Keep a write that a guard refused, and what it violates, as a proposal; gives its number."""
         return self.propose(diff, map(report.line, report), author=author, why=message, kind="guard")
 
+    def conflicting(self, conflicts: Iterable[Conflicting], author: str | None = None) -> list[int]:
+        """Propose what conflicts with changes of this world, each for itself; gives the numbers of what waits."""
+        numbers = []
+        for one in conflicts:
+            with self.rehearsal() as tried, self._writer.revision() as writing:
+                writing.apply(one.added, one.removed)
+            with contextlib.suppress(ConflictError):  # it waits already
+                numbers.append(
+                    self.propose(tried.diff, tried.validation, author=author, why=_CONFLICT, kind="conflict")
+                )
+        return numbers
+
     def amend(
         self,
         number: int,
@@ -298,7 +320,7 @@ class Proposals:
             row = self._connection.row(_SQL["proposal"], (int(number),))  # type: ignore[call-overload]  # whole
             if row is None:
                 raise ArgumentError(f"there is no proposal {number}", kind="proposal")
-            return self._read(row)
+            return self._beside([self._read(row)])[0]
 
     def find(
         self,
@@ -325,7 +347,13 @@ class Proposals:
             limit=_MOST if limit is None else min(limit, _MOST),
         )
         with self._connection.snapshot():
-            return [self._read(row) for row in self._connection.rows(statement, given)]
+            return self._beside([self._read(row) for row in self._connection.rows(statement, given)])
+
+    def _beside(self, found: list[Proposal]) -> list[Proposal]:
+        """The proposals with what stands beside their quads, which is told when the world is closed, too."""
+        quads = [quad for one in found for part in one.quads for quad in part[:READ]]
+        around = Fetched(quads, self._history.around)
+        return [replace(one, around=around) for one in found]
 
     def _read(self, row: Row) -> Proposal:
         (number, status, kind, time, author, why, confidence, base, patch, merged, relies_on, validation, discussion,

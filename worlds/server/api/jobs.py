@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +19,7 @@ from worlds.graph.longtexts import parse_quads
 from worlds.graph.records import As, Node, Quad
 from worlds.graph.terms import quad_to_rdflib
 from worlds.revisions.diff import Diff
+from worlds.revisions.edits import Edits
 from worlds.revisions.gate import Change
 from worlds.revisions.history import Entry
 from worlds.search.hits import SearchResults
@@ -171,6 +172,7 @@ class RevisionDetails(Entry):
     quads_removed: Sequence[Quad]
     graphs_created: Sequence[Node]
     graphs_dropped: Sequence[Node]
+    edits: Edits
     truncated: Annotated[bool, As(schema={"description": "Whether there are more quads than are listed."})]
     undone: Annotated[bool, As(schema={"description": "Whether nothing of what it did holds any more."})]
 
@@ -188,6 +190,7 @@ def revision(world: World, *, revision: int, limit: int = 1000) -> bytes | None:
         quads_removed=[quad_to_rdflib(quad) for quad in islice(diff.removed.terms(), limit)],
         graphs_created=diff.created,
         graphs_dropped=diff.dropped,
+        edits=replace(diff.edits, entities=diff.edits.entities[:limit]),
         truncated=max(len(diff.added), len(diff.removed)) > limit,
         undone=entry.undone_by is not None or _is_undone(world, diff),
     )

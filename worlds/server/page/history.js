@@ -5,7 +5,7 @@ import { count, empty, h, loading, many, put } from "./dom.js";
 import { askForKey, confirm, failure } from "./keys.js";
 import { amounts, revisionLine, timeNode } from "./revisions.js";
 import { address, forget } from "./router.js";
-import { identity, parseTerm, show } from "./terms.js";
+import { parseTerm, show } from "./terms.js";
 
 const PAGE = 50; // revisions
 const QUADS = 200; // of each side of a difference, at first
@@ -114,28 +114,30 @@ function difference(told, most, read, undo) {
         ? h("p", { class: "unit" }, "Nothing of it is left to undo.")
         : h("button", { type: "button", onclick: () => undo(told, place) }, "Undo this revision")),
     place,
-    side("Removed", "removed", told.quads_removed, told.removed),
-    side("Added", "added", told.quads_added, told.added),
+    edits(told.edits),
     graphs.length > 0 && h("ul", { class: "unit" }, graphs.map(([what, term]) => h("li", null, `Graph ${what}: `, show(parseTerm(term))))),
     told.truncated && most < MOST_QUADS && h("p", { class: "more" },
       h("button", { type: "button", onclick: () => read(MOST_QUADS) }, `Show up to ${count(MOST_QUADS)} of each`)),
   ];
 }
 
-/** Quads of one side; those of one subject stand together under it, in the order in which they came. */
-function side(title, kind, quads, total) {
-  if (!quads.length) return null;
-  const groups = new Map();
-  for (const quad of quads) {
-    const [subject, predicate, object, graph] = quad.map((term) => term && parseTerm(term));
-    const id = `${identity(subject)} ${graph ? identity(graph) : ""}`;
-    if (!groups.has(id)) groups.set(id, { subject, graph, rows: [] });
-    groups.get(id).rows.push([predicate, object]);
-  }
-  return h("section", { class: `diff ${kind}` },
-    h("h3", null, title, " ", h("span", { class: "count" }, total > quads.length ? `${count(quads.length)} of ${count(total)}` : count(total))),
-    [...groups.values()].map(({ subject, graph, rows }) => h("div", { class: "diff-group" },
-      h("p", { class: "diff-subject" }, show(subject), graph && h("span", { class: "unit" }, " in ", show(graph))),
-      h("ul", null, rows.map(([predicate, object]) => h("li", null,
-        h("span", { class: "sign", "aria-hidden": "true" }, kind === "added" ? "+" : "−"), show(predicate), " ", show(object, { most: 300 })))))));
+/** A difference by entity: the old value beside the new one, or what was added or removed. */
+function edits({ entities, unread }) {
+  if (!entities.length) return null;
+  const value = (term) => show(parseTerm(term), { most: 300 });
+  const told = ({ old, new: now }) => {
+    if (old === null || now === null) return [old === null ? "added" : "removed", old === null ? "+" : "−", value(old ?? now)];
+    return ["changed", "~", [value(old), h("span", { class: "unit", "aria-label": "became" }, " → "), value(now)]];
+  };
+  return h("section", { class: "diff" },
+    entities.map(({ entity, label, edits: own }) => h("div", { class: "diff-group" },
+      h("p", { class: "diff-subject" }, label !== null && h("span", { dir: "auto" }, `${label} `), show(parseTerm(entity))),
+      h("ul", null, own.map((edit) => {
+        const [kind, sign, values] = told(edit);
+        return h("li", { class: kind },
+          h("span", { class: "sign", "aria-hidden": "true" }, sign),
+          edit.path.map((part, place) => [place > 0 && " / ", show(parseTerm(part))]), " ", values,
+          edit.graph && h("span", { class: "unit" }, " in ", show(parseTerm(edit.graph))));
+      })))),
+    unread > 0 && h("p", { class: "unit" }, `${count(unread)} more quads were not read.`));
 }

@@ -1,0 +1,132 @@
+"""Compares data sets that have nothing in common but their terms: files, worlds, states of a world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Ids
+from worlds.quads.matching import assigned, match
+from worlds.quads.rows import NO_QUADS, decoded, difference, unique_quads
+from worlds.revisions.diff import Diff
+from worlds.revisions.edits import InQuads
+from worlds.revisions.threeway import Conflict, three_way
+
+
+class Comparison(Diff):
+    """What is different in one data set from how it is in another: a `Diff` without revisions.
+
+    Blank nodes that are the same in both have the labels that they have in the first. With a base, `conflicts` tells
+    what both sides changed since, each in its own way, and `agreed` how many quads both added, or removed, alike.
+    """
+
+    conflicts: tuple[Conflict, ...] = ()
+    agreed: int = 0
+    prefixes: Mapping[str, str] = {}
+
+    def __repr__(self) -> str:
+        told = f", {len(self.conflicts)} conflicts" if self.conflicts else ""
+        return f"<Comparison: {len(self.added)} added, {len(self.removed)} removed{told}>"
+
+
+class Space:
+    """Numbers for the terms of several data sets, whose blank nodes are nodes of their own."""
+
+    def __init__(self) -> None:
+        self.past = 0
+        self._terms: list[Any] = [DEFAULT_GRAPH]
+        self._ground: dict[Any, int] = {DEFAULT_GRAPH: DEFAULT_GRAPH_ID}
+        self._nodes: list[int] = []
+        self._labels: set[str] = set()
+        self._parts: dict[int, tuple[int, int, int]] = {}
+        self._whole: dict[tuple[int, int, int], int] = {}
+
+    def take(self, quads: Iterable[ox.Quad]) -> Ids:
+        """The quads of one data set, int64 [n, 4] of numbers."""
+        own: dict[Any, int] = {}
+
+        def number(term: Any) -> int:
+            found = self._ground.get(term)
+            if found is None:
+                found = own.get(term)
+            if found is None:
+                if isinstance(term, ox.Triple):
+                    found = own[term] = self._triple(
+                        (number(term.subject), number(term.predicate), number(term.object))
+                    )
+                elif isinstance(term, ox.BlankNode):
+                    found = own[term] = self._node(term)
+                else:
+                    found = self._ground[term] = len(self._terms)
+                    self._terms.append(term)
+            return found
+
+        rows = [[number(one) for one in (q.subject, q.predicate, q.object, q.graph_name)] for q in quads]
+        return unique_quads(np.array(rows, dtype=np.int64).reshape(-1, 4))
+
+    def _node(self, node: ox.BlankNode) -> int:
+        if node.value in self._labels:
+            node = ox.BlankNode()
+        self._labels.add(node.value)
+        self._nodes.append(len(self._terms))
+        self._terms.append(node)
+        return self._nodes[-1]
+
+    def _triple(self, parts: tuple[int, int, int]) -> int:
+        found = self._whole.get(parts)
+        if found is None:
+            found = self._whole[parts] = len(self._terms)
+            self._parts[found] = parts
+            self._terms.append(ox.Triple(*[self._terms[part] for part in parts]))
+        return found
+
+    def like(self, old: Ids, new: Ids) -> Ids:
+        """`new` with the blank nodes of `old`, so that the fewest quads differ."""
+        bearing = set(self._nodes)
+        triples = {}
+        for one, parts in self._parts.items():  # parts come before wholes
+            if not bearing.isdisjoint(parts):
+                bearing.add(one)
+                triples[one] = parts
+        found = match(old, new, np.array(self._nodes, dtype=np.int64), triples)
+        self.past += found.past
+        pairs = dict(found.pairs)
+        for one, (s, p, o) in triples.items():
+            parts = pairs.get(s, s), p, pairs.get(o, o)
+            if parts != (s, p, o):
+                pairs[one] = self._triple(parts)
+        return unique_quads(assigned(new, pairs))
+
+    def quads(self, ids: Ids) -> Iterator[ox.Quad]:
+        """The quads of numbers."""
+        return decoded(ids, self._all())
+
+    def terms(self, ids: Iterable[int]) -> dict[int, Any]:
+        """Number → term, as a `Dictionary` gives them."""
+        return {number: self._terms[number] for number in ids}
+
+    def _all(self) -> dict[int, Any]:
+        return dict(enumerate(self._terms))
+
+
+def compared(a: Iterable[ox.Quad], b: Iterable[ox.Quad], base: Iterable[ox.Quad] | None = None) -> Comparison:
+    """The difference of two data sets, and with a base how each of them differs from it."""
+    space = Space()
+    old = NO_QUADS if base is None else space.take(base)
+    mine, theirs = space.take(a), space.take(b)
+    if base is not None:
+        mine, theirs = space.like(old, mine), space.like(old, theirs)
+    theirs = space.like(mine, theirs)
+    found = Comparison(space, 0, 0, difference(theirs, mine), difference(mine, theirs), {})
+    found.around = InQuads(space.quads(np.concatenate([old, mine, theirs])))
+    if space.past:
+        found.notes = (
+            f"{space.past:,} blank nodes count as different: the bound of comparing them was reached before",
+        )
+    if base is not None:
+        outcome = three_way(mine, theirs, old, space)
+        found.conflicts, found.agreed = tuple(one.conflict for one in outcome.conflicts), outcome.agreed
+    return found
