@@ -99,9 +99,8 @@ def test_files_and_worlds_are_compared(kb: Path, tmp_path: Path) -> None:
 
 def test_a_patch_is_applied_three_ways(kb: Path, tmp_path: Path) -> None:
     patch = tmp_path / "a.rdfp"
-    patch.write_text(
-        f'TX .\nD <{EX}a> <{EX}p> "a hawk" .\nA <{EX}a> <{EX}p> "an eagle" .\nA <{EX}c> <{EX}p> 1 .\nTC .\n'
-    )
+    rows = f'D <{EX}a> <{EX}p> "a hawk" .\nA <{EX}a> <{EX}p> "an eagle" .\nA <{EX}c> <{EX}p> <{EX}a> .'
+    patch.write_text(f"TX .\n{rows}\nTC .\n")
     done = ok("apply", kb, patch, "--three-way", *BARE)
     assert done.startswith("revision 3: 1 quad added")
     assert json.loads(ok("proposals", kb, "--json"))["proposals"][0]["kind"] == "conflict"

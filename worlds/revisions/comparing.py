@@ -47,25 +47,27 @@ class Space:
     def take(self, quads: Iterable[ox.Quad]) -> Ids:
         """The quads of one data set, int64 [n, 4] of numbers."""
         own: dict[Any, int] = {}
+        known, number = self._ground.get, self._number
+        numbers: list[int] = []
+        for quad in quads:
+            for term in (quad.subject, quad.predicate, quad.object, quad.graph_name):
+                found = known(term)
+                numbers.append(number(term, own) if found is None else found)
+        return unique_quads(np.array(numbers, dtype=np.int64).reshape(-1, 4))
 
-        def number(term: Any) -> int:
-            found = self._ground.get(term)
-            if found is None:
-                found = own.get(term)
-            if found is None:
-                if isinstance(term, ox.Triple):
-                    found = own[term] = self._triple(
-                        (number(term.subject), number(term.predicate), number(term.object))
-                    )
-                elif isinstance(term, ox.BlankNode):
-                    found = own[term] = self._node(term)
-                else:
-                    found = self._ground[term] = len(self._terms)
-                    self._terms.append(term)
-            return found
-
-        rows = [[number(one) for one in (q.subject, q.predicate, q.object, q.graph_name)] for q in quads]
-        return unique_quads(np.array(rows, dtype=np.int64).reshape(-1, 4))
+    def _number(self, term: Any, own: dict[Any, int]) -> int:
+        """The number of a term that is new, or a document's own."""
+        found = own.get(term, self._ground.get(term))
+        if found is None:
+            if isinstance(term, ox.Triple):
+                s, p, o = (self._number(part, own) for part in (term.subject, term.predicate, term.object))
+                found = own[term] = self._triple((s, p, o))
+            elif isinstance(term, ox.BlankNode):
+                found = own[term] = self._node(term)
+            else:
+                found = self._ground[term] = len(self._terms)
+                self._terms.append(term)
+        return found
 
     def _node(self, node: ox.BlankNode) -> int:
         if node.value in self._labels:

@@ -7,6 +7,7 @@ import html
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import pyoxigraph as ox
@@ -273,36 +274,42 @@ class InWorld:
 
 
 class InQuads:
-    """What stands beside quads among others."""
+    """What stands beside quads among others, which are read when they are asked for first."""
 
     def __init__(self, quads: Iterable[ox.Quad]) -> None:
-        self._labels: dict[Any, tuple[int, str]] = {}
-        self._types: dict[Any, list[Any]] = defaultdict(list)
-        self._holders: dict[Any, tuple[Any, Any]] = {}
+        self._quads = quads
+
+    @cached_property
+    def _known(self) -> tuple[dict[Any, tuple[int, str]], dict[Any, list[Any]], dict[Any, tuple[Any, Any]]]:
+        """Labels, types and holders."""
+        labels: dict[Any, tuple[int, str]] = {}
+        types: dict[Any, list[Any]] = defaultdict(list)
+        holders: dict[Any, tuple[Any, Any]] = {}
         order = {iri: place for place, iri in enumerate(TextPolicy().predicates("label"))}
-        for quad in quads:
+        for quad in self._quads:
             value = quad.object
             place = order.get(quad.predicate.value)
             if place is not None and isinstance(value, ox.Literal):
                 best = (place, value.value)
-                self._labels[quad.subject] = min(best, self._labels.get(quad.subject, best))
+                labels[quad.subject] = min(best, labels.get(quad.subject, best))
             elif quad.predicate == _RDF_TYPE:
-                self._types[quad.subject].append(value)
+                types[quad.subject].append(value)
             if isinstance(value, ox.BlankNode) and value != quad.subject:
                 held = (quad.subject, quad.predicate)
-                known = self._holders.get(value, held)
-                self._holders[value] = min(held, known, key=lambda one: (isinstance(one[0], ox.BlankNode), str(one)))
+                known = holders.get(value, held)
+                holders[value] = min(held, known, key=lambda one: (isinstance(one[0], ox.BlankNode), str(one)))
+        self._quads = ()
+        return labels, types, holders
 
     def names(self, terms: Sequence[Any]) -> Mapping[Any, tuple[str | None, tuple[Any, ...]]]:
         """See `Around`."""
-        return {
-            term: (self._labels.get(term, (0, None))[1], tuple(dict.fromkeys(self._types.get(term, ()))))
-            for term in terms
-        }
+        labels, types, _ = self._known
+        return {term: (labels.get(term, (0, None))[1], tuple(dict.fromkeys(types.get(term, ())))) for term in terms}
 
     def holders(self, nodes: Sequence[Any]) -> Mapping[Any, tuple[Any, Any]]:
         """See `Around`."""
-        return {node: self._holders[node] for node in nodes if node in self._holders}
+        holders = self._known[2]
+        return {node: holders[node] for node in nodes if node in holders}
 
 
 class Fetched:

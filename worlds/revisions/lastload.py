@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import numpy as np
 import pyoxigraph as ox
@@ -19,6 +19,7 @@ from worlds.sql.connection import Connection
 
 _SQL = statements("queries.sql")
 _NAME = "load of graph {}"  # in the table meta
+_MOST = 100  # graphs of one load that are remembered
 
 
 class LastLoads:
@@ -29,12 +30,14 @@ class LastLoads:
         self._dictionary = dictionary
         self._history = history
 
-    def base(self, graphs: Iterable[int], held: Ids) -> Ids | None:
+    def base(self, graphs: Collection[int], held: Ids) -> Ids | None:
         """The quads of the documents that graphs were loaded with last; `held` are those of now, int64 [n, 4].
 
-        None where it is not known of one that has quads: it was never loaded so, or that is forgotten.
+        It is `held` itself where nothing was edited since. None where it is not known of a graph that has quads: it was
+        never loaded so, or that is forgotten.
         """
-        found = [NO_QUADS]
+        found: list[Ids] = []
+        edited = False
         for graph in graphs:
             here = held[held[:, 3] == graph]
             kept = self._connection.setting(_NAME.format(graph), json.loads)
@@ -45,12 +48,13 @@ class LastLoads:
             revision = kept["revision"]
             if revision < self._history.first - 1:
                 return None
-            since = self._history.held(revision, NEVER)[:, :4]
-            gone = self._history.gone(revision, revision)[:, :4]
-            then = np.concatenate([difference(here, since[since[:, 3] == graph]), gone[gone[:, 3] == graph]])
+            since, gone = self._history.held(revision, NEVER)[:, :4], self._history.gone(revision, revision)[:, :4]
+            since, gone = since[since[:, 3] == graph], gone[(gone[:, 3] == graph) & (gone[:, 0] != 0)]
             own, lost = self._edits(kept["edits"])
-            found.append(np.concatenate([difference(then[then[:, 0] != 0], own), difference(lost, then)]))
-        return np.concatenate(found)
+            edited = edited or any(map(len, (since, gone, own, lost)))
+            then = np.concatenate([difference(here, since), gone])
+            found.append(np.concatenate([difference(then, own), difference(lost, then)]))
+        return np.concatenate([NO_QUADS, *found]) if edited else held
 
     def _edits(self, patch: str) -> tuple[Ids, Ids]:
         rows = [row for row in read_patch(io.BytesIO(patch.encode()), "edits") if row.quad is not None]
@@ -60,18 +64,33 @@ class LastLoads:
         )
         return added, removed
 
-    def note(self, graphs: Iterable[int], quads: Ids, held: Ids, revision: int) -> None:
-        """Remember that graphs were loaded with `quads`, after which, by a revision, they hold `held`."""
+    def note(self, graphs: Collection[int], quads: Ids, held: Ids, revision: int) -> None:
+        """Remember that graphs were loaded with `quads`, after which, by a revision, they hold `held`.
+
+        Not of a load that fills more than a hundred graphs.
+        """
+        if len(graphs) > _MOST:
+            return
+        own, lost = difference(held, quads), difference(quads, held)
         for graph in graphs:
-            document, now = (rows[rows[:, 3] == graph] for rows in (quads, held))
-            edited = difference(now, document), difference(document, now)
-            added, removed = (list(self._decoded(rows)) for rows in edited)
-            edits = "".join(write_patch(removed, added, {})) if added or removed else ""
-            stored = json.dumps({"revision": revision, "edits": edits}, ensure_ascii=False)
             name = _NAME.format(graph)
-            if self._connection.meta(name) != stored:
-                with self._connection.transaction():
-                    self._connection.run(_SQL["set_meta"], (name, stored))
+            edits = "".join(self._patch(*(rows[rows[:, 3] == graph] for rows in (lost, own))))
+            before = self._connection.setting(name, json.loads) or {}
+            if before.get("edits") != edits or self._edited(graph, before.get("revision", 0), revision):
+                stored = json.dumps({"revision": revision, "edits": edits}, ensure_ascii=False)
+                self._connection.run(_SQL["set_meta"], (name, stored))
+
+    def _edited(self, graph: int, after: int, last: int) -> bool:
+        """Whether a graph is not as it was after a revision; a new setting makes others read the file anew."""
+        if after == last:
+            return False
+        if not self._history.first - 1 <= after:
+            return True
+        rows = self._history.held(after, NEVER)[:, 3], self._history.gone(after, after)[:, 3]
+        return any(bool((column == graph).any()) for column in rows)
+
+    def _patch(self, removed: Ids, added: Ids) -> Iterable[str]:
+        return write_patch(self._decoded(removed), self._decoded(added), {}) if len(removed) or len(added) else ()
 
     def _decoded(self, rows: Ids) -> Iterable[ox.Quad]:
         return decoded(rows, self._dictionary.terms(distinct(rows.ravel()).tolist()))

@@ -125,12 +125,17 @@ class Loader:
             revision.apply(quads, removed, report)
             if past:
                 revision.note(_PAST.format(past))
-        if fresh and not dry_run and isinstance(revision.change, Change) and revision.change.proposal is None:
-            if conflicts:
-                numbers = ", ".join(map(str, self._propose(conflicts)))
-                revision.note(f"{len(conflicts):,} changes of the file conflict with edits: proposals {numbers} wait")
-            if not self._writer.writing:
-                self._loads.note(targets, document, self._held(targets), self._history.last)
+            now = np.concatenate([difference(held, removed), difference(quads, held)])
+            if fresh and not conflicts:
+                number = revision.number if len(quads) or len(removed) else self._history.last
+                self._loads.note(targets, document, now, number)
+            elif conflicts and dry_run:
+                revision.note(f"{len(conflicts):,} changes of the file conflict with edits, and would be proposed")
+        if conflicts and not dry_run and isinstance(revision.change, Change) and revision.change.proposal is None:
+            numbers = ", ".join(map(str, self._propose(conflicts)))
+            revision.note(f"{len(conflicts):,} changes of the file conflict with edits: proposals {numbers} wait")
+            # Not before: where this ends in between, the next load finds the conflicts again.
+            self._loads.note(targets, document, now, self._history.last)
         return revision.change
 
     def _replaced(
@@ -146,6 +151,8 @@ class Loader:
             if keep_edits:
                 told = "what the graph was loaded with last is not known, so its edits cannot be told"
                 raise WorldsError(f"{told}: load it once without keep_edits", kind="edits")
+            return added, removed, ()
+        if base is held:
             return added, removed, ()
         own, lost = difference(held, base), difference(base, held)
         if not keep_edits:
