@@ -272,3 +272,19 @@ def test_kept_edits_are_those_of_an_oracle(steps: list[tuple[bool, set[int]]]) -
             proposed = {int(quad[2]) for one in world.proposals() for quad in (*one.added, *one.removed)}
             numbers = {int(value) for _, p, value, _ in world.quads(EX + "many")}
             assert numbers ^ held <= proposed, "what differs waits for somebody"
+
+
+def test_a_load_into_a_scope_of_one_graph_replaces_what_the_graph_held() -> None:
+    with worlds.open(embedder=None) as world:
+        turtle(world, OLD, graph=EX + "g")
+        world.add([(EX + "A", EX + "p", 1), (EX + "A", EX + "p", 1, EX + "h")])
+        scope = world.only(graphs=[EX + "g"])
+        scope.add([(EX + "A", EX + "note", '"mine"')])
+        before = world.count(graph=EX + "g")
+        assert turtle(scope, OLD.replace("sea", "see"), dry_run=True).removed
+        change = turtle(scope, OLD.replace("sea", "see"))
+        assert (change.added, change.removed, world.count(graph=EX + "g")) == (1, 2, before - 1)
+        assert turtle(scope, OLD.replace("sea", "see")).revision is None
+        assert world.count() == before - 1 + 2
+        with pytest.raises(WorldsError, match="is not known"):
+            turtle(scope, OLD, keep_edits=True)

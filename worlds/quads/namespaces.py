@@ -80,6 +80,11 @@ class Namespaces:
             raise ValueError(f"an entity is an IRI or a blank node, not {value!r}")
         return term
 
+    @property
+    def home(self) -> GraphName | None:
+        """The graph of quads that have none, if it is another than the default graph."""
+        return None
+
     def graph(self, value: object) -> GraphName:
         """The name of a graph; "default" is the default graph."""
         if isinstance(value, ox.DefaultGraph) or value == "default":

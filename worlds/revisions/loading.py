@@ -99,7 +99,7 @@ class Loader:
                     with contextlib.closing(blocks):
                         read.take(blocks, ahead.cut if beside else None)
             ahead.finish()
-            quads = read.quads()
+            quads = self._at_home(read.quads())
             targets = self._targets(target, quads, read.triples)
             held, past = NO_QUADS, 0
             conflicts: tuple[Conflicting, ...] = ()
@@ -218,7 +218,21 @@ class Loader:
         if isinstance(target, ox.NamedNode):
             return {number for number in self._dictionary.find([target]) if number is not None}
         graphs = set(np.unique(quads[:, 3]).tolist())  # a blank node is another one in each load
-        return graphs | {DEFAULT_GRAPH_ID} if target == DEFAULT_GRAPH or (triples and target is None) else graphs
+        return graphs | {self._home()} if target == DEFAULT_GRAPH or (triples and target is None) else graphs
+
+    def _home(self) -> int:
+        """The graph of quads that have none: a scope's one graph, if it is there, else the default graph."""
+        home = self._namespaces.home
+        if home is None or isinstance(home, ox.DefaultGraph):
+            return DEFAULT_GRAPH_ID
+        return self._dictionary.find([home])[0] or DEFAULT_GRAPH_ID
+
+    def _at_home(self, quads: Ids) -> Ids:
+        """The quads, those without a graph in the graph of such."""
+        home = self._home()
+        if home == DEFAULT_GRAPH_ID:
+            return quads
+        return in_storing_order(np.where((quads == DEFAULT_GRAPH_ID) & (np.arange(4) == 3), home, quads))
 
     def _held(self, graphs: Iterable[int]) -> Ids:
         blocks = [block for graph in graphs for block in read_quads(self._connection, "quads_of_graph", graph=graph)]

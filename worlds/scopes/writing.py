@@ -28,6 +28,11 @@ class ScopedNamespaces(Namespaces):
         super().__init__(connection)
         self._graph = graph
 
+    @property
+    def home(self) -> GraphName | None:
+        """The one graph of the scope."""
+        return self._graph
+
     def quads(self, given: Iterable[object]) -> list[ox.Quad]:
         """Quads given as `World.add` takes them."""
         graph = self._graph
