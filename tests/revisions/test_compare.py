@@ -66,6 +66,15 @@ def test_the_old_value_stands_beside_the_new_one() -> None:
     assert done.edits.to_dict()["entities"][0]["edits"][0]["old"] == '"colour"@en'
 
 
+def test_a_blank_node_that_went_is_told_by_its_values() -> None:
+    gone = OLD.replace("rdfs:subClassOf [ owl:onProperty :p ; owl:someValuesFrom :B ]", "rdfs:subClassOf []")
+    (_, *lines) = told(worlds.compare(b"", gone.encode(), format="ttl"))
+    assert [line.startswith("added rdfs:subClassOf: _:") for line in lines].count(True) == 1, "it has nothing"
+    lines = told(worlds.compare(b"", OLD.encode(), format="ttl"))
+    assert not [line for line in lines if ": _:" in line]
+    assert "added rdfs:subClassOf / <http://www.w3.org/2002/07/owl#onProperty>: :p" in lines
+
+
 def test_values_are_paired_by_language_and_likeness() -> None:
     new = OLD.replace('"colour"@en , "Farbe"@de', '"the colour"@en , "hue"@en , "Farben"@de')
     found = worlds.compare(OLD.encode(), new.encode(), format="ttl")

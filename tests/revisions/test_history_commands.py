@@ -95,6 +95,7 @@ def test_files_and_worlds_are_compared(kb: Path, tmp_path: Path) -> None:
     assert (told["counts"], told["conflicts"]) == ({"added": 1, "removed": 1}, [])
     assert json.loads(ok("compare", kb, kb, "--json"))["entities"] == []
     assert "nothing.ttl" in fails(3, "compare", kb, tmp_path / "nothing.ttl")
+    assert "can be read once" in fails(2, "compare", "-", "-")
 
 
 def test_a_patch_is_applied_three_ways(kb: Path, tmp_path: Path) -> None:

@@ -175,6 +175,8 @@ def compare(
     from worlds.comparison import compare as compared
 
     format = _format(format, as_json=json)
+    if [a, b, base].count("-") > 1:
+        raise ValueError("standard input (-) can be read once: name a file for the others")
     with waiting("comparing"):
         found = compared(a, b, base=base, graph=graph)
     document = None

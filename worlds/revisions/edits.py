@@ -103,18 +103,21 @@ class Edits(Record):
     def lines(self, prefixes: Mapping[str, str] | None = None, limit: int | None = None) -> Iterator[tuple[str, str]]:
         """(kind, text) of each line, for a person: "head", "changed", "added", "removed" or "more".
 
-        At most `limit` entities are told.
+        At most `limit` entities are told. A blank node that came or went is told by its values alone, if it has some.
         """
         for graphs, kind in ((self.dropped, "removed"), (self.created, "added")):
             yield from ((kind, f"graph {_shown(graph, prefixes)}") for graph in graphs)
         for one in self.entities[:limit]:
             yield "head", _titled(one, prefixes)
+            inner = {edit.path[:-1] for edit in one.edits}
             for edit in one.edits:
+                value = edit.new if edit.old is None else edit.old
+                if None in (edit.old, edit.new) and edit.path in inner and type(value).__name__ == "BNode":
+                    continue  # what the blank node has is told
                 where = "" if edit.graph is None else f" in {_shown(edit.graph, prefixes)}"
                 path = " / ".join(_shown(part, prefixes) for part in edit.path)
                 if edit.old is None or edit.new is None:
-                    value = _shown(edit.new if edit.old is None else edit.old, prefixes)
-                    yield "added" if edit.old is None else "removed", f"{path}: {value}{where}"
+                    yield "added" if edit.old is None else "removed", f"{path}: {_shown(value, prefixes)}{where}"
                 else:
                     yield "changed", f"{path}: {_shown(edit.old, prefixes)} → {_shown(edit.new, prefixes)}{where}"
         if limit is not None and len(self.entities) > limit:

@@ -87,7 +87,7 @@ class Loader:
         if mode not in ("merge", "replace"):
             raise ValueError(f"mode is 'merge' or 'replace', not {mode!r}")
         if keep_edits and mode != "replace":
-            raise ValueError("keep_edits is for mode='replace': merging takes nothing away")
+            raise ValueError("keep_edits (--keep-edits) is for mode='replace' (--replace): merging takes nothing away")
         target = None if graph is None else self._namespaces.graph(graph)
         writing = self._writer.revision(author=author, message=message, embed=embed, progress=progress, dry_run=dry_run)
         with writing as revision, self._chunks.ahead() as ahead:
