@@ -104,14 +104,11 @@ class Space:
 
     def quads(self, ids: Ids) -> Iterator[ox.Quad]:
         """The quads of numbers."""
-        return decoded(ids, self._all())
+        return decoded(ids, dict(enumerate(self._terms)))
 
     def terms(self, ids: Iterable[int]) -> dict[int, Any]:
         """Number → term, as a `Dictionary` gives them."""
         return {number: self._terms[number] for number in ids}
-
-    def _all(self) -> dict[int, Any]:
-        return dict(enumerate(self._terms))
 
 
 def compared(a: Iterable[ox.Quad], b: Iterable[ox.Quad], base: Iterable[ox.Quad] | None = None) -> Comparison:
