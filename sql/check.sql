@@ -44,11 +44,11 @@ SELECT id, term, start, end, text, segmented, vector FROM chunks INDEXED BY chun
 WHERE (term, id) > (:term, :chunk) ORDER BY term, id LIMIT :limit;
 
 -- name: texts_of
--- Gives (term id, text) of literals, and of profiles by what their chunks have as their term.
+-- Gives (term id, text, language tag) of literals, and of profiles by what their chunks have as their term.
 SELECT sought.value, CASE
     WHEN sought.value < 0 THEN (SELECT text FROM profiles WHERE subject = -1 - sought.value)
     ELSE (SELECT value FROM terms WHERE id = sought.value)
-END
+END, (SELECT language FROM terms WHERE id = sought.value)
 FROM json_each(:ids_json) AS sought;
 
 -- name: chunks_not_in_full_text

@@ -350,9 +350,10 @@ SELECT coalesce(min(first_quad), 0) FROM revisions WHERE revision > :revision;
 
 -- name: texts_to_chunk
 -- The literals among ids_json that have no chunk yet: of a text datatype (datatypes_json, besides strings), or any.
--- Gives (term id, lexical form, format: markdown, text, or NULL where the look decides).
+-- Gives (term id, lexical form, format: markdown, text, or NULL where the look decides, language tag).
 SELECT terms.id, terms.value,
-       CASE WHEN terms.language IS NOT NULL THEN NULL WHEN terms.datatype = :markdown THEN 'markdown' ELSE 'text' END
+       CASE WHEN terms.language IS NOT NULL THEN NULL WHEN terms.datatype = :markdown THEN 'markdown' ELSE 'text' END,
+       terms.language
 FROM json_each(:ids_json) AS sought CROSS JOIN terms ON terms.id = sought.value
 WHERE terms.kind = 3
   AND (:any_datatype OR terms.datatype IS NULL OR terms.datatype IN (SELECT value FROM json_each(:datatypes_json)))
@@ -404,7 +405,33 @@ SELECT block FROM chunks_fts_data WHERE id = 1;
 -- See TextState in worlds/search/frequencies.py.
 SELECT coalesce((SELECT block FROM chunks_fts_data WHERE id = 1), x'0000'),
        coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0),
-       (SELECT sql FROM sqlite_master WHERE name = 'chunks_fts');
+       (SELECT sql FROM sqlite_master WHERE name = 'chunks_fts'),
+       coalesce((SELECT value FROM meta WHERE name = 'readings'), 0);
+
+-- name: chunks_to_read
+-- Chunks after one: (id, text, form for the full-text index, language tag).
+SELECT chunks.id, coalesce(chunks.text, terms.value), chunks.segmented, terms.language
+FROM chunks LEFT JOIN terms ON terms.id = chunks.term
+WHERE chunks.id > ?1 ORDER BY chunks.id LIMIT ?2;
+
+-- name: unindex_chunks
+INSERT INTO chunks_fts (chunks_fts, rowid, text)
+SELECT 'delete', id, text FROM indexed_texts WHERE id IN (SELECT value ->> 0 FROM json_each(?1));
+
+-- name: rewrite_chunks
+UPDATE chunks SET segmented = (SELECT value ->> 1 FROM json_each(?1) WHERE value ->> 0 = chunks.id)
+WHERE id IN (SELECT value ->> 0 FROM json_each(?1));
+
+-- name: index_chunks_again
+INSERT INTO chunks_fts (rowid, text)
+SELECT id, text FROM indexed_texts WHERE id IN (SELECT value ->> 0 FROM json_each(?1));
+
+-- name: languages_having
+-- The languages of the first texts that match.
+SELECT DISTINCT terms.language
+FROM (SELECT rowid AS chunk FROM chunks_fts WHERE chunks_fts MATCH :match LIMIT :looked_at) AS found
+CROSS JOIN chunks ON chunks.id = found.chunk
+LEFT JOIN terms ON terms.id = chunks.term;
 
 -- name: count_matches
 SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?1;
@@ -497,7 +524,8 @@ WHERE quads.graph IS NOT {shapes};
 -- name: texts
 -- As texts_to_chunk, of literals that have chunks.
 SELECT terms.id, terms.value,
-       CASE WHEN terms.language IS NOT NULL THEN NULL WHEN terms.datatype = :markdown THEN 'markdown' ELSE 'text' END
+       CASE WHEN terms.language IS NOT NULL THEN NULL WHEN terms.datatype = :markdown THEN 'markdown' ELSE 'text' END,
+       terms.language
 FROM json_each(:ids_json) AS sought CROSS JOIN terms ON terms.id = sought.value;
 
 -- name: count_vectors_up_to
@@ -521,6 +549,10 @@ DELETE FROM prefixes WHERE prefix = :prefix;
 
 -- name: some_chunks
 SELECT id, vector FROM chunks LIMIT :limit;
+
+-- name: texts_are_indexed
+-- Whether the full-text index follows the chunks; it does not while many are cut.
+SELECT 1 FROM sqlite_master WHERE type = 'trigger' AND name = 'chunks_inserted';
 
 -- name: literal_quads
 SELECT max(id), group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)

@@ -36,6 +36,7 @@ PROPERTIES: Mapping[str, Property] = {
     "limit": Property("limit", "whole number"),
     "mode": Property("mode"),
     "syntax": Property("syntax"),
+    "queryLanguage": Property("query_language"),
     "fusion": Property("fusion"),
     "normalise": Property("normalise"),
     "labelBonus": Property("label_bonus", "boolean"),

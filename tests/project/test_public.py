@@ -212,6 +212,7 @@ VERBS = {
         "*weights",
         "*candidates",
         "*syntax",
+        "*query_language",
         "*vector",
         "*plan",
         "*min_similarity",

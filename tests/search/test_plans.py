@@ -44,7 +44,7 @@ def _documents(chance: random.Random, vocabulary: list[list[str]], count: int, f
     for number in range(first, first + count):
         topic = chance.randrange(TOPICS)
         words = " ".join(sorted(chance.sample(vocabulary[topic], chance.randint(4, 14))))
-        text = ox.Literal(words, language=chance.choice(["en", "de"])) if number % 3 else ox.Literal(words)
+        text = ox.Literal(words, language=chance.choice(["en", "la"])) if number % 3 else ox.Literal(words)
         graph: Any = chance.choice([DEFAULT, iri("g"), iri("h"), iri("i")])
         subject = iri(f"doc{number}")
         quads.append(ox.Quad(subject, iri(chance.choice(["label", "note"])), text, graph))
@@ -105,7 +105,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Large]:
 
 LARGE_FILTERS = {
     "graph": Filter(Conditions(graphs=frozenset([iri("g")]))),
-    "language": Filter(Conditions(languages=frozenset(["de"]))),
+    "language": Filter(Conditions(languages=frozenset(["la"]))),
     "topic": Filter(Conditions(types=frozenset([iri("Topic3")]))),
     "not a topic": Filter(Conditions(), Conditions(types=frozenset([iri("Topic3")]))),
     "label or none": Filter(Conditions(predicates=frozenset([iri("label")]), languages=frozenset([""]))),
@@ -324,7 +324,7 @@ def test_a_large_world_takes_the_index_only_if_it_is_built(monkeypatch: pytest.M
     [
         ({"plan": "exact"}, BOTH.format(candidates=GIVEN)),
         ({"plan": "codes"}, BOTH.format(candidates=GIVEN)),
-        ({"plan": "codes", "languages": "de", "boost": "2 ?subject ?p ?o"}, ONCE.format(candidates=GIVEN)),
+        ({"plan": "codes", "languages": "la", "boost": "2 ?subject ?p ?o"}, ONCE.format(candidates=GIVEN)),
         ({"plan": "index"}, BOTH.format(candidates=INDEX)),
         ({"plan": "exact", "fusion": "rrf"}, RANKS.format(candidates=GIVEN)),
         ({"mode": "text"}, VALUES + BY_WORDS + ALONE),

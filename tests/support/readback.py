@@ -126,7 +126,7 @@ TERMS: dict[str, Any] = {
     "long": ox.Literal(LONG),
     "blank": ox.Literal(" "),
     **{
-        f"{text}@{language}": ox.Literal(text, language=language) for text in ("kite", "1") for language in ("en", "de")
+        f"{text}@{language}": ox.Literal(text, language=language) for text in ("kite", "1") for language in ("en", "la")
     },
     "kite@ar--rtl": ox.Literal("kite", language="ar", direction=ox.BaseDirection.RTL),
     "integer": ox.Literal("1", datatype=ox.NamedNode(XSD + "integer")),

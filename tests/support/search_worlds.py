@@ -40,7 +40,7 @@ LONG = {
     "long": " ".join(f"The {word} has number {number}." for number, word in enumerate(WORDS * 20)),
     "longer": " ".join(f"Number {number} is a {word}." for number, word in enumerate(WORDS * 30, 500)),
 }
-LANGUAGES = ["en", "en-gb", "de"]
+LANGUAGES = ["en", "en-gb", "la"]
 TERMS: dict[str, Any] = {
     **{
         name: iri(name)
@@ -57,7 +57,7 @@ TERMS: dict[str, Any] = {
         for language in LANGUAGES
     },
     **{name: ox.Literal(text) for name, text in LONG.items()},
-    "long@de": ox.Literal(LONG["long"], language="de"),
+    "long@la": ox.Literal(LONG["long"], language="la"),
     "kite@en--ltr": ox.Literal("kite", language="en", direction=ox.BaseDirection.LTR),
     "blank": ox.Literal(" \n"),
     **{str(year): ox.Literal(str(year), datatype=ox.NamedNode(XSD + "integer")) for year in (2000, 2010, 2020)},
@@ -107,7 +107,7 @@ conditions = st.builds(
     _some(["label", "note", "year", "unknown"]).map(_of_terms),
     _some([*CLASSES, "unknown"]).map(_of_terms),
     _some([*GRAPHS, "unknown"]).map(_of_terms),
-    _some(["", "en", "en-GB", "de", "fr"]),
+    _some(["", "en", "en-GB", "la", "fr"]),
     st.sampled_from(["", "", *PATTERNS]).map(PATTERNS.get),
 )
 one_condition = st.one_of(
@@ -115,7 +115,7 @@ one_condition = st.one_of(
     _some(["label", "note", "year", "unknown"]).map(lambda names: Conditions(predicates=_of_terms(names))),
     _some([*CLASSES, "unknown"]).map(lambda names: Conditions(types=_of_terms(names))),
     _some([*GRAPHS, "unknown"]).map(lambda names: Conditions(graphs=_of_terms(names))),
-    _some(["", "en", "en-GB", "de", "fr"]).map(lambda tags: Conditions(languages=tags)),
+    _some(["", "en", "en-GB", "la", "fr"]).map(lambda tags: Conditions(languages=tags)),
     st.sampled_from(sorted(PATTERNS)).map(lambda name: Conditions(where=PATTERNS[name])),
 )
 filters = st.one_of(

@@ -140,6 +140,7 @@ class WorldsRetriever(BaseRetriever, extra="forbid"):
     weights: Mapping[str, float] | None = None
     candidates: int | None = None
     syntax: Literal["words", "fts5"] = "words"
+    query_language: str | None = None
     vector: Any = None
     plan: Literal["auto", "exact", "codes", "index"] = "auto"
     min_similarity: float | None = None

@@ -335,9 +335,11 @@ class _Check:
         self._damaged("proposals", "proposals that cannot be read, or name a revision that is not there", bad, _RESTORE)
 
     def _pieces(self) -> None:
-        scan = ChunkScan(self._connection, self._last)
+        scan = ChunkScan(self._connection, self._chunks, self._last)
         scan.read()
         self.report.checked["chunks"] = scan.count
+        if scan.outdated:  # they are found by their words as they are written, until compact() reads them anew
+            self.report.checked["chunks of an older release"] = scan.outdated
 
         self._damaged(
             "chunks-without-terms", "chunks are of a literal that is not stored", scan.homeless, _RECUT, _chunk

@@ -5,13 +5,14 @@ from __future__ import annotations
 from worlds.errors import ReadOnlyError, WorldsError
 from worlds.sql import statements
 from worlds.sql.connection import Connection
+from worlds.texts.chunks import ChunkStore
 from worlds.vectors.embedding import Embeddings
 
 _QUERIES = statements("queries.sql")
 _SQL = statements("maintenance.sql")
 
 
-def compact(connection: Connection, embeddings: Embeddings) -> None:
+def compact(connection: Connection, embeddings: Embeddings, chunks: ChunkStore) -> None:
     """Give unused space back, and build the derived indexes anew; see `World.compact`.
 
     Every step is kept as soon as it is done, and a second call does what is left after a crash. Between the last two
@@ -27,6 +28,9 @@ def compact(connection: Connection, embeddings: Embeddings) -> None:
         connection.run(_SQL["forget_retired_texts"])
         connection.run(_SQL["forget_all_retired"])
         _delete_unused_terms(connection)
+    while chunks.words.outdated:
+        with connection.transaction():
+            chunks.words.read_some()
     with connection.transaction():
         connection.run(_QUERIES["rebuild_fts"])
         connection.run(_SQL["merge_texts"])

@@ -15,6 +15,7 @@ class Delta:
     removed: Ids
     chunks: int = 0  # made of texts
     orphans: set[int] = field(default_factory=set)  # vectors that a chunk had that is gone
+    notes: list[str] = field(default_factory=list)  # what there is to say of it
 
 
 class Follower:

@@ -167,7 +167,7 @@ class Gate:
                     yield revision
                     if revision.added or revision.removed:
                         if self._check is not None:
-                            revision.notes = self._check(revision.number, revision.first_quad, revision.guard)
+                            revision.notes += self._check(revision.number, revision.first_quad, revision.guard)
                         self._record(revision)
                     elif revision.deltas:  # the same quads, but perhaps other chunks
                         self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
@@ -257,6 +257,7 @@ class Gate:
                 revision.effects.append(delta)
             self._followers.apply(delta)
         revision.chunks += delta.chunks
+        revision.notes += tuple(delta.notes)
         return len(added), len(removed), delta.chunks
 
     def _find(self, quads: Ids) -> tuple[Ids, Ids, Ids]:

@@ -221,6 +221,7 @@ def _explained(
         compared=None if plan is None else plan.compared,
         match=prepared.match,
         words=prepared.words,
+        languages=prepared.languages,
         fusion="rrf" if request.fusion == "rrf" else f"{request.fusion}, {request.normalise}",
         depth=prepared.depth,
         candidates=len(found),

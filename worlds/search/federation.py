@@ -23,6 +23,7 @@ from worlds.search.facets import Facets, ordered
 from worlds.search.federated_candidates import GroupFacts, Place, Together, together
 from worlds.search.fusion import Found, Scores, fuse
 from worlds.search.hits import Clock, Explanation, Hit, SearchResults
+from worlds.search.language import spoken
 from worlds.search.member import MemberSearch, Statistics
 from worlds.search.notes import nearest_to_hits, no_word
 from worlds.search.options import MOST_CANDIDATES
@@ -153,7 +154,8 @@ class GroupSearches:
         self, first: SearchRequest, requests: Sequence[SearchRequest], clock: Clock
     ) -> tuple[list[MemberSearch], Together, _Lists]:
         with clock.step("filter"):
-            searches = [part.begin(request) for part, request in zip(self._parts, requests, strict=True)]
+            languages = spoken(first, [part.languages for part in self._parts])
+            searches = [part.begin(request, languages) for part, request in zip(self._parts, requests, strict=True)]
         depth, most = depth_of(first), first.stages.per_subject
         while True:
             with clock.step("lists"):
@@ -253,7 +255,8 @@ class GroupSearches:
 
     def _facets(self, requests: Sequence[SearchRequest]) -> Facets:
         with self._snapshots():
-            searches = [part.begin(request) for part, request in zip(self._parts, requests, strict=True)]
+            languages = spoken(requests[0], [part.languages for part in self._parts])
+            searches = [part.begin(request, languages) for part, request in zip(self._parts, requests, strict=True)]
             lists = self._lists(searches, requests[0].candidates)
             counted = [
                 search.facets(
@@ -298,6 +301,7 @@ class GroupSearches:
             compared=None if None in compared or not plans else sum(filter(None, compared)),
             match=match,
             words=None if match is None else "scan",
+            languages=searches[0].languages,
             fusion="rrf" if first.fusion == "rrf" else f"{first.fusion}, {first.normalise}",
             depth=lists.depth,
             candidates=count,

@@ -22,6 +22,7 @@ class TextState(NamedTuple):
     record: bytes  # FTS5's own, of how many rows there are and how many tokens they have
     last: int  # the last id of a chunk; none is given twice
     tokenized: str  # the CREATE statement, which says how texts become tokens
+    readings: int  # how often stored texts were read anew, by the words of another language
     rollbacks: int  # of this connection, after which ids are given again
 
 
@@ -37,10 +38,10 @@ class Frequencies:
 
     def agree(self) -> TextState:
         """Agree with the texts as they are now."""
-        record, last, tokenized = self._connection.remembered(
+        record, last, tokenized, readings = self._connection.remembered(
             "texts", lambda: self._connection.rows(_SQL["state_of_texts"])[0]
         )
-        state = TextState(record, last, tokenized, self._connection.rollbacks)
+        state = TextState(record, last, tokenized, int(readings), self._connection.rollbacks)
         if state != self._state or len(self._counts) > _MOST:
             self._state, self._counts = state, {}
             with reading("the record of the full-text index"):

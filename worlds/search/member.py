@@ -17,12 +17,13 @@ from worlds.search.filters import Filters
 from worlds.search.frequencies import read_numbers
 from worlds.search.fusion import Scores
 from worlds.search.hits import Hit
+from worlds.search.language import WorldLanguages, read_in
 from worlds.search.plans import Plans, VectorPlan
 from worlds.search.ranking import Ranked
 from worlds.search.request import SearchRequest
 from worlds.search.showing import HitMaker, Shown
 from worlds.search.statement import nearest_by
-from worlds.search.words import expression, read_query
+from worlds.search.words import expression, readings
 from worlds.sql import compile_statement, statements, texts
 from worlds.sql.connection import Connection
 from worlds.vectors.codes import Codes
@@ -75,26 +76,28 @@ class MemberLists:
         self._facts = FactReader(connection, dictionary, filters)
         self._hits = HitMaker(connection, dictionary, filters)
         self._facets = FacetCounter(connection, dictionary, filters)
+        self.languages = WorldLanguages(connection, filters)
 
-    def begin(self, request: SearchRequest) -> MemberSearch:
-        """A search's part, in a snapshot that the caller holds."""
-        return MemberSearch(self, request)
+    def begin(self, request: SearchRequest, languages: frozenset[str]) -> MemberSearch:
+        """A search's part, of a question in some languages, in a snapshot that the caller holds."""
+        return MemberSearch(self, request, languages)
 
 
 class MemberSearch:
     """One search of one world, which is asked for its lists, then for candidates, then for hits."""
 
-    def __init__(self, part: MemberLists, request: SearchRequest) -> None:
+    def __init__(self, part: MemberLists, request: SearchRequest, languages: frozenset[str]) -> None:
         self._part = part
         self._connection = part.connection
         self.request = request
+        self.languages = tuple(sorted(languages))
         self.state = (*self._connection.rows(_QUERIES["state"])[0], self._connection.rollbacks)
         filters = part.filters
         self.eligible = filters.eligible(request.filter, self.state, request.limits)
         wanted: list[str] = []
         excluded: list[str] = []
         if request.mode != "vector":
-            wanted, excluded = read_query(request.text, filters.policy.tokenizer)
+            wanted, excluded = read_in(request.text, filters.policy.tokenizer, languages)
         self.terms: list[str] = wanted
         self.match = expression(wanted, excluded)
         self._excluded = " OR ".join(excluded) or None
@@ -111,7 +114,10 @@ class MemberSearch:
 
     def _statistics(self) -> Statistics:
         rows, tokens = read_numbers(self._connection.value(_QUERIES["text_averages"]) or b"\0\0")
-        counts = {term: self._connection.value(_QUERIES["count_matches"], (term,)) for term in set(self.terms)}
+        counts = {
+            term: self._connection.value(_QUERIES["count_matches"], (term,))
+            for term in {*self.terms, *readings(self.terms)}
+        }
         return Statistics(rows, tokens, Counter(counts))
 
     def nearest(self, depth: int) -> list[tuple[int, float]]:
@@ -134,7 +140,7 @@ class MemberSearch:
 
     def relevant(self, everywhere: Statistics, depth: int, also: Sequence[int]) -> list[tuple[int, float, int]]:
         """(chunk, bm25, rank here) of the best texts by the statistics of all worlds, and of those of `also`."""
-        asked = Counter(self.terms)
+        asked = Counter(readings(self.terms))
         weights = [
             (term, self._here.idf(term), everywhere.idf(term) * times)
             for term, times in asked.items()

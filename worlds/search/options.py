@@ -151,6 +151,15 @@ OPTIONS: Mapping[str, Option] = {
             absent=_TUNED,
         ),
         Option(
+            "query_language",
+            "text",
+            "The language of the query, as a tag: its words are sought by their stems in it. By default it is that of "
+            "the filter `languages`, or the one whose texts have most of the query's words.",
+            group="fusion",
+            example="de",
+            absent={"agents": "the query's words tell its language"},
+        ),
+        Option(
             "vector",
             "numbers",
             "The query vector, instead of the vector of the query's text.",
@@ -263,6 +272,9 @@ def check(chosen: Mapping[str, Any]) -> None:
     named = isinstance(rerank, str) and bool(rerank.strip())
     if not (rerank is None or isinstance(rerank, bool) or named or callable(getattr(rerank, "predict", None))):
         raise ValueError(f"rerank is True, a model's name or path, or has a method predict; it is not {rerank!r}")
+    language = chosen["query_language"]
+    if language is not None and not (isinstance(language, str) and language.strip()):
+        raise ValueError(f"query_language is a language tag such as 'de', not {language!r}")
     if chosen["group_by"] is None and chosen["per_subject"] != DEFAULTS["per_subject"]:
         raise ValueError("per_subject needs group_by='subject'")
 

@@ -121,7 +121,7 @@ class PostingLists:
         if state == self._state:
             return
         before = self._state
-        if before is None or (before.tokenized, before.rollbacks) != (state.tokenized, state.rollbacks):
+        if before is None or before[2:] != state[2:]:
             self._lengths = np.empty(0)  # otherwise they stay right, as no id is given twice
             self._tokenizer = Tokenizer(state.tokenized)
         known = len(self._lengths)

@@ -62,6 +62,7 @@ class SearchRequest:
     identity: Identity = field(repr=False, compare=False)
     limits: Limits | None  # of patterns, where the search stands in a query
     notes: tuple[str, ...] = ()
+    query_language: str | None = None  # None to find out
 
     @property
     def patterns(self) -> list[str]:
@@ -102,7 +103,10 @@ class Requests:
         }
         candidates = DEFAULT_CANDIDATES if chosen["candidates"] is None else int(chosen["candidates"])
         floor = chosen["min_similarity"]
-        how = (*(chosen[name] for name in ("mode", "syntax", "fusion", "normalise", "label_bonus")), float(chosen["k"]))
+        how = (
+            *(chosen[name] for name in ("mode", "syntax", "query_language", "fusion", "normalise", "label_bonus")),
+            float(chosen["k"]),
+        )
         found, notes = self._query_vector(text, chosen["mode"], chosen["vector"])
         vector = None if chosen["vector"] is None or found is None else found.tobytes()
         identity = Identity(text, how, sorted(weights.items()), candidates, floor, vector, filter_, stages)
@@ -134,6 +138,7 @@ class Requests:
             identity=identity,
             limits=limits,
             notes=notes,
+            query_language=chosen["query_language"],
         )
 
     def _query_vector(

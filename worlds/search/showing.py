@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from worlds.graph.terms import to_rdflib
-from worlds.quads.dictionary import Dictionary
+from worlds.quads.dictionary import Dictionary, json_ids
 from worlds.search.candidates import Candidates, Cited, Fused, read_passages
 from worlds.search.facts import texts_of
 from worlds.search.filters import Eligible, Filters
@@ -21,6 +20,7 @@ from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.sql.values import as_text
 from worlds.texts.facts import Facts
+from worlds.texts.languages import as_written
 
 _SQL = statements("hits.sql")
 
@@ -89,7 +89,7 @@ class HitMaker:
     ) -> list[Hit]:
         """The hits of these candidates, in their order."""
         rows = [found.rows[found.row[candidate]] for candidate in chosen]
-        snippets = self._snippets(match, [row.chunk for row in rows])
+        snippets = self._snippets(match, {row.chunk: shown.texts[row.chunk] for row in rows})
         steps = ranked.steps(chosen) if explain else [()] * len(chosen)
         hits: list[Hit] = []
         for candidate, row, step in zip(chosen, rows, steps, strict=True):
@@ -118,7 +118,7 @@ class HitMaker:
             )
         return hits
 
-    def _snippets(self, match: str | None, chunks: list[int]) -> Callable[[], dict[int, str]]:
+    def _snippets(self, match: str | None, texts: dict[int, str]) -> Callable[[], dict[int, str]]:
         """A function that gives, once asked, the highlighted texts of all hits by chunk id."""
         cache: dict[int, str] | None = None
 
@@ -128,8 +128,8 @@ class HitMaker:
                 cache = {}
                 if match is not None:
                     statement = _SQL["highlights"]
-                    rows = self._connection.rows(statement, statement.bind(match=match, ids_json=json.dumps(chunks)))
-                    cache = {chunk: as_text(text) for chunk, text in rows}
+                    rows = self._connection.rows(statement, statement.bind(match=match, ids_json=json_ids(texts)))
+                    cache = {chunk: as_written(as_text(text), texts[chunk]) for chunk, text in rows}
             return cache
 
         return highlighted

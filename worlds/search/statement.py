@@ -15,10 +15,11 @@ from worlds.search.fields import Fields
 from worlds.search.filters import Eligible, Filters
 from worlds.search.frequencies import Frequencies
 from worlds.search.hits import Clock
+from worlds.search.language import WorldLanguages, read_in, spoken
 from worlds.search.plans import Plans, VectorPlan
 from worlds.search.postings import PostingLists
 from worlds.search.request import SearchRequest
-from worlds.search.words import expression, read_query
+from worlds.search.words import expression, readings
 from worlds.sql import Statement, compile_statement, statements, texts
 from worlds.sql.connection import Connection, Row
 
@@ -73,6 +74,7 @@ class Prepared:
     depth: int  # how long each list may be
     match: str | None  # the FTS5 expression
     words: str | None  # how the words' list is made: scan, lookup or lists; None without one
+    languages: tuple[str, ...]  # in which the words are read; none where that is English alone
     plan: VectorPlan | None
     eligible: Eligible | None
     limit: int  # passages that are asked for
@@ -89,6 +91,7 @@ class SearchStatements:
         self._fields = fields
         self._frequencies = Frequencies(connection)
         self._lists = PostingLists(connection, self._frequencies)
+        self._languages = WorldLanguages(connection, filters)
 
     def prepare(self, request: SearchRequest, state: tuple[Any, ...], depth: int, clock: Clock) -> Prepared:
         """The statement of a search as of `state`."""
@@ -110,7 +113,7 @@ class SearchStatements:
                 **self._fields.values(request),
                 **(_THEORETICAL if request.normalise == "theoretical" else dict.fromkeys(_THEORETICAL)),
             }
-            match, terms, excluded = self._words(request)
+            match, terms, excluded, languages = self._words(request)
             legs = [leg for leg in ("vector", "text") if leg == "text" or request.vector is not None]
             if match is None and len(legs) == 2:
                 legs.remove("text")
@@ -161,6 +164,7 @@ class SearchStatements:
                 depth,
                 match,
                 "scan" if words == "whole" else words,
+                tuple(sorted(languages)),
                 plan,
                 eligible,
                 limit + 1,
@@ -186,13 +190,13 @@ class SearchStatements:
         if words == "lookup" and eligible is not None:
             return {
                 "chunks_json": json_ids(eligible.chunks),
-                "words_json": json.dumps(self._frequencies.weights(terms)),
+                "words_json": json.dumps(self._frequencies.weights(readings(terms))),
                 "average": self._frequencies.average,
                 "bytes": _BYTES,
                 "terms_json": json.dumps(self._frequencies.weigh(terms)),
             }
         if words == "lists":
-            relevance = self._lists.relevance(terms, " OR ".join(excluded) or None)
+            relevance = self._lists.relevance(readings(terms), " OR ".join(excluded) or None)
             best = relevance.best(depth, None if eligible is None else eligible.chunks)
             values: dict[str, object] = {
                 "texts_json": json.dumps(best),
@@ -200,7 +204,10 @@ class SearchStatements:
             }
             if covered:
                 weighed = self._frequencies.weigh(terms)
-                held = [(weight, best and relevance.held(term, best[0][0])) for term, weight in weighed]
+                held = [
+                    (weight, bool(best) and any(relevance.held(one, best[0][0]) for one in readings([term])))
+                    for term, weight in weighed
+                ]
                 values["held_json"] = json.dumps(held)
             return values
         return {"terms_json": json.dumps(self._frequencies.weigh(terms))} if covered else {}
@@ -220,23 +227,26 @@ class SearchStatements:
             and eligible is not None
             and len(eligible.chunks) <= MOST_LOOKED_UP
             and not excluded
-            and all(map(_WORD.fullmatch, terms))
-            and len(eligible.chunks) * (LISTED if large else LOOKING_UP) < self._lists.unread(terms)
+            and all(map(_WORD.fullmatch, sought := readings(terms)))
+            and len(eligible.chunks) * (LISTED if large else LOOKING_UP) < self._lists.unread(sought)
         ):
             return "lookup"
         if plain and large:
             return "lists"
         return "whole" if completed and eligible is not None and len(eligible.chunks) <= NARROW else "scan"
 
-    def _words(self, request: SearchRequest) -> tuple[str | None, list[str], list[str]]:
-        """The FTS5 expression of a search, None where it has none, and what a person's words seek and exclude."""
+    def _words(self, request: SearchRequest) -> tuple[str | None, list[str], list[str], frozenset[str]]:
+        """The FTS5 expression of a search, None where it has none, what a person's words seek and exclude, and the
+        languages that they are read in.
+        """
         if request.mode == "vector":
-            return None, [], []
+            return None, [], [], frozenset()
         if request.syntax != "words":
             beginnings = request.mode == "text" and _BEGINNINGS.fullmatch(request.text)
-            return _fts5(request.text), request.text.split(" OR ") if beginnings else [], []
-        terms, excluded = read_query(request.text, self._filters.policy.tokenizer)
-        return expression(terms, excluded), terms, excluded
+            return _fts5(request.text), request.text.split(" OR ") if beginnings else [], [], frozenset()
+        languages = spoken(request, [self._languages])
+        terms, excluded = read_in(request.text, self._filters.policy.tokenizer, languages)
+        return expression(terms, excluded), terms, excluded, languages
 
     def run(self, request: SearchRequest, prepared: Prepared) -> list[Fused]:
         """The statement's rows, best first; QueryError for a wrong FTS5 expression."""

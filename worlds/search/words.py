@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable, Sequence
 
+from worlds.texts.languages import indexed, is_stop_word, key
 from worlds.texts.segmentation import UNSPACED, segment
 
 MAX_CHARS = 10_000
@@ -34,6 +36,18 @@ _STOP_WORDS = """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 """English words that tell nothing of a subject. A query of nothing else keeps them."""
 
+
+class StopWords:
+    """The stop-words of a question in some languages."""
+
+    def __init__(self, languages: Sequence[str], *, english: bool) -> None:
+        self._languages = languages
+        self._english = english
+
+    def __contains__(self, word: str) -> bool:
+        return (self._english and word in STOP_WORDS) or (bool(self._languages) and is_stop_word(word, self._languages))
+
+
 # A minus excludes only at the beginning of a word. A straight quote opens before a word and closes after one, so
 # that inches and unbalanced quotes are ordinary; typographic quotes say themselves which they are.
 _items = re.compile(
@@ -46,6 +60,7 @@ _items = re.compile(
 ).finditer
 _excludes = re.compile(r"(?<!\S)-(?=[^\W\d_])").match  # not a number below zero, nor an option like --json
 _star = re.compile(r"(?<=[^\s*])\*[.,;:!?)\]}]*$").search
+_readings = re.compile(r'"[^"]*"\*?').findall
 _contraction = re.compile(r"(?:n['’]t|['’](?:s|d|ll|m|re|ve))\W*$", re.IGNORECASE).search
 _runs = re.compile(f"({UNSPACED.pattern})").split
 _ascii_words = re.compile(r"[^\W_]+").finditer
@@ -60,6 +75,7 @@ _SUFFIXES = (
 _ENDINGS = frozenset(suffix[:size] for suffix in _SUFFIXES.split() for size in range(1, len(suffix) + 1))
 _LONGEST_SUFFIX = max(map(len, _ENDINGS))
 _SHORTEST_STEM = 4
+_CUT = 3  # letters that the beginning of a word may have after its stem, in other languages
 
 # A longer quote in a query is a title or a saying, seldom to be found word for word.
 _LONGEST_QUOTE = 4
@@ -70,7 +86,7 @@ _LONGEST_SUBSTRING = 200
 _MARKS = {"Mn", "Mc", "Me", "Co"}  # what is part of a word beside letters and digits: marks, private use
 
 
-def to_match(words: str, tokenizer: str = "porter") -> str | None:
+def to_match(words: str, tokenizer: str = "porter", languages: Sequence[str] = ()) -> str | None:
     """The FTS5 MATCH expression for a person's words, or None when they hold nothing that can be searched.
 
     Never raises, nor does FTS5 on the result, whatever the words. It finds texts with any of the words, bar
@@ -84,17 +100,23 @@ def to_match(words: str, tokenizer: str = "porter") -> str | None:
     without spaces becomes the phrase of its letters, and the pairs of neighbours in it when it is longer than
     a pair (in South-East Asian alphabets, groups of four), since nobody knows where its words end.
 
+    A word is sought by its stem in English, and in each of `languages`, whose texts are indexed by stems of their own;
+    what is a stop-word in one of these languages is dropped.
+
     `tokenizer` is the index's. With "trigram" every word, phrase or prefix is sought as it is written, anywhere in a
     text, also inside other words; those of less than three characters cannot be, and are left out.
     """
-    wanted, excluded = read_query(words, tokenizer)
+    wanted, excluded = read_query(words, tokenizer, languages)
     return expression(wanted, excluded)
 
 
-def read_query(words: str, tokenizer: str = "porter") -> tuple[list[str], list[str]]:
+def read_query(
+    words: str, tokenizer: str = "porter", languages: Sequence[str] = (), *, english: bool = True
+) -> tuple[list[str], list[str]]:
     """The terms that `to_match` searches, repeated ones as often as they stand, and those that it excludes.
 
-    Each is an FTS5 expression by itself.
+    Each is an FTS5 expression by itself: a word or phrase, or several `readings` of it by OR. Without `english`, the
+    question is in other languages, and English stop-words are words.
     """
     words = words[:MAX_CHARS].encode("utf-8", "replace").decode().replace("\0", " ")
     wanted: list[tuple[str, bool]] = []  # what was written, and whether it was in quotes
@@ -109,10 +131,11 @@ def read_query(words: str, tokenizer: str = "porter") -> tuple[list[str], list[s
         else:
             wanted.append((word, False))
 
+    idle = StopWords(languages, english=english)
     read = _substrings if tokenizer == "trigram" else _terms
-    terms = read(wanted)
+    terms = read(wanted, idle)
     if not terms:
-        terms, unwanted = read(unwanted), []
+        terms, unwanted = read(unwanted, idle), []
     excluded: list[str] = []
     for text, quoted in unwanted[:MAX_TERMS]:
         if tokenizer == "trigram":
@@ -120,7 +143,15 @@ def read_query(words: str, tokenizer: str = "porter") -> tuple[list[str], list[s
             continue
         beginning = None if quoted else _beginning(text)
         excluded += _phrase(beginning, star=True) if beginning else _phrase(text)
-    return _bounded(terms), _bounded(excluded)
+    kept, left_out = _bounded(terms), _bounded(excluded)
+    if languages and tokenizer == "porter":
+        return [_read_by(term, languages) for term in kept], [_read_by(term, languages) for term in left_out]
+    return kept, left_out
+
+
+def readings(terms: Iterable[str]) -> list[str]:
+    """The words and phrases that terms are, each an FTS5 expression without OR."""
+    return [one for term in terms for one in (_readings(term) if " OR " in term else (term,))]
 
 
 def expression(terms: list[str], excluded: list[str]) -> str | None:
@@ -131,12 +162,12 @@ def expression(terms: list[str], excluded: list[str]) -> str | None:
     return f"({query}) NOT ({' OR '.join(excluded)})" if excluded else query
 
 
-def _substrings(items: list[tuple[str, bool]]) -> list[str]:
+def _substrings(items: list[tuple[str, bool]], idle: StopWords) -> list[str]:
     """The terms for an index of three characters in a row."""
     terms: list[str] = []
     stop_words: list[str] = []
     for text, quoted in items:
-        if not quoted and text.strip(_EDGES).casefold() in STOP_WORDS:
+        if not quoted and text.strip(_EDGES).casefold() in idle:
             stop_words += _substring(text)
             continue
         terms += _substring(text)
@@ -160,7 +191,7 @@ def _bounded(terms: list[str]) -> list[str]:
     return kept
 
 
-def _terms(items: list[tuple[str, bool]]) -> list[str]:
+def _terms(items: list[tuple[str, bool]], idle: StopWords) -> list[str]:
     terms: list[str] = []
     stop_words: list[str] = []
     only_quotes = all(quoted for _, quoted in items)
@@ -168,20 +199,20 @@ def _terms(items: list[tuple[str, bool]]) -> list[str]:
         if len(terms) >= MAX_TERMS:
             break
         if text.isascii() and text.isalpha() and not quoted:  # nearly all, so the short way
-            (stop_words if text.lower() in STOP_WORDS else terms).append(f'"{text}"')
+            (stop_words if text.lower() in idle else terms).append(f'"{text}"')
         elif quoted:
             terms += _phrase(text)
             words = text.split()
             if len(words) > _LONGEST_QUOTE and not only_quotes:
-                terms += _terms([(word, False) for word in words])
-        elif _is_stop_word(text):
+                terms += _terms([(word, False) for word in words], idle)
+        elif _is_stop_word(text, idle):
             stop_words += _phrase(text)
         else:
-            terms += _word(text)
+            terms += _word(text, idle)
     return terms or stop_words
 
 
-def _is_stop_word(text: str) -> bool:
+def _is_stop_word(text: str, idle: StopWords) -> bool:
     if _beginning(text):
         return False
     contraction = _contraction(text)
@@ -189,12 +220,10 @@ def _is_stop_word(text: str) -> bool:
         return True
     parts = _parts(text[: contraction.start()] if contraction else text)
     # The second condition keeps A.I.; `and/or` goes.
-    return all(part.lower() in STOP_WORDS for part in parts) and (
-        len(parts) == 1 or any(len(part) > 1 for part in parts)
-    )
+    return all(part.lower() in idle for part in parts) and (len(parts) == 1 or any(len(part) > 1 for part in parts))
 
 
-def _word(text: str) -> list[str]:
+def _word(text: str, idle: StopWords) -> list[str]:
     """The terms for a word as it was written; none when it has no letter or digit."""
     beginning = _beginning(text)
     if beginning:
@@ -211,7 +240,7 @@ def _word(text: str) -> list[str]:
             parts += _parts(run)
     if len(parts) == 1 and not grams:
         return _phrase(parts[0])
-    telling = [part for part in parts if len(part) > 1 and part.lower() not in STOP_WORDS]
+    telling = [part for part in parts if len(part) > 1 and part.lower() not in idle]
     terms = _phrase(text) if any(map(_vague, parts)) or not (telling or grams) else []
     for part in telling:
         terms += _phrase(part)
@@ -240,6 +269,18 @@ def _stems(beginning: str) -> list[str]:
     size = len(beginning)
     cuts = range(max(_SHORTEST_STEM, size - _LONGEST_SUFFIX), size)
     return [f'"{beginning[:cut]}"' for cut in cuts if beginning[cut:].lower() in _ENDINGS]
+
+
+def _read_by(term: str, languages: Sequence[str]) -> str:
+    """A term, or its stems in these languages: the beginning of a word may be a stem, or go beyond it."""
+    text = term.rstrip("*").strip('"')
+    found = {key(text): term}
+    cuts = range(max(_SHORTEST_STEM, len(text) - _CUT), len(text)) if term.endswith("*") and text.isalpha() else ()
+    for language in languages:
+        for form in (indexed(text, language) or text, *(text[:cut] for cut in cuts)):
+            if form != text:
+                found.setdefault(key(form), f'"{form}"')
+    return " OR ".join(found.values())
 
 
 def _grams(run: str) -> list[str]:

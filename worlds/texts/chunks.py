@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 import pyoxigraph as ox
@@ -24,7 +23,7 @@ from worlds.texts.chunking import chunk_spans, estimate_tokens
 from worlds.texts.markdown import MARKDOWN
 from worlds.texts.policy import ChunkSize, TextPolicy
 from worlds.texts.profiles import Profile, Profiles, term_of
-from worlds.texts.segmentation import segment
+from worlds.texts.reading import Text, Words, reads
 
 _SQL = statements("queries.sql")
 _ENTITIES = statements("entities.sql")
@@ -41,9 +40,6 @@ _TOKENIZERS = {  # beside that of the schema
     "trigram": "trigram remove_diacritics 1",
 }
 _READABLE_TOKENS = 370  # by the estimate: English prose of 256, which the smallest common embedding models read
-
-
-Format = Literal["text", "markdown"]
 
 
 @dataclass
@@ -82,6 +78,7 @@ class ChunkStore(Follower):
         self._dictionary = dictionary
         self._policy: tuple[str | None, TextPolicy] = (None, _DEFAULT)
         self._ahead: Ahead | None = None
+        self.words = Words(connection, lambda: self.policy)
         self.profiles = Profiles(connection, dictionary)
 
     @property
@@ -101,10 +98,17 @@ class ChunkStore(Follower):
             cut += self._refresh_profiles(self.profiles.concerned(self.policy, delta.added, delta.removed))
         delta.chunks += cut.made
         delta.orphans |= cut.orphans
+        delta.notes += self.words.told
+        self.words.told.clear()
+
+    def end(self) -> None:
+        """The write is over."""
+        self.words.told.clear()
 
     def adopt(self, policy: TextPolicy) -> Cut:
         """Store another policy, and cut the literals that it concerns anew."""
         before, cut = self.policy, Cut()
+        policy = policy if policy.language else policy.with_(language=before.language)
         if policy == before:
             return cut
         self._connection.run(_SQL["set_meta"], ("policy", policy.to_json()))
@@ -118,8 +122,11 @@ class ChunkStore(Follower):
             cut += self._drop(distinct(quads[:, 2]))
         if policy.profiles or before.profiles:
             cut += self._refresh_profiles(self.profiles.everyone())
+        read = reads(policy) != reads(before) and self.words.read_anew()
         if policy.tokenizer != before.tokenizer:
             self._index_texts(policy.tokenizer)
+        elif read:
+            self._connection.run(_SQL["rebuild_fts"])
         # It makes no revision, but those who remember chunk ids must notice.
         self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
         return cut
@@ -208,9 +215,10 @@ class ChunkStore(Follower):
 
     def _insert_profiles(self, profiles: dict[int, Profile]) -> int:
         rows: list[tuple[object, ...]] = []
+        read = self.words.reader().reading(None)
         for subject, profile in profiles.items():
             for (start, end), (text, _) in zip(profile.spans, profile.passages, strict=True):
-                rows.append((term_of(subject), start, end, text, segment(text)))
+                rows.append((term_of(subject), start, end, text, read(text)))
         self._connection.insert("INSERT INTO chunks (term, start, end, text, segmented)", rows)
         return len(rows)
 
@@ -234,7 +242,8 @@ class ChunkStore(Follower):
             found = self._connection.rows(
                 statement, statement.bind(ids_json=ids, any_datatype=int(any_datatype), **lists)
             )
-            sizes = self._sizes([term for term, _, _ in found]) if policy.sizes else {}
+            sizes = self._sizes([term for term, *_ in found]) if policy.sizes else {}
+            self.words.settle_language(found)
             count += self._insert(found, lambda term, sizes=sizes: sizes.get(term, policy.size))  # type: ignore[misc]
         return count
 
@@ -263,7 +272,7 @@ class ChunkStore(Follower):
             for term, start, end in self._connection.rows(_SQL["spans_of_terms"], (ids,)):
                 spans.setdefault(term, []).append((start, end))
             sizes = self._sizes(list(spans))
-            for term, stored, format in self._texts(json.dumps(list(spans))):
+            for term, stored, format, _ in self._texts(json.dumps(list(spans))):
                 text = as_text(stored)
                 size = sizes.get(term, self.policy.size)
                 format = size.format or format
@@ -271,24 +280,27 @@ class ChunkStore(Follower):
                     changed.append(term)
         return self.rechunk(np.array(changed, dtype=np.int64))
 
-    def _texts(self, ids: str) -> list[tuple[int, str | bytes, Format | None]]:
+    def _texts(self, ids: str) -> list[Text]:
         statement = _SQL["texts"]
         markdown = self._dictionary.find([ox.NamedNode(MARKDOWN)])[0]
         return self._connection.rows(statement, statement.bind(ids_json=ids, markdown=markdown))
 
     def _insert(
         self,
-        texts: list[tuple[int, str | bytes, Format | None]],
+        texts: list[Text],
         size: Callable[[int], ChunkSize],
         *,
         max_tokens: int = _READABLE_TOKENS,
         count_tokens: Callable[[str], int] = estimate_tokens,
     ) -> int:
-        """Chunk literals given as (term id, lexical form, format); gives the number of chunks made."""
+        """Chunk literals; gives the number of chunks made."""
         whole: list[int] = []
         parts: list[tuple[object, ...]] = []
-        for term, stored, format in texts:
+        reader = self.words.reader()
+        self.words.begin()
+        for term, stored, format, tag in texts:
             text = as_text(stored)
+            read = reader.reading(tag)
             limits = size(term)
             spans = chunk_spans(
                 text,
@@ -299,7 +311,7 @@ class ChunkStore(Follower):
                 format=limits.format or format,
             )
             if len(spans) == 1 and spans[0] == (0, len(text)):
-                segmented = segment(text)
+                segmented = read(text)
                 if segmented is None:
                     whole.append(len(text) << 32 | term)
                 else:
@@ -307,10 +319,11 @@ class ChunkStore(Follower):
             else:
                 for start, end in spans:
                     piece = text[start:end]
-                    parts.append((term, start, end, _storable(piece), segment(piece)))
+                    parts.append((term, start, end, _storable(piece), read(piece)))
         for begin in range(0, len(whole), _BATCH):
             self._connection.run(_SQL["insert_whole_chunks"], (json.dumps(whole[begin : begin + _BATCH]),))
         self._connection.insert("INSERT INTO chunks (term, start, end, text, segmented)", parts)
+        self.words.remember(reader)
         return len(whole) + len(parts)
 
     def _drop(self, objects: Ids) -> Cut:
@@ -341,7 +354,7 @@ class ChunkStore(Follower):
         for ids in batches(terms[terms > 0]):
             cut += self._delete(self._connection.rows(_SQL["chunks_of_terms"], (ids,)))
             found = self._texts(ids)
-            sizes = self._sizes([term for term, _, _ in found]) if policy.sizes else {}
+            sizes = self._sizes([term for term, *_ in found]) if policy.sizes else {}
             cut.made += self._insert(
                 found,
                 lambda term, sizes=sizes: sizes.get(term, policy.size),  # type: ignore[misc]
@@ -354,6 +367,7 @@ class ChunkStore(Follower):
         """Cut the passages of profiles in pieces that an embedder can read."""
         cut = Cut()
         rows: list[tuple[object, ...]] = []
+        read = self.words.reader().reading(None)
         for ids in batches(term_of(terms)):
             for subject, text, _ in self._connection.rows(_ENTITIES["profiles"], (ids,)):
                 at = 0
@@ -363,7 +377,7 @@ class ChunkStore(Follower):
                     )
                     for start, end in spans:
                         piece = passage[start:end]
-                        rows.append((term_of(subject), at + start, at + end, piece, segment(piece)))
+                        rows.append((term_of(subject), at + start, at + end, piece, read(piece)))
                     at += len(passage) + 1
             cut += self._delete_profile_chunks(np.array(json.loads(ids), dtype=np.int64))
         self._connection.insert("INSERT INTO chunks (term, start, end, text, segmented)", rows)

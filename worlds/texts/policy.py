@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from numbers import Real
@@ -16,6 +17,7 @@ from worlds.texts.markdown import MARKDOWN
 
 TOKENIZERS = ("porter", "unicode", "trigram")
 ROLES = ("label", "alias", "description", "other")
+_TAG = re.compile("[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _TOLD_ELSEWHERE = 0.3  # the default weight of a text that stands in its entity's profile, too
 
 _RDFS = "http://www.w3.org/2000/01/rdf-schema#"
@@ -102,8 +104,9 @@ class TextPolicy:
     `profiles` gives entities a text of their own, made of their labels and their triples in words: True for all
     entities, or the classes (rdf:type) whose instances have one. `profile_predicates` are the predicates that go into
     it, None for all; of an entity with more than `profile_values` triples that point to it, those are left out.
-    `tokenizer` is "porter" (words, English ones by their stem), "unicode" (words as they are) or "trigram" (any three
-    characters in a row: parts of words, and scripts without spaces).
+    `tokenizer` is "porter" (words by their stem), "unicode" (words as they are) or "trigram" (any three characters in
+    a row: parts of words, and scripts without spaces). A stem is that of the text's language: of its tag, or without a
+    tag of `language` ("de"), English if that is None; loading sets it where the first texts tell it.
     """
 
     include: frozenset[str] = frozenset()
@@ -117,6 +120,7 @@ class TextPolicy:
     profile_predicates: frozenset[str] | None = None
     profile_values: int = 10_000
     tokenizer: str = "porter"
+    language: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("include", "exclude", "datatypes"):
@@ -157,6 +161,8 @@ class TextPolicy:
             raise ValueError(f"profile_values is {self.profile_values}; it must be between 0 and 1,000,000")
         if self.tokenizer not in TOKENIZERS:
             raise ValueError(f"tokenizer is one of {', '.join(TOKENIZERS)}, not {self.tokenizer!r}")
+        if self.language is not None and not (isinstance(self.language, str) and _TAG.fullmatch(self.language)):
+            raise ValueError(f"language is a language tag such as 'de', not {self.language!r}")
 
     def role(self, predicate: str) -> str:
         """What a predicate means: "label", "alias", "description" or "other"."""
@@ -213,6 +219,7 @@ class TextPolicy:
                 "profile_predicates": None if self.profile_predicates is None else sorted(self.profile_predicates),
                 "profile_values": self.profile_values,
                 "tokenizer": self.tokenizer,
+                "language": self.language,
             }
         )
 
@@ -234,7 +241,7 @@ class TextPolicy:
         )
 
 
-_FIELDS = ("roles", "weights", "profiles", "profile_predicates", "profile_values", "tokenizer")
+_FIELDS = ("roles", "weights", "profiles", "profile_predicates", "profile_values", "tokenizer", "language")
 
 
 Read: TypeAlias = Callable[[Any, Callable[[str], str]], Any]
@@ -262,6 +269,7 @@ _READ: Mapping[str, Read] = {
     "profile_predicates": lambda value, iri: None if value is None else _terms(value, iri),
     "profile_values": lambda value, iri: value,
     "tokenizer": lambda value, iri: value,
+    "language": lambda value, iri: value or None,
 }
 """How each field is read from JSON."""
 

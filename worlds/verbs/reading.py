@@ -101,6 +101,6 @@ class Reading(Parts):
         """
         from worlds.file.compaction import compact
 
-        compact(self._connection, self._embeddings)
+        compact(self._connection, self._embeddings, self._chunks)
         self._dictionary.forget()
         self._sparql.drop()

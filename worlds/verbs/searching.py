@@ -36,6 +36,7 @@ class Searching(Parts):
         weights: Mapping[str, float] | None = None,
         candidates: int | None = None,
         syntax: Literal["words", "fts5"] = "words",
+        query_language: str | None = None,
         vector: Sequence[float] | np.ndarray[Any, Any] | None = None,
         plan: Literal["auto", "exact", "codes", "index"] = "auto",
         min_similarity: float | None = None,
@@ -59,7 +60,8 @@ class Searching(Parts):
         none), `where`, a SPARQL group pattern over ?subject. `exclude` maps the same names to what must not hold.
         `types`, `subclasses` and `where` read the union of all graphs, or those that `graphs` names.
 
-        **Words**: all scripts; `"a phrase"`, `-without`, `prefix*`. `syntax="fts5"` hands the text to SQLite's FTS5.
+        **Words**: all scripts; `"a phrase"`, `-without`, `prefix*`. They are sought by their stems in `query_language`,
+        else in those of the filter, else in those whose texts have most of them. `syntax="fts5"` hands it to FTS5.
         **Fusion**: a chunk's score is the sum over both lists of weight · value, brought to [0, 1], with "weighted"
         (`normalise`: the value that gives 0 is the least found, or the least in theory), or of weight / (`k` + rank)
         with "rrf". "relative" is "weighted", but words count beside vectors as much as the best text holds of them, and
@@ -86,9 +88,9 @@ class Searching(Parts):
             text, noted=True, limit=limit, mode=mode, subjects=subjects, predicates=predicates, types=types,
             subclasses=subclasses, graphs=graphs, languages=languages, where=where, exclude=exclude, fusion=fusion,
             normalise=normalise, label_bonus=label_bonus, k=k, weights=weights, candidates=candidates, syntax=syntax,
-            vector=vector, plan=plan, min_similarity=min_similarity, rerank=rerank, rerank_top=rerank_top,
-            rerank_timeout=rerank_timeout, boost=boost, decay=decay, diversity=diversity, group_by=group_by,
-            per_subject=per_subject, cursor=cursor, explain=explain,
+            query_language=query_language, vector=vector, plan=plan, min_similarity=min_similarity, rerank=rerank,
+            rerank_top=rerank_top, rerank_timeout=rerank_timeout, boost=boost, decay=decay, diversity=diversity,
+            group_by=group_by, per_subject=per_subject, cursor=cursor, explain=explain,
         )  # fmt: skip
 
     def search_sql(self, text: str, **options: Any) -> tuple[str, tuple[object, ...]]:
