@@ -58,12 +58,13 @@ class Vocabulary:
 
         `among` is "predicates" or "classes", None for both.
         """
-        self._read(budget)
-        kinds = self._spellings.values() if among is None else [self._spellings[among]]
-        spellings: dict[str, str] = {}
-        for found in kinds:
-            spellings = found | spellings
-        return nearest(name, spellings, self._pairs)
+        with self._connection.lock:
+            self._read(budget)
+            kinds = self._spellings.values() if among is None else [self._spellings[among]]
+            spellings: dict[str, str] = {}
+            for found in kinds:
+                spellings = found | spellings
+            return nearest(name, spellings, self._pairs)
 
     def _read(self, budget: Budget) -> None:
         """Go on reading the names, as far as the budget allows."""

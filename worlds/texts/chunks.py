@@ -28,6 +28,7 @@ from worlds.texts.reading import Text, Words, reads
 _SQL = statements("queries.sql")
 _ENTITIES = statements("entities.sql")
 _BATCH = 5000
+_TERM = (1 << 32) - 1  # the lower bits of a whole text's chunk, as `insert_whole_chunks` takes it
 _DEFAULT = TextPolicy()
 _BULK = 20_000  # literals from which on indexing them at once pays
 INDEXED_AT_ONCE = 50_000  # chunks; each time makes a part of the index that is merged later
@@ -294,8 +295,7 @@ class ChunkStore(Follower):
         count_tokens: Callable[[str], int] = estimate_tokens,
     ) -> int:
         """Chunk literals; gives the number of chunks made."""
-        whole: list[int] = []
-        parts: list[tuple[object, ...]] = []
+        chunks: list[int | tuple[object, ...]] = []  # in the order of the texts: scopes number them alike
         reader = self.words.reader()
         self.words.begin()
         for term, stored, format, tag in texts:
@@ -313,18 +313,22 @@ class ChunkStore(Follower):
             if len(spans) == 1 and spans[0] == (0, len(text)):
                 segmented = read(text)
                 if segmented is None:
-                    whole.append(len(text) << 32 | term)
+                    chunks.append(len(text) << 32 | term)
                 else:
-                    parts.append((term, 0, len(text), None, segmented))
+                    chunks.append((term, 0, len(text), None, segmented))
             else:
                 for start, end in spans:
                     piece = text[start:end]
-                    parts.append((term, start, end, _storable(piece), read(piece)))
-        for begin in range(0, len(whole), _BATCH):
-            self._connection.run(_SQL["insert_whole_chunks"], (json.dumps(whole[begin : begin + _BATCH]),))
-        self._connection.insert("INSERT INTO chunks (term, start, end, text, segmented)", parts)
+                    chunks.append((term, start, end, _storable(piece), read(piece)))
+        for begin in range(0, len(chunks), _BATCH):
+            batch = chunks[begin : begin + _BATCH]
+            if all(isinstance(chunk, int) for chunk in batch):  # in a third of the time
+                self._connection.run(_SQL["insert_whole_chunks"], (json.dumps(batch),))
+            else:
+                rows = [(one & _TERM, 0, one >> 32, None, None) if isinstance(one, int) else one for one in batch]
+                self._connection.insert("INSERT INTO chunks (term, start, end, text, segmented)", rows)
         self.words.remember(reader)
-        return len(whole) + len(parts)
+        return len(chunks)
 
     def _drop(self, objects: Ids) -> Cut:
         """Remove the chunks of literals that no quad holds as text any longer."""
