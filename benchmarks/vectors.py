@@ -46,16 +46,18 @@ class Rows:
         return self.vectors[int(text)]
 
 
-def points(rows: int, rng: np.random.Generator, *, drowned: bool) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    centres = rng.normal(size=(CENTRES, DIMENSION)).astype(np.float32)
+def points(
+    rows: int, rng: np.random.Generator, *, drowned: bool, centres: int = CENTRES
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    middle = rng.normal(size=(centres, DIMENSION)).astype(np.float32)
     if drowned:
-        centres = unit(centres)
-    member = rng.integers(0, CENTRES, rows)
+        middle = unit(middle)
+    member = rng.integers(0, centres, rows)
     vectors = np.empty((rows, DIMENSION), dtype=np.float32)
     for start in range(0, rows, 50_000):
         part = member[start : start + 50_000]
         noise = rng.normal(size=(len(part), DIMENSION)).astype(np.float32) * np.float32(0.8)
-        vectors[start : start + 50_000] = unit(centres[part] + noise)
+        vectors[start : start + 50_000] = unit(middle[part] + noise)
     return vectors, member
 
 

@@ -94,6 +94,7 @@ class Connection:
         self.timeout = min(timeout, _LONGEST_TIMEOUT)
         self.encryption_key = encryption_key
         self.lock = threading.RLock()
+        self._watch: Callable[[str, Sequence[object]], object] | None = None
         self.identity: Identity | None = None  # until `identify`
         _connections.add(self)
         self._write_lock = write_lock(self.file)
@@ -183,6 +184,8 @@ class Connection:
             self._check_open()
             if _writes(sql):
                 self._forget("meta" in sql)
+            if self._watch is not None:
+                self._watch(sql, parameters)
             try:
                 return self._driver.execute(sql, bound(parameters)).fetchall() or []
             except BaseException as error:
@@ -290,11 +293,7 @@ class Connection:
         self.rows(statement, parameters)
 
     def insert(self, into: str, rows: Sequence[Row]) -> None:
-        """Insert `rows` (of one length) with as few statements as the driver's limits allow.
-
-        `into` is the statement up to VALUES. Several rows a statement are twice as fast as `executemany`, and spare
-        a remote world a round trip a row.
-        """
+        """Insert rows of one length, many by each statement `into … VALUES`: twice as fast as `executemany`."""
         for start in range(0, len(rows), _ROWS_PER_INSERT):
             batch = rows[start : start + _ROWS_PER_INSERT]
             marks = f"({', '.join('?' * len(batch[0]))})"
@@ -418,6 +417,16 @@ class Connection:
                 except WorldsError:  # a damaged file; there is nothing that could be lost
                     with contextlib.suppress(WorldsError):
                         self.run("ROLLBACK")
+
+    @contextlib.contextmanager
+    def watched(self, watch: Callable[[str, Sequence[object]], object]) -> Iterator[None]:
+        """Tell every statement that the block runs, with its parameters."""
+        with self.lock:
+            before, self._watch = self._watch, watch
+            try:
+                yield
+            finally:
+                self._watch = before
 
     def vacuum(self) -> None:
         """Rebuild the file without its unused pages, and empty its log. WorldsError inside a transaction.

@@ -531,9 +531,6 @@ FROM json_each(:ids_json) AS sought CROSS JOIN terms ON terms.id = sought.value;
 -- name: count_vectors_up_to
 SELECT count(*) FROM (SELECT 1 FROM vectors LIMIT ?1);
 
--- name: vectors_up_to
-SELECT id FROM vectors LIMIT ?1;
-
 -- name: find_vector_index
 SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'vectors_embedding';
 

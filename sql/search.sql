@@ -6,8 +6,21 @@
 candidates (vector) AS (SELECT value FROM json_each(:candidates_json))
 
 -- name: candidates_index
--- Plan `index`: the nearest vectors by the native index.
-candidates (vector) AS (SELECT id FROM vector_top_k('vectors_embedding', :query, :candidates))
+-- Plan `index`: the nearest vectors by the native index, as far as they are eligible; all eligible ones where these are
+-- too few, or the index gave fewer than were asked, as it may not reach every vector.
+neighbours (vector) AS MATERIALIZED (SELECT id FROM vector_top_k('vectors_embedding', :query, :candidates)),
+admitted (vector) AS MATERIALIZED (
+    SELECT DISTINCT neighbours.vector
+    FROM neighbours CROSS JOIN chunks INDEXED BY chunks_vector ON chunks.vector = neighbours.vector
+    WHERE :eligible IS NULL OR substr(:eligible, chunks.id + 1, 1) = x'01'
+),
+candidates (vector) AS (
+    SELECT vector FROM admitted
+    UNION
+    SELECT vector FROM chunks
+    WHERE ((SELECT count(*) FROM admitted) < :depth OR (SELECT count(*) FROM neighbours) < :candidates)
+      AND vector IS NOT NULL AND (:eligible IS NULL OR substr(:eligible, id + 1, 1) = x'01')
+)
 
 -- name: vector_leg
 nearest (vector, distance) AS MATERIALIZED (

@@ -172,11 +172,12 @@ def test_pages(made: Path) -> None:
 
 def test_sql_shows_the_statement(made: Path) -> None:
     shown = ok("search", made, "kite", "--mode", "text", "--sql", "--type", "ex:Raptor")
-    assert shown.startswith("WITH\n")
+    assert "\n-- statement\nWITH\n" in shown
     assert re.search(r"(?m)^-- \?1 = ", shown)
     told = json.loads(ok("search", made, "kite", "--mode", "text", "--sql", "--json", "--type", "ex:Raptor"))
-    assert told["sql"].startswith("WITH\n")
-    assert {"base64"} in [set(value) for value in told["parameters"] if isinstance(value, dict)]
+    (fused,) = [one for one in told if one["step"] == "statement"]
+    assert fused["sql"].startswith("WITH\n")
+    assert {"base64"} in [set(value) for value in fused["parameters"] if isinstance(value, dict)]
 
 
 def test_text_mode_touches_no_embedder(made: Path) -> None:

@@ -13,12 +13,14 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
 import worlds
+from tests.support.embedder import HashingEmbedder
 from worlds.cli import app
 from worlds.embedders import reason_without
 from worlds.search.plans import EXACT, EXACT_WITHOUT_CODES, INDEX_CANDIDATES, INDEX_FROM
@@ -29,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
-RUN = {"python", "pycon", "console"}  # languages of blocks that the tests run
+RUN = {"python", "pycon", "console", "sql"}  # languages of blocks that the tests run
 SHOWN = {"html", "http", "json", "jsonc", "py", "sh", "sparql", "text", "toml", "yaml"}  # py: what needs a server
 
 
@@ -90,6 +92,18 @@ def test_the_python_of_a_document_runs(file: Path, folder: Path, monkeypatch: py
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)  # as where it is not installed
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     run_document(file)
+
+
+def test_the_sql_of_the_readme_is_the_statement_that_runs(folder: Path) -> None:
+    with worlds.open(embedder=HashingEmbedder()) as world:
+        world.load("examples/space.ttl")
+        asked: dict[str, Any] = {"types": "s:Rover", "plan": "index", "fusion": "rrf"}
+        ran = [one.sql for one in world.search_sql("drilling", **asked) if one.step == "statement"]
+    (block,) = blocks("sql")
+    assert "vector_top_k" in block.content
+    assert "chunks_fts" in block.content
+    for piece in block.content.split("…\n"):
+        assert piece.rstrip() in ran[0]
 
 
 @pytest.mark.long

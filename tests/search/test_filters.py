@@ -149,8 +149,6 @@ def test_wrong_options_are_errors(birds: World) -> None:
             birds.search("kite", **options)
     with pytest.raises(TypeError):
         birds.search(5)  # type: ignore[arg-type]  # that is what is tested
-    with pytest.raises(WorldsError, match="cannot be filtered"):
-        birds.search("kite", plan="index", languages="en")
 
 
 def test_the_native_index_must_be_there(path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import worlds
-from tests.support import seams
+from tests.support import seams, tables
 from tests.support.embedder import HashingEmbedder
 from worlds import World
 
@@ -47,8 +47,7 @@ def test_it_is_taken_where_it_costs_less() -> None:
     with worlds.open(embedder=None) as world:
         world.add([(f"urn:s{number}", "urn:p", f'"kite {words.random()}"') for number in range(1200)])
         for subjects, few in ((["urn:s7", "urn:s70"], True), ([f"urn:s{number}" for number in range(50)], False)):
-            sql, _ = world.search_sql("kite", subjects=subjects)
-            assert ("chunks_fts_docsize" in sql) == few
+            assert ("chunks_fts_docsize" in tables.fused(world, "kite", subjects=subjects)[0]) == few
             assert len(world.search("kite", subjects=subjects, limit=50)) == len(subjects)
-        assert "chunks_fts_docsize" not in world.search_sql("kite -pine", subjects="urn:s7")[0]
-        assert "chunks_fts_docsize" not in world.search_sql("kite")[0]
+        assert "chunks_fts_docsize" not in tables.fused(world, "kite -pine", subjects="urn:s7")[0]
+        assert "chunks_fts_docsize" not in tables.fused(world, "kite")[0]

@@ -273,7 +273,24 @@ def numberless(match: re.Match[str]) -> str:
 
 
 GIVEN = "SCAN json_each VIRTUAL TABLE INDEX 1:"
-INDEX = "SCAN vector_top_k VIRTUAL TABLE INDEX 1:"
+# The scan of all chunks that have a vector is behind two counts: it is made where the neighbours are too few.
+INDEX = """MATERIALIZE candidates
+COMPOUND QUERY
+LEFT-MOST SUBQUERY
+MATERIALIZE admitted
+MATERIALIZE neighbours
+SCAN vector_top_k VIRTUAL TABLE INDEX 1:
+SCAN neighbours
+SEARCH chunks USING COVERING INDEX chunks_vector (vector=?)
+USE TEMP B-TREE FOR DISTINCT
+SCAN admitted
+UNION USING TEMP B-TREE
+SEARCH chunks USING COVERING INDEX chunks_vector (vector>?)
+SCALAR SUBQUERY
+SCAN admitted
+SCALAR SUBQUERY
+SCAN neighbours
+SCAN candidates"""
 
 
 class Crowded(HashingEmbedder):
@@ -300,8 +317,7 @@ def test_the_index_loses_no_vector_of_a_world_that_has_no_more_than_it_is_asked_
             asked: dict[str, Any] = {"text": f"number {number}", "mode": "vector", "limit": 60}
             found = world.search(**asked, plan="index")
             assert [hit.text for hit in found] == [hit.text for hit in world.search(**asked, plan="exact")]
-            assert found.explain.compared == len(found) == 60
-            assert "60 vectors are no more than the index gives" in str(found.explain.reason)
+            assert (found.explain.plan, len(found)) == ("index", 60)
 
 
 def test_a_large_world_takes_the_index_only_if_it_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -311,8 +327,7 @@ def test_a_large_world_takes_the_index_only_if_it_is_built(monkeypatch: pytest.M
         assert world.search("number 20").explain.plan == "codes"
         world.build_vector_index()
         found = world.search("number 20")
-        assert found.explain.plan == "exact", "so few that the index gives all of them"
-        assert "60 vectors are no more than the index gives" in found.explain.reason
+        assert found.explain.plan == "index"
         assert found[0].text == "number 20"
 
 
@@ -333,7 +348,7 @@ def test_a_large_world_takes_the_index_only_if_it_is_built(monkeypatch: pytest.M
     ids=lambda value: str(value) if isinstance(value, dict) else "",
 )
 def test_no_statement_scans_a_table(large: Large, options: dict[str, Any], expected: str) -> None:
-    sql, parameters = large.world.search_sql("some words", **options)
+    sql, parameters = tables.fused(large.world, "some words", **options)
     rows = tables.rows(large.world, "EXPLAIN QUERY PLAN " + sql, parameters)
     plan = [re.sub(r"\(subquery-\d+\)|(?<=SUBQUERY) \d+", numberless, row[3]) for row in rows]
     assert plan == [line for line in expected.splitlines() if line]
@@ -342,7 +357,7 @@ def test_no_statement_scans_a_table(large: Large, options: dict[str, Any], expec
 def test_what_may_be_a_label_that_was_asked_for_is_looked_up() -> None:
     with worlds.open(embedder=None) as world:
         world.add([("urn:a", "rdfs:label", '"kite"')])
-        rows = tables.rows(world, "EXPLAIN QUERY PLAN " + (said := world.search_sql("kite"))[0], said[1])
+        rows = tables.rows(world, "EXPLAIN QUERY PLAN " + (said := tables.fused(world, "kite"))[0], said[1])
     plan = "\n".join(re.sub(r"(?<=SUBQUERY) \d+", numberless, row[3]) for row in rows)
     assert f"SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?){WEIGHED}SCAN weighed" in plan
 
@@ -367,6 +382,8 @@ def test_passages_are_found_behind_many_chunks_of_the_same(embedded: str) -> Non
 
 def test_posting_lists_come_into_the_statement_as_they_are(large: Large, monkeypatch: pytest.MonkeyPatch) -> None:
     seams.keep_posting_lists(monkeypatch, True)
-    rows = tables.rows(large.world, "EXPLAIN QUERY PLAN " + (said := large.world.search_sql("some words"))[0], said[1])
+    rows = tables.rows(
+        large.world, "EXPLAIN QUERY PLAN " + (said := tables.fused(large.world, "some words"))[0], said[1]
+    )
     reads = [row[3] for row in rows if row[3].startswith(("SCAN", "SEARCH")) and "chunks_fts" in row[3]]
     assert not reads

@@ -29,3 +29,9 @@ def run(world: World, sql: str, parameters: Sequence[object] = ()) -> None:
 def terms(world: World, ids: Iterable[int]) -> dict[int, Any]:
     """The terms that the file has under these numbers."""
     return dict(Dictionary(connection_of(world)).terms(ids))
+
+
+def fused(world: World, text: str, **options: Any) -> tuple[str, Sequence[object]]:
+    """The statement that a search finds and fuses by, and its parameters."""
+    explain = world.search(text, **options).explain
+    return explain.sql, explain.parameters

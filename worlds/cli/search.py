@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,7 +28,7 @@ from worlds.cli.terminal import note, output, waiting, write_json
 from worlds.search.options import OPTIONS
 
 if TYPE_CHECKING:
-    from worlds.search.hits import SearchResults
+    from worlds.search.hits import RanStatement, SearchResults
     from worlds.world import World
 
 _PANELS: Mapping[str, str] = {
@@ -121,7 +121,7 @@ def search(
         bool,
         typer.Option(
             "--sql",
-            help="The SQL statement and its parameters, instead of hits.",
+            help="The SQL statements that ran and their parameters, instead of hits.",
             rich_help_panel=_PANELS["answer"],
         ),
     ] = False,
@@ -161,20 +161,15 @@ def search(
         raise typer.BadParameter("missing argument", param_hint="QUERY")
     query = as_text(read_stdin() if words == ["-"] else " ".join(words))
     if worlds:
-        if sql:
-            raise typer.BadParameter("a search of several worlds is no single statement", param_hint="--sql")
-        _search_group(worlds, query, embedder, json=json, explain=explain, options=options)
+        _search_group(worlds, query, embedder, json=json, explain=explain, sql=sql, options=options)
         return
     assert path is not None, "there is one, unless there are several"
     with opened(path, embedder="none" if options["mode"] == "text" else embedder) as world:
         busy = waiting("searching") if world.embedder is not None else contextlib.nullcontext()
         if sql:
             with busy:
-                statement, parameters = world.search_sql(query, **options)
-            if json:
-                write_json({"sql": statement, "parameters": [show.json_value(value) for value in parameters]})
-            else:
-                show.print_sql(output(), statement, parameters)
+                ran = world.search_sql(query, **options)
+            _print_sql(ran, json=json)
             return
         with busy:
             found = world.search(query, explain=explain, **options)
@@ -184,7 +179,7 @@ def search(
 
 
 def _search_group(
-    worlds: list[str], query: str, embedder: str, *, json: bool, explain: bool, options: Mapping[str, Any]
+    worlds: list[str], query: str, embedder: str, *, json: bool, explain: bool, sql: bool, options: Mapping[str, Any]
 ) -> None:
     """Search several worlds as one."""
     from worlds.groups.group import group
@@ -192,9 +187,23 @@ def _search_group(
     with group(worlds, embedder=embedder_of("none" if options["mode"] == "text" else embedder)) as members:
         with waiting("searching"):
             found = members.search(query, explain=explain, **options)
+        if sql:
+            _print_sql(found.explain.statements, json=json)
+            return
         _print(found, query, members.prefixes, json=json, explain=explain)
         if not (found or json):
             note("no hits")
+
+
+def _print_sql(ran: Sequence[RanStatement], *, json: bool) -> None:
+    """The statements that a search ran."""
+    if json:
+        values = [list(map(show.json_value, one.parameters)) for one in ran]
+        write_json(
+            [{"step": one.step, "sql": one.sql, "parameters": value} for one, value in zip(ran, values, strict=True)]
+        )
+    for one in () if json else ran:
+        show.print_sql(output(), one.step, one.sql, one.parameters)
 
 
 def _print(found: SearchResults, query: str, prefixes: Mapping[str, str], *, json: bool, explain: bool) -> None:

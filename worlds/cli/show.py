@@ -166,8 +166,9 @@ def _cited(hits: SearchResults, prefixes: Mapping[str, str]) -> Iterator[list[st
             yield [str(rank), f"and {more:,} more"]
 
 
-def print_sql(console: Console, statement: str, parameters: Sequence[object]) -> None:
-    """The statement, and its parameters as comments, long ones cut."""
+def print_sql(console: Console, step: str, statement: str, parameters: Sequence[object]) -> None:
+    """A statement of a search's step, and its parameters as comments, long ones cut."""
+    console.print(Text(f"-- {step}", style="bold"))
     console.print(Text(statement.rstrip() + ";"), soft_wrap=True)
     for number, value in enumerate(parameters, 1):
         shown = f"{len(value):,} bytes" if isinstance(value, bytes) else repr(value)

@@ -33,11 +33,12 @@ def register(server: MCPServer[Any], service: Service) -> None:
     def search(
         *,
         full_text: Annotated[bool, Field(description="Give whole passages instead of snippets.")] = False,
+        sql: Annotated[bool, Field(description="Give the SQL that ran, too.")] = False,
         token_budget: Tokens = None,
         **given: Any,
     ) -> Annotated[CallToolResult, Found]:
         """Filters hold before anything is ranked; `schema` has their names. Cite a result by its number and quad."""
-        return _found(service, service.world.search, given, token_budget, full_text=full_text)
+        return _found(service, service.world.search, given, token_budget, full_text=full_text, sql=sql)
 
     @tool(server, service, "context", "Context of a question")
     def context(*, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, Told]:
@@ -93,6 +94,7 @@ def _found(
     tokens: int | None,
     *,
     full_text: bool,
+    sql: bool = False,
 ) -> CallToolResult:
     """The results as numbered citations, as many as the budget allows; the numbers go on from page to page."""
     budget = service.budget(tokens)
@@ -112,7 +114,9 @@ def _found(
         lines.append(f"{cut} more results were found, but left out to stay within the token budget.")
     if cursor is not None:
         lines.append(f'To go on, call it again with the same arguments and cursor="{cursor}"')
-    return answer("\n".join([*lines, *notes]), Found(citations=shown, cut=cut, cursor=cursor, notes=notes))
+    ran = [f"-- {one.step}\n{one.sql.strip()};" for one in hits.explain.statements] if sql else []
+    told = Found(citations=shown, cut=cut, cursor=cursor, notes=notes, sql=ran)
+    return answer("\n".join([*lines, *notes, *ran]), told)
 
 
 def _sent(cursor: str | None) -> tuple[int, str | None]:

@@ -17,9 +17,7 @@ from worlds.verbs.table import VERBS
 
 Part = str | int | float | bool
 Names = str | list[str]
-Tokens = Annotated[
-    int | None, Field(ge=100, le=100_000, description="The length of the answer in tokens, about; else the default.")
-]
+Tokens = Annotated[int | None, Field(ge=100, le=100_000, description="The length of the answer in tokens, about.")]
 
 
 class Exclude(BaseModel):

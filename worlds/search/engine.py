@@ -65,12 +65,6 @@ class SearchEngine:
         with self._connection.snapshot():
             return self.state()
 
-    def statement(self, request: SearchRequest) -> tuple[str, tuple[object, ...]]:
-        """The statement of a search and its parameters."""
-        with self._connection.snapshot():
-            prepared = self._statements.prepare(request, self.state(), depth_of(request), Clock())
-        return prepared.statement.sql, prepared.parameters
-
     def part(self) -> MemberLists:
         """What the world does in searches of several worlds."""
         from worlds.search.member import MemberLists  # others have no use for it
@@ -84,7 +78,7 @@ class SearchEngine:
         if patterns := request.patterns:
             with clock.step("filter"):
                 self._filters.ahead(patterns, request.filter, self._state_now, request.limits)
-        with self._connection.snapshot():
+        with self._connection.snapshot(), self._connection.watched(clock.ran):
             state = self.state()
             prepared, found, cited, ended = self._found(request, state, clock)
             with clock.step("notes"):
@@ -194,10 +188,6 @@ class Searches:
         given = {name: value for name, value in filters.items() if value is not None}
         return tuple(self.notes.unknown(self.requests.make("", mode="text", **given))[0].values()) if given else ()
 
-    def statement(self, text: str, *, explain: bool = False, **options: Any) -> tuple[str, tuple[object, ...]]:
-        """The SQL statement and its parameters, which are the same for an answer that explains itself."""
-        return self._engine.statement(self.requests.make(text, **options))
-
 
 def _cosine(row: Fused) -> float | None:
     return None if row.similarity is None else min(row.similarity, 1.0)  # rounding brings it above 1
@@ -228,8 +218,7 @@ def _explained(
         stages=tuple(one.name for one in ranked.done),
         notes=(*noted, *request.notes, *ranked.notes),
         milliseconds=clock.milliseconds,
-        sql=prepared.statement.sql,
-        parameters=prepared.parameters,
+        statements=clock.statements,
     )
 
 

@@ -64,7 +64,7 @@ class GroupSearches:
         cursor = options.get("cursor")
         given = None if cursor is None else sent_cursor(cursor, identity.digest)
         first = replace(requests[0], cursor=given)
-        with self._snapshots():
+        with self._snapshots(clock):
             searches, all_, lists = self._found(first, requests, clock)
             found, stages = all_.found, first.stages
             with clock.step("notes"):
@@ -141,11 +141,12 @@ class GroupSearches:
         return requests, Identity(self._names, [request.identity.digest for request in requests])
 
     @contextmanager
-    def _snapshots(self) -> Iterator[None]:
-        """One state of each world; locks are taken in the same order by all groups."""
+    def _snapshots(self, clock: Clock) -> Iterator[None]:
+        """One state of each world, whose statements the clock notes; all groups take locks in the same order."""
         with ExitStack() as stack:
             for part in sorted(self._parts, key=id):
                 stack.enter_context(part.connection.snapshot())
+                stack.enter_context(part.connection.watched(clock.ran))
             yield
 
     # -- lists and candidates -------------------------------------------------------------------------------------
@@ -254,7 +255,7 @@ class GroupSearches:
         ]
 
     def _facets(self, requests: Sequence[SearchRequest]) -> Facets:
-        with self._snapshots():
+        with self._snapshots(Clock()):
             languages = spoken(requests[0], [part.languages for part in self._parts])
             searches = [part.begin(request, languages) for part, request in zip(self._parts, requests, strict=True)]
             lists = self._lists(searches, requests[0].candidates)
@@ -308,8 +309,7 @@ class GroupSearches:
             stages=tuple(one.name for one in ranked.done),
             notes=(*told, *notes, *ranked.notes),
             milliseconds=clock.milliseconds,
-            sql="",
-            parameters=(),
+            statements=clock.statements,
         )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, overload
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, overload
 
 from worlds.graph.records import As, Count, Iri, Quad, Record, Spare
 from worlds.graph.tabular import Tabular
@@ -21,10 +22,22 @@ if TYPE_CHECKING:
 
 _MARKS = ("\x02", "\x03")
 _SNIPPET = 240  # characters
+_PARAMETER = 200  # characters, or bytes, of one that JSON has
 
 
 def _thousandths(number: float) -> float:
     return round(number, 3)
+
+
+def _shortened(parameters: Sequence[object]) -> list[object]:
+    """Parameters for JSON: bytes as {"base64": …}, the long ones by their beginning."""
+    shown: list[object] = []
+    for value in parameters:
+        cut = value[:_PARAMETER] if isinstance(value, str | bytes) else value
+        shown.append({"base64": base64.b64encode(cut).decode()} if isinstance(cut, bytes) else cut)
+        if isinstance(value, str | bytes) and len(value) > _PARAMETER:
+            shown[-1] = {"beginning": shown[-1], "length": len(value)}
+    return shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +68,19 @@ class Step:
     detail: Mapping[str, object]
 
 
+class RanStatement(NamedTuple):
+    """An SQL statement as it ran, with its parameters."""
+
+    step: str  # of the search, as in `milliseconds`; "statement" finds and fuses
+    sql: str
+    parameters: Annotated[tuple[object, ...], As(_shortened, {"type": "array"})]
+
+
 @dataclass(frozen=True)
 class Explanation(Record):
     """How a search was answered."""
 
-    _untold = ("parameters",)
+    _also = ("sql",)
 
     query: str
     mode: str  # what was done: hybrid, vector or text
@@ -76,26 +97,51 @@ class Explanation(Record):
     stages: tuple[str, ...]  # that were done, in their order
     notes: tuple[str, ...]  # what could not be done, and what was done instead
     milliseconds: dict[str, Annotated[float, As(_thousandths)]]  # by step
-    sql: Annotated[str, Spare]
-    parameters: tuple[object, ...]
+    statements: Annotated[tuple[RanStatement, ...], Spare]  # all that ran, in their order
+
+    @property
+    def sql(self) -> Annotated[str, Spare]:
+        """The statement that fused, the last one where lists had to be longer; "" for a search of several worlds."""
+        return self._fused.sql
+
+    @property
+    def parameters(self) -> tuple[object, ...]:
+        """Its parameters."""
+        return self._fused.parameters
+
+    @property
+    def _fused(self) -> RanStatement:
+        fused = [one for one in self.statements if one.step == "statement"]
+        return fused[-1] if fused else RanStatement("statement", "", ())
 
 
 class Clock:
-    """How long the steps of a search take, in milliseconds."""
+    """How long the steps of a search take, in milliseconds, and which statements they run."""
 
     def __init__(self) -> None:
         self.milliseconds: dict[str, float] = {}
+        self._ran: list[RanStatement] = []
+        self._step = "filter"
         self._began = time.perf_counter()
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
         """Count what runs inside to a step, which may have several parts."""
-        began = time.perf_counter()
+        began, self._step = time.perf_counter(), name
         try:
             yield
         finally:
             taken = (time.perf_counter() - began) * 1e3
             self.milliseconds[name] = self.milliseconds.get(name, 0.0) + taken
+
+    def ran(self, sql: str, parameters: Sequence[object]) -> None:
+        """Note a statement of the present step."""
+        self._ran.append(RanStatement(self._step, sql, tuple(parameters)))
+
+    @property
+    def statements(self) -> tuple[RanStatement, ...]:
+        """Those that ran so far."""
+        return tuple(self._ran)
 
     def stop(self) -> None:
         """Count all since the beginning."""
@@ -229,11 +275,12 @@ class SearchResults(Sequence[Hit], Tabular):
         return [{name: hit[name] for name in _COLUMNS} for hit in told]
 
     def to_dict(self, *, sql: bool = True) -> dict[str, Any]:
-        """The hits, how they were found, and the cursor, as JSON-ready values; `sql=False` leaves the statement out."""
+        """The hits, how they were found, and the cursor, as JSON-ready values; without the statements if not `sql`."""
         hits = [{"rank": rank, **hit.to_dict()} for rank, hit in enumerate(self, 1)]
         explain = self.explain.to_dict()
         if not sql:
-            explain.pop("sql", None)
+            for name in ("sql", "statements"):
+                explain.pop(name, None)
         return {"hits": hits, "cursor": self.cursor, "notes": list(self.notes), "explain": explain}
 
     def to_json(self, *, indent: int | None = None) -> str:

@@ -44,7 +44,7 @@ class Plans:
         """The plan that was asked for, or the cheapest for as many vectors as may be found."""
         assert request.vector is not None
         if request.plan == "index":
-            return self._index(depth, eligible, "as asked")
+            return self._index(depth, "as asked")
         codes = self._codes
         if eligible is not None and request.plan != "codes":
             most = EXACT if len(codes) else EXACT_WITHOUT_CODES
@@ -59,7 +59,7 @@ class Plans:
                 reason = "as asked" if request.plan == "exact" else f"{total:,} vectors are at most {EXACT:,}"
                 return VectorPlan("exact", reason, {"candidates_json": json_ids(codes.ids)}, total)
             if request.plan == "auto" and total >= INDEX_FROM and self._indexed:
-                return self._index(depth, eligible, f"no filter, and {total:,} vectors are at least {INDEX_FROM:,}")
+                return self._index(depth, f"no filter, and {total:,} vectors are at least {INDEX_FROM:,}")
         nearest = codes.nearest(request.vector, depth, None if eligible is None else eligible.vectors)
         of = total if eligible is None else len(eligible.vectors)
         reason = "as asked" if request.plan == "codes" else f"{of:,} vectors to choose from"
@@ -69,17 +69,10 @@ class Plans:
     def _indexed(self) -> bool:
         return self._connection.row(_SQL["find_vector_index"]) is not None
 
-    def _index(self, depth: int, eligible: Eligible | None, reason: str) -> VectorPlan:
-        if eligible is not None:
-            raise WorldsError("the plan 'index' cannot be filtered without losing recall; use 'auto'")
+    def _index(self, depth: int, reason: str) -> VectorPlan:
         if not self._indexed:
             raise WorldsError(
                 "this world has no native vector index: build_vector_index(), or `worlds vector-index WORLD --build`, "
                 "builds one, and vector_index=True keeps one from the start; plan='auto' needs none"
             )
-        most = max(depth, INDEX_CANDIDATES)
-        few = [number for (number,) in self._connection.rows(_SQL["vectors_up_to"], (most + 1,))]
-        if len(few) <= most:  # it may not reach every one of them
-            told = f"{len(few):,} vectors are no more than the index gives, so all are compared"
-            return VectorPlan("exact", told, {"candidates_json": json_ids(few)}, len(few))
-        return VectorPlan("index", reason, {"candidates": most}, None)
+        return VectorPlan("index", reason, {"candidates": max(depth, INDEX_CANDIDATES)}, None)

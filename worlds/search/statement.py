@@ -69,8 +69,7 @@ class Prepared:
     """A search's statement with its parameters, and what is known before it runs."""
 
     statement: Statement
-    parameters: tuple[object, ...]
-    asked: tuple[object, ...]  # parameters that ask for one passage more
+    parameters: tuple[object, ...]  # which ask for one passage more
     depth: int  # how long each list may be
     match: str | None  # the FTS5 expression
     words: str | None  # how the words' list is made: scan, lookup or lists; None without one
@@ -119,9 +118,12 @@ class SearchStatements:
                 legs.remove("text")
             values["match"] = '""' if match is None else match  # what matches nothing: a search for no words
             completed = request.fusion != "rrf" and len(legs) == 2
+            in_sql = request.plan == "index" and request.fusion == "rrf"  # one statement, and nothing in memory
             covered = request.fusion == "relative" and completed and bool(terms)
             values["pending_factor"] = pending_factor(request) if len(legs) == 2 else 1.0
-            words = self._words_plan(eligible, terms, excluded, completed) if "text" in legs else None
+            words = None
+            if "text" in legs:
+                words = "scan" if in_sql else self._words_plan(eligible, terms, excluded, completed)
             ctes: list[str] = []
             plan = None
             nearest: list[Row] = []
@@ -159,7 +161,6 @@ class SearchStatements:
             few = {**wanted, "compared": _COMPARED * (limit + 1)}
             return Prepared(
                 statement,
-                statement.bind(**values),
                 statement.bind(**wanted),
                 depth,
                 match,
@@ -168,7 +169,7 @@ class SearchStatements:
                 plan,
                 eligible,
                 limit + 1,
-                None if request.stages.any or self._pending() else statement.bind(**few),
+                None if request.stages.any or in_sql or self._pending() else statement.bind(**few),
             )
 
     def _pending(self) -> bool:
@@ -257,7 +258,7 @@ class SearchStatements:
                 # Of a passage that is here, chunks that were not looked at have the vector, by which they are cited.
                 if len(found) == prepared.limit or looked_at < _COMPARED * prepared.limit:
                     return found
-            return fused(self._connection.rows(prepared.statement, prepared.asked))
+            return fused(self._connection.rows(prepared.statement, prepared.parameters))
         except WorldsError as error:
             if request.syntax == "fts5" and prepared.match is not None:
                 column = _NO_COLUMN.search(str(error))

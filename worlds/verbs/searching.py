@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from worlds.search.hits import SearchResults
+from worlds.search.hits import RanStatement, SearchResults
 from worlds.search.rerank import Reranker
 from worlds.verbs.parts import Parts
 
@@ -93,9 +93,12 @@ class Searching(Parts):
             group_by=group_by, per_subject=per_subject, cursor=cursor, explain=explain,
         )  # fmt: skip
 
-    def search_sql(self, text: str, **options: Any) -> tuple[str, tuple[object, ...]]:
-        """The SQL statement of a search and its parameters `?1 … ?N`; the options are those of `search`.
+    def search_sql(self, text: str, **options: Any) -> list[RanStatement]:
+        """The SQL statements that a search runs, in their order: (step, SQL, parameters `?1 … ?N`) of each.
 
-        The stages after fusion are not in the statement; where some are asked for, it gives all their candidates.
+        The options are those of `search`. The step "statement" finds and fuses, "filter" and "plan" come before it,
+        and "quads", "notes" and "hits" read what hits show. What the world has in memory runs no statement: filters
+        that were asked before, and with many texts the lists of words. With `plan="index"` and `fusion="rrf"`, one
+        statement finds and fuses, in worlds of every size.
         """
-        return self._searches.statement(text, **options)
+        return list(self._searches.run(text, noted=True, **options).explain.statements)
