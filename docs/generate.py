@@ -217,7 +217,8 @@ def search_options() -> str:
         kind = special.get(option.name) or ", ".join(f'`"{choice}"`' for choice in option.choices) or kinds[option.kind]
         if option.least is not None:
             kind += f" from {option.least:g}" + ("" if option.most is None else f" to {option.most:,g}")
-        default = json.dumps(option.default) if isinstance(option.default, str) else repr(option.default)
+        usual = option.default if option.usual is None else option.usual
+        default = json.dumps(usual) if isinstance(usual, str) else repr(usual)
         rows.append((f"`{option.name}`", kind, f"`{default}`", option.help))
     return _table(("option", "type", "default", "what it does"), rows)
 

@@ -9,7 +9,6 @@ The verbs of `worlds.World` read none of them: they are for the programs that pe
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -19,6 +18,7 @@ from typing import Any, Literal, TypeAlias
 
 from worlds.errors import OpenError
 from worlds.permissions import believe
+from worlds.search.options import KEPT, OPTIONS
 
 CONFIG = "WORLDS_CONFIG"
 FILE = "worlds.toml"
@@ -128,6 +128,35 @@ def _shown(bound: float) -> str:
     return f"{bound:g}" if isinstance(bound, float) else str(bound)
 
 
+_LISTS = ("vector", "text")
+
+
+def _search_settings() -> Iterator[Setting]:
+    """One for each option of a search that may have a default of its own; the weights are two."""
+    for name in KEPT:
+        option = OPTIONS[name]
+        usual = option.usual
+        meaning = "what the world's policy says" if usual is None else f"what the world's policy says, else {usual}"
+        for part in _LISTS if option.kind == "json" else ("",):
+            kind: Kind = "number" if part else "list" if option.kind == "texts" else option.kind  # type: ignore[assignment]
+            least = 0 if part else option.least
+            key = f"search.weight_{part}" if part else f"search.{name}"
+            told = f"The weight of the list by {part.replace('text', 'words')}." if part else option.help
+            yield Setting(key, kind, None, told, least, option.most, option.choices, meaning, option.unit)
+
+
+def search_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The defaults of searches that settings give, as `worlds.open` takes them."""
+    given = {name: settings[f"search.{name}"] for name in KEPT if f"search.{name}" in SETTINGS}
+    found = {name: value for name, value in given.items() if value is not None}
+    weights = {part: settings[f"search.weight_{part}"] for part in _LISTS}
+    if set(weights.values()) != {None}:
+        found["weights"] = {part: weight for part, weight in weights.items() if weight is not None}
+    if "rerank" in found:
+        found["rerank"] = _WORDS.get(found["rerank"].lower(), found["rerank"])
+    return found
+
+
 _MOST = 2**31 - 1
 _LONGEST = 30 * 86_400.0  # seconds
 
@@ -176,6 +205,7 @@ _ALL = (
         "Who the history names for the changes made from the command line, or by agents.",
         meaning="nobody; of agents, the client's name",
     ),
+    *_search_settings(),
     Setting("server.host", "text", "127.0.0.1", "The address that the server listens on."),
     Setting(
         "server.port", "integer", 8080, "The port that the server listens on; 0 takes a free one.", least=0, most=65535
@@ -383,30 +413,6 @@ def load_settings(overrides: Mapping[str, object] | None = None) -> Settings:
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from None
     return Settings(given, files)
-
-
-_EXAMPLES = {"text": '""', "path": '""', "boolean": "true"}  # of settings without a default
-
-
-def template() -> str:
-    """A `worlds.toml` with every setting, its default and what it does, all commented out."""
-    import textwrap  # as below, what few need is not loaded for all
-
-    lines = ["# Settings of Worlds: https://toml.io; `worlds config` shows what holds, and why.", ""]
-    section = ""
-    for setting in _ALL:
-        place, _, key = setting.name.rpartition(".")
-        if place != section:
-            lines += [f"[{place}]", ""]
-            section = place
-        lines += [f"# {line}" for line in textwrap.wrap(setting.help, 100)]
-        if setting.meaning is not None:
-            lines.append(f"# By default: {setting.meaning}.")
-        value = None
-        if setting.default is None:
-            value = json.dumps(setting.choices[0]) if setting.choices else _EXAMPLES[setting.kind]
-        lines += [f"# {key} = {value or json.dumps(setting.default)}", ""]
-    return "\n".join(lines)
 
 
 def unknown_variables() -> list[str]:

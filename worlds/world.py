@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -68,6 +69,7 @@ def open(
     replica: str | os.PathLike[str] | None = None,
     token: str | None = None,
     max_staleness: float | None = None,
+    search: Mapping[str, Any] | None = None,
 ) -> World:
     """Open the world at `path`, or make it; `":memory:"` is a world that is gone when it is closed.
 
@@ -87,7 +89,8 @@ def open(
     half of the free memory is enough. With an `encryption_key` it is in memory, and nothing of the world is
     on disk in plain text. `durability="full"` keeps an acknowledged write
     through a power loss too, not only through the death of the process. `timeout` is how many seconds a write waits
-    for another process's.
+    for another process's. `search` are options of `World.search` that hold unless a call gives others; they come
+    before those of the world's policy.
 
     OpenError if there is no file and `create` is False, or it is not a world; SchemaError if it is a newer world;
     EmbedderError if `embedder` was named and does not fit what the world was embedded with; ReadOnlyError if the
@@ -100,7 +103,7 @@ def open(
             )
         return _open_replica(
             path, embedder, sparql_index, replica=replica, token=token, max_staleness=max_staleness, timeout=timeout,
-            read_only=read_only,
+            read_only=read_only, search=search,
         )  # fmt: skip
     if replica is not None or token is not None or max_staleness is not None:
         raise ValueError(f"replica, token and max_staleness are for a world on a server; {path!r} is a file")
@@ -127,13 +130,16 @@ def open(
             demanded=embedder not in ("auto", None),
             vector_index=vector_index,
             sparql_index=sparql_index,
+            search=search,
         )
     except BaseException:
         connection.close()
         raise
 
 
-def _open_replica(url: str, embedder: str | Embedder | None, sparql_index: Place, **options: Any) -> World:
+def _open_replica(
+    url: str, embedder: str | Embedder | None, sparql_index: Place, *, search: Mapping[str, Any] | None, **options: Any
+) -> World:
     from worlds.remote.replica import open_replica  # a world in a file pays nothing for it
 
     chosen = resolve_embedder(embedder)
@@ -145,6 +151,7 @@ def _open_replica(url: str, embedder: str | Embedder | None, sparql_index: Place
             demanded=embedder not in ("auto", None),
             vector_index="auto",
             sparql_index=sparql_index,
+            search=search,
         )
     except BaseException:
         connection.close()
@@ -288,6 +295,7 @@ class ScopedWorld(World):
     def __init__(self, world: World, graphs: tuple[GraphName, ...]) -> None:
         connection = SliceConnection(world.path)
         super().__init__(connection, world.embedder, demanded=False, vector_index="auto", sparql_index="memory")
+        self._search_defaults = world._search_defaults
         self._world = world
         self._graphs = graphs
         self._slice = Slice(world, self, connection, graphs)

@@ -147,7 +147,7 @@ def test_init_needs_the_folder(folder: Path) -> None:
 def test_the_settings_that_init_writes_change_nothing(folder: Path) -> None:
     before = json.loads(ok("config", "--json"))["settings"]
     assert "worlds.toml: all settings, each commented out\n" in ok("init", "kb.db", "--settings")
-    assert tomllib.loads((folder / "worlds.toml").read_text("utf-8")).keys() == {"server", "mcp"}
+    assert tomllib.loads((folder / "worlds.toml").read_text("utf-8")).keys() == {"search", "server", "mcp"}
     after = json.loads(ok("config", "--json"))
     assert after["settings"] == before
     assert after["files"] == [str(folder / "worlds.toml")]

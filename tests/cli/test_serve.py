@@ -103,9 +103,11 @@ def test_off_loopback_it_needs_a_key(kb: Path) -> None:
 
 
 def test_settings_come_from_the_environment_and_the_file(kb: Path) -> None:
-    (kb.parent / "worlds.toml").write_text('[server]\nlog = "json"\nmax_results = 7\n')
+    (kb.parent / "worlds.toml").write_text('[server]\nlog = "json"\nmax_results = 7\n[search]\nlimit = 2\n')
     with served(kb, "--readers", "1", environment={"WORLDS_SERVER_MAX_RESULTS": "9"}) as server:
         assert httpx.get(f"{server.url}/search?q=a&limit=10").json()["detail"].startswith("limit is at most 9")
+        assert httpx.get(f"{server.url}/search?q=kite&explain=true").json()["explain"]["depth"] == 100
+        assert httpx.get(f"{server.url}/search?q=kite").json()["explain"]["defaults"] == {"limit": "open"}
         assert json.loads(server.logged('"/search"'))["status"] == 400
 
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from worlds.cli.config import template
 from worlds.errors import OpenError
-from worlds.settings import SETTINGS, load_settings, template, unknown_variables, user_file
+from worlds.settings import SETTINGS, load_settings, unknown_variables, user_file
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
 

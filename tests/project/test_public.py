@@ -353,6 +353,7 @@ def test_options_of_open_are_keywords() -> None:
         "*replica",
         "*token",
         "*max_staleness",
+        "*search",
     ]
 
 

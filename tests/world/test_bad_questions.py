@@ -29,9 +29,9 @@ def test_what_is_no_text_to_search(kept: Any, text: object) -> None:
 @pytest.mark.parametrize(
     ("option", "values"),
     [
-        ("limit", [0, -1, 10**9, 2**70, "5", True, 1.5, None, float("nan"), [5]]),
+        ("limit", [0, -1, 10**9, 2**70, "5", True, 1.5, float("nan"), [5]]),
         ("candidates", [0, -1, 10**9, "5", True, 2.5, [5]]),
-        ("k", [-1, "60", None, True, float("nan"), float("inf"), -float("inf"), [60]]),
+        ("k", [-1, "60", True, float("nan"), float("inf"), -float("inf"), [60]]),
         (
             "weights",
             [

@@ -121,7 +121,7 @@ class WorldsRetriever(BaseRetriever, extra="forbid"):
     """
 
     world: Any
-    k: int = 10
+    k: int | None = None
     content: Literal["text", "snippet", "context"] = "text"
     budget: int = 2000
     mode: Mode = "hybrid"
@@ -133,10 +133,10 @@ class WorldsRetriever(BaseRetriever, extra="forbid"):
     languages: Any = None
     where: str | None = None
     exclude: Mapping[str, Any] | None = None
-    fusion: Literal["relative", "rrf", "weighted"] = "relative"
-    normalise: Literal["minmax", "theoretical"] = "minmax"
-    label_bonus: bool = True
-    rrf_k: float = 60
+    fusion: Literal["relative", "rrf", "weighted"] | None = None
+    normalise: Literal["minmax", "theoretical"] | None = None
+    label_bonus: bool | None = None
+    rrf_k: float | None = None
     weights: Mapping[str, float] | None = None
     candidates: int | None = None
     syntax: Literal["words", "fts5"] = "words"
@@ -145,13 +145,13 @@ class WorldsRetriever(BaseRetriever, extra="forbid"):
     plan: Literal["auto", "exact", "codes", "index"] = "auto"
     min_similarity: float | None = None
     rerank: Any = None
-    rerank_top: int = 50
+    rerank_top: int | None = None
     rerank_timeout: float | None = None
     boost: Any = None
     decay: Mapping[str, Any] | None = None
     diversity: float | None = None
-    group_by: Literal["subject"] | None = None
-    per_subject: int = 1
+    group_by: Literal["subject", "none"] | None = None
+    per_subject: int | None = None
     cursor: str | None = None
     explain: bool = False
     _notes = PrivateAttr(default=())

@@ -106,7 +106,7 @@ class WorldsRetriever(BaseRetriever):
         self,
         world: worlds.World | worlds.Group | str | os.PathLike[str],
         *,
-        limit: int = 10,
+        limit: int | None = None,
         content: Literal["text", "snippet", "context"] = "text",
         budget: int = 2000,
         callback_manager: CallbackManager | None = None,

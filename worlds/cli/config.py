@@ -15,6 +15,33 @@ from worlds.cli.terminal import clean, note, output, write_json
 if TYPE_CHECKING:
     from worlds.settings import Setting
 
+_EXAMPLES = {  # of settings without a default
+    "text": '""', "path": '""', "boolean": "true", "integer": "10", "number": "1.0", "list": '["en"]',
+}  # fmt: skip
+
+
+def template() -> str:
+    """A `worlds.toml` with every setting, its default and what it does, all commented out."""
+    import textwrap
+
+    from worlds.settings import SETTINGS
+
+    lines = ["# Settings of Worlds: https://toml.io; `worlds config` shows what holds, and why.", ""]
+    section = ""
+    for setting in SETTINGS.values():
+        place, _, key = setting.name.rpartition(".")
+        if place != section:
+            lines += [f"[{place}]", ""]
+            section = place
+        lines += [f"# {line}" for line in textwrap.wrap(setting.help, 100)]
+        if setting.meaning is not None:
+            lines.append(f"# By default: {setting.meaning}.")
+        value = None
+        if setting.default is None:
+            value = json_format.dumps(setting.choices[0]) if setting.choices else _EXAMPLES[setting.kind]
+        lines += [f"# {key} = {value or json_format.dumps(setting.default)}", ""]
+    return "\n".join(lines)
+
 
 def config(
     name: Annotated[

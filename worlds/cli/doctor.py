@@ -253,18 +253,21 @@ def _model(embedder: str) -> Iterator[Finding]:
 
 
 def _reranker() -> Finding:
-    """Whether rerank=True has its cross-encoder."""
+    """Whether rerank=True has its cross-encoder, the one that the settings name or the default."""
     from worlds.embedders.models import find_local, installed
     from worlds.search.rerank import DEFAULT_RERANKER, how_to_get
+    from worlds.settings import load_settings, search_defaults
 
-    _, folder = find_local(DEFAULT_RERANKER)
+    named = search_defaults(load_settings()).get("rerank")
+    name = named if isinstance(named, str) else DEFAULT_RERANKER
+    _, folder = find_local(name)
     if not installed("sentence_transformers"):
         remedy = "if you want to rerank: pip install 'worlds-kg[semantic]'"
         return Finding("reranker", "note", "a cross-encoder needs sentence-transformers", remedy)
     if folder is None:
-        message = f"{DEFAULT_RERANKER}, which rerank=True asks, is not on this machine"
-        return Finding("reranker", "note", message, f"if you want it: {how_to_get(DEFAULT_RERANKER)}")
-    return Finding("reranker", "ok", f"{DEFAULT_RERANKER} in {folder}")
+        message = f"{name}, which rerank=True asks, is not on this machine"
+        return Finding("reranker", "note", message, f"if you want it: {how_to_get(name)}")
+    return Finding("reranker", "ok", f"{name} in {folder}")
 
 
 def _nearest(path: Path) -> Path:

@@ -53,7 +53,8 @@ def init(
 
     Nothing is ever overwritten. After an error or Ctrl-C, nothing was made.
     """
-    from worlds.settings import FILE, template
+    from worlds.cli.config import template
+    from worlds.settings import FILE
 
     target, file = Path(path), Path(FILE)
     if target.exists() or target.is_symlink():

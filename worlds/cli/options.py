@@ -206,8 +206,9 @@ def parameter(of: Option, *flags: str, panel: str | None = None, metavar: str | 
         argument = typer.Argument(metavar=f"{metavar or of.name.upper()}{many}", help=of.help, show_default=False)
         return _keyword(of.name, kind, argument, inspect.Parameter.empty)
     flag = of.name.replace("_", "-")
-    given = flags or FLAGS.get(of.name, (f"--{flag}/--no-{flag}" if of.default is True else f"--{flag}",))
-    told = of.help + (" May be repeated." if of.kind in ("texts", "json") else "")
+    on = of.default is True or of.usual is True
+    given = flags or FLAGS.get(of.name, (f"--{flag}/--no-{flag}" if on else f"--{flag}",))
+    told = of.told + (" May be repeated." if of.kind in ("texts", "json") else "")
     callback = from_settings if of.name == "author" and of.help == AUTHOR.help else None
     option = typer.Option(*given, metavar=shown, help=told, rich_help_panel=panel, callback=callback)
     default = None if of.default == () else of.default
@@ -358,7 +359,7 @@ def opened(
         path = ":memory:"
     remote = "://" in path
     empty = create and not remote and not Path(path).exists() and path != ":memory:"
-    from worlds.settings import load_settings
+    from worlds.settings import load_settings, search_defaults
 
     settings = load_settings()
     try:
@@ -369,6 +370,7 @@ def opened(
             create=create,
             durability=settings["durability"] if write and not remote else "normal",
             sparql_index=settings["sparql_index"] if sparql_index is None else sparql_index,  # type: ignore[arg-type]  # checked there
+            search=search_defaults(settings),
         ) as world:
             try:
                 yield world

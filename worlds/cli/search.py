@@ -85,12 +85,12 @@ def search(
     worlds: Worlds = None,
     embedder: EmbedderName = "auto",
     weight_vector: Annotated[
-        float, typer.Option(help="What the list by meaning counts.", rich_help_panel=_PANELS["fusion"])
-    ] = 1.0,
+        float | None, typer.Option(help="What the list by meaning counts.", rich_help_panel=_PANELS["fusion"])
+    ] = None,
     weight_text: Annotated[
-        float, typer.Option(help="What the list by words counts.", rich_help_panel=_PANELS["fusion"])
-    ] = 1.0,
-    rerank: Annotated[bool, _stage("A cross-encoder reads the first again.", "--rerank")] = False,
+        float | None, typer.Option(help="What the list by words counts.", rich_help_panel=_PANELS["fusion"])
+    ] = None,
+    rerank: Annotated[bool | None, _stage("A cross-encoder reads the first again.", "--rerank/--no-rerank")] = None,
     reranker: Annotated[
         str | None, _stage("Which one, by name or path; means --rerank.", "--reranker", metavar="MODEL")
     ] = None,
@@ -134,13 +134,14 @@ def search(
     repeated for any of several values; different ones must all hold. Terms are IRIs or prefixed names.
     """
     explain = given.pop("explain")
+    weights = {name: one for name, one in (("vector", weight_vector), ("text", weight_text)) if one is not None}
     exclude = {name: value for name in _FILTERS if (value := given.pop(f"exclude_{name}"))}
     options: dict[str, Any] = {name: value or None if name in _FILTERS else value for name, value in given.items()}
     if group:
         options["group_by"] = "subject"
     options |= {
         "exclude": exclude or None,
-        "weights": {"vector": weight_vector, "text": weight_text},
+        "weights": weights or None,
         "rerank": reranker or rerank,
         "boost": boost or None,
         "decay": None

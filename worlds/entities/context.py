@@ -133,7 +133,7 @@ class Contexts:
             raise ValueError(f"hops is 0, 1 or 2, not {hops!r}")
         narrowed = types is not None or where is not None or any(search.values())
         hits = self._searches.run(
-            question, types=types, where=where, limit=_FOUND + _PASSAGES, noted=narrowed, **search
+            question, types=types, where=where, limit=_FOUND + _PASSAGES, noted=narrowed, own=True, **search
         )
         among = None if where is None else set(self._dictionary.find(self._subjects(where, None)))
         with self._connection.snapshot():

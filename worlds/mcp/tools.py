@@ -117,7 +117,7 @@ def tool(
 def _parameter(option: Option) -> inspect.Parameter:
     kind = Literal[option.choices] if option.choices else _ELSEWISE.get(option.name, _KINDS.get(option.kind))
     numeric = option.kind in ("integer", "number")
-    told = _TOLD.get(option.name, option.help)
+    told = _TOLD.get(option.name, option.told)
     example = "" if option.example is None else f" E.g. {option.example}"
     field = Field(description=told + example, ge=option.least if numeric else None, le=option.most if numeric else None)
     required = option.default is REQUIRED

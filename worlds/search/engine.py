@@ -174,10 +174,13 @@ class Searches:
         """What tells the model that embedded this world from others; None where nothing is embedded."""
         return self.requests.model
 
-    def run(self, text: str, *, explain: bool = False, noted: bool = False, **options: Any) -> SearchResults:
-        """The answer; `noted` with what there is to say of it."""
+    def run(
+        self, text: str, *, explain: bool = False, noted: bool = False, own: bool = False, **options: Any
+    ) -> SearchResults:
+        """The answer; `noted` with what there is to say of it, `own` by the world's own defaults."""
         notes = self.notes if noted else None
-        return self._engine.run(self.requests.make(text, **options), explain=explain, notes=notes)
+        make = self.requests.own if own else self.requests.make
+        return self._engine.run(make(text, **options), explain=explain, notes=notes)
 
     def passages(self, text: str, **options: Any) -> list[Passage]:
         """What a search by these options finds, without what hits show of it."""
@@ -218,6 +221,7 @@ def _explained(
         stages=tuple(one.name for one in ranked.done),
         notes=(*noted, *request.notes, *ranked.notes),
         milliseconds=clock.milliseconds,
+        defaults=request.defaults,
         statements=clock.statements,
     )
 

@@ -133,7 +133,7 @@ class GroupSearches:
         embedded: Any = None
         plain = {name: value for name, value in options.items() if name not in ("cursor", "vector")}
         for place in sorted(range(len(self._members)), key=lambda place: self._members[place].model is None):
-            request = self._members[place].requests.make(text, vector=vector if embedded is None else embedded, **plain)
+            request = self._members[place].requests.own(text, vector=vector if embedded is None else embedded, **plain)
             if embedded is None:
                 embedded = request.vector
             made[place] = request if request.vector is None else replace(request, vector=embedded)
@@ -309,6 +309,7 @@ class GroupSearches:
             stages=tuple(one.name for one in ranked.done),
             notes=(*told, *notes, *ranked.notes),
             milliseconds=clock.milliseconds,
+            defaults=first.defaults,
             statements=clock.statements,
         )
 

@@ -97,6 +97,7 @@ class Explanation(Record):
     stages: tuple[str, ...]  # that were done, in their order
     notes: tuple[str, ...]  # what could not be done, and what was done instead
     milliseconds: dict[str, Annotated[float, As(_thousandths)]]  # by step
+    defaults: Annotated[Mapping[str, str], Spare]  # options that the world has its own for, and where: open or policy
     statements: Annotated[tuple[RanStatement, ...], Spare]  # all that ran, in their order
 
     @property

@@ -3,7 +3,9 @@
 `worlds.verbs.table` has the options of the other verbs. `OPTIONS`, in the order of `World.search`, gives each a
 `.default`, `.choices`, `.least` and `.most` (inclusive), a `.kind` and one line of `.help`. None means that an option
 is not given, wherever the default is None. `check` says what is wrong with values; a door that has its own errors need
-not repeat it. A test pins the signature of `World.search` to the table, which keeps it explicit for editors.
+not repeat it. An option that is `kept` may have a default of the world's own, so doors leave it to the engine where it
+is not given: its `.default` is None, and `.usual` what it is where the world has none. A test pins the signature of
+`World.search` to the table, which keeps it explicit for editors.
 """
 
 from __future__ import annotations
@@ -40,6 +42,13 @@ class Option:
     example: Any = None
     absent: Mapping[str, str] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
+    usual: Any = None
+    kept: bool = False
+
+    @property
+    def told(self) -> str:
+        """The help, with what is the default where no door shows it."""
+        return self.help if self.usual is None else f"{self.help} {str(self.usual).lower()} by default."
 
     def at(self, door: str) -> str:
         """The name of the option at a door."""
@@ -51,7 +60,16 @@ _TUNED = {"agents": "the ranking is tuned by people who measure it"}
 OPTIONS: Mapping[str, Option] = {
     option.name: option
     for option in (
-        Option("limit", "integer", "The number of hits at most.", 10, least=1, most=MOST_CANDIDATES, group="page"),
+        Option(
+            "limit",
+            "integer",
+            "The number of hits at most.",
+            least=1,
+            most=MOST_CANDIDATES,
+            group="page",
+            usual=10,
+            kept=True,
+        ),
         Option(
             "mode",
             "text",
@@ -74,6 +92,7 @@ OPTIONS: Mapping[str, Option] = {
             "texts",
             'Search only texts in these languages; "en" includes en-GB, "" means without a language tag.',
             group="filter",
+            kept=True,
         ),
         Option(
             "where",
@@ -93,9 +112,10 @@ OPTIONS: Mapping[str, Option] = {
             "text",
             "How the two result lists are fused: by scaled scores (relative), by ranks (rrf), or by plain scores "
             "(weighted).",
-            "relative",
             choices=("relative", "rrf", "weighted"),
             group="fusion",
+            usual="relative",
+            kept=True,
             absent=_TUNED,
         ),
         Option(
@@ -103,26 +123,29 @@ OPTIONS: Mapping[str, Option] = {
             "text",
             "The score that relative fusion scales to 0: the lowest in the list (minmax), or the lowest possible "
             "(theoretical).",
-            "minmax",
             choices=("minmax", "theoretical"),
             group="fusion",
+            usual="minmax",
+            kept=True,
             absent=_TUNED,
         ),
         Option(
             "label_bonus",
             "boolean",
             "Relative fusion ranks a label first if it equals the query.",
-            True,
             group="fusion",
+            usual=True,
+            kept=True,
             absent=_TUNED,
         ),
         Option(
             "k",
             "number",
             "The rank constant of rrf: a smaller constant gives the first ranks more weight.",
-            60,
             least=0,
             group="fusion",
+            usual=60,
+            kept=True,
             absent=_TUNED,
         ),
         Option(
@@ -130,6 +153,7 @@ OPTIONS: Mapping[str, Option] = {
             "json",
             'The weight of each result list, by "vector" and "text"; 1 by default.',
             group="fusion",
+            kept=True,
             absent=_TUNED,
         ),
         Option(
@@ -139,6 +163,7 @@ OPTIONS: Mapping[str, Option] = {
             least=1,
             most=MOST_CANDIDATES,
             group="fusion",
+            kept=True,
             absent=_TUNED,
         ),
         Option(
@@ -157,6 +182,7 @@ OPTIONS: Mapping[str, Option] = {
             "the filter `languages`, or the one whose texts have most of the query's words.",
             group="fusion",
             example="de",
+            kept=True,
             absent={"agents": "the query's words tell its language"},
         ),
         Option(
@@ -184,21 +210,24 @@ OPTIONS: Mapping[str, Option] = {
             most=1,
             group="fusion",
             example=0.4,
+            kept=True,
         ),
         Option(
             "rerank",
             "text",
             "Rerank the first hits by a cross-encoder: true for the default model, or its name or path.",
             group="stage",
+            kept=True,
         ),
         Option(
             "rerank_top",
             "integer",
             "The number of hits that the cross-encoder reads.",
-            50,
             least=1,
             most=MOST_CANDIDATES,
             group="stage",
+            usual=50,
+            kept=True,
             absent=_TUNED,
         ),
         Option(
@@ -208,6 +237,7 @@ OPTIONS: Mapping[str, Option] = {
             least=0,
             unit="seconds",
             group="stage",
+            kept=True,
             absent=_TUNED,
         ),
         Option(
@@ -232,16 +262,25 @@ OPTIONS: Mapping[str, Option] = {
             most=1,
             group="stage",
             example=0.7,
+            kept=True,
         ),
-        Option("group_by", "text", "Group the hits by subject.", choices=("subject",), group="stage"),
+        Option(
+            "group_by",
+            "text",
+            "Group the hits by subject, or not.",
+            choices=("subject", "none"),
+            group="stage",
+            kept=True,
+        ),
         Option(
             "per_subject",
             "integer",
             "The number of hits of one subject at most, with group_by.",
-            1,
             least=1,
             most=MOST_CANDIDATES,
             group="stage",
+            usual=1,
+            kept=True,
         ),
         Option("cursor", "text", "The cursor of an earlier answer: give the hits that follow.", group="page"),
         Option(
@@ -255,9 +294,28 @@ OPTIONS: Mapping[str, Option] = {
     )
 }
 DEFAULTS: Mapping[str, Any] = {
-    name: option.default for name, option in OPTIONS.items() if option.group not in ("filter", "answer")
+    name: option.default if option.usual is None else option.usual
+    for name, option in OPTIONS.items()
+    if option.group not in ("filter", "answer")
 }
 """The options of a request besides its filters, and what they are where they are not given."""
+KEPT = tuple(name for name, option in OPTIONS.items() if option.kept)
+"""The options that may have a default of the world's own."""
+
+
+def kept(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Defaults of the world's own, without those that are None; ValueError for what cannot be one."""
+    chosen = {name: value for name, value in given.items() if value is not None}
+    for name in chosen:
+        if name not in KEPT:
+            raise ValueError(f"{name!r} has no default of the world's own; these have: {', '.join(KEPT)}")
+    tags = chosen.get("languages", ())
+    if not isinstance(tags, str) and not (isinstance(tags, list | tuple) and all(isinstance(tag, str) for tag in tags)):
+        raise ValueError(f"languages are language tags, not {tags!r}")
+    if "per_subject" in chosen:
+        chosen.setdefault("group_by", "subject")
+    check({**DEFAULTS, **{name: value for name, value in chosen.items() if name in DEFAULTS}})
+    return chosen
 
 
 def check(chosen: Mapping[str, Any]) -> None:
@@ -275,27 +333,22 @@ def check(chosen: Mapping[str, Any]) -> None:
     language = chosen["query_language"]
     if language is not None and not (isinstance(language, str) and language.strip()):
         raise ValueError(f"query_language is a language tag such as 'de', not {language!r}")
-    if chosen["group_by"] is None and chosen["per_subject"] != DEFAULTS["per_subject"]:
+    if chosen["group_by"] in (None, "none") and chosen["per_subject"] != DEFAULTS["per_subject"]:
         raise ValueError("per_subject needs group_by='subject'")
 
 
 def _check_one(option: Option, value: object) -> None:
-    if value is option.default:
+    if value is option.default or (value is option.usual and value is not None):
         return
     if option.choices:
         if value not in option.choices:
-            listed = "is " + repr(option.choices[0]) + " or None" if option.default is None else _one_of(option)
-            raise ValueError(f"{option.name} {listed}, not {value!r}")
+            raise ValueError(f"{option.name} is one of {', '.join(option.choices)}, not {value!r}")
     elif option.kind == "boolean" and not isinstance(value, bool):
         raise ValueError(f"{option.name} is True or False, not {value!r}")
     elif option.kind in ("integer", "number") and not _within(option, value):
         what = "a whole number" if option.kind == "integer" else f"a number{option.unit and f' of {option.unit}'}"
         bounds = f"from {option.least:g} " + ("on" if option.most is None else f"to {option.most:,g}")
         raise ValueError(f"{option.name} is {what} {bounds}, not {value!r}")
-
-
-def _one_of(option: Option) -> str:
-    return f"is one of {', '.join(option.choices)}"
 
 
 def _within(option: Option, value: object) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,7 @@ from worlds.embedders import Embedder, checked_query
 from worlds.errors import EmbedderError
 from worlds.graph.query.limits import Limits
 from worlds.search.conditions import Filter, ToTerm, check_pattern, make_filter
-from worlds.search.options import DEFAULT_CANDIDATES, DEFAULTS, at_least_zero, check
+from worlds.search.options import DEFAULT_CANDIDATES, DEFAULTS, KEPT, at_least_zero, check
 from worlds.search.stages import Boost, Cursor, Decay, Rerank, Stages, read_date, sent_cursor
 from worlds.search.words import MAX_CHARS
 from worlds.vectors.embedding import Embeddings
@@ -61,6 +61,7 @@ class SearchRequest:
     cursor: Cursor | None
     identity: Identity = field(repr=False, compare=False)
     limits: Limits | None  # of patterns, where the search stands in a query
+    defaults: Mapping[str, str] = field(default_factory=dict)  # of the world's own, and where they come from
     notes: tuple[str, ...] = ()
     query_language: str | None = None  # None to find out
 
@@ -75,10 +76,18 @@ class SearchRequest:
 class Requests:
     """Makes the requests of one world."""
 
-    def __init__(self, embeddings: Embeddings, to_term: ToTerm, embedder: Callable[[], Embedder]) -> None:
+    def __init__(
+        self,
+        embeddings: Embeddings,
+        to_term: ToTerm,
+        embedder: Callable[[], Embedder],
+        defaults: Callable[[], Sequence[tuple[str, Mapping[str, Any]]]] = tuple,
+    ) -> None:
+        """`defaults` gives the world's own, by where they come from, what counts most first."""
         self._embeddings = embeddings
         self._to_term = to_term
         self._embedder = embedder  # raises EmbedderError where there is none
+        self._defaults = defaults
 
     @property
     def model(self) -> tuple[object, ...] | None:
@@ -86,13 +95,29 @@ class Requests:
         stored = self._embeddings.stored
         return None if stored is None else (stored["fingerprint"], stored["dimension"])
 
+    def own(self, text: str, *, limits: Limits | None = None, **options: Any) -> SearchRequest:
+        """The request that options of World.search ask for, by the world's own defaults where it has some."""
+        found: dict[str, tuple[str, Any]] = {}
+        for source, defaults in self._defaults():
+            for name, value in defaults.items():
+                found.setdefault(name, (source, value))
+        if options.get("rerank") is True and isinstance(found.get("rerank", ("", None))[1], str):
+            options["rerank"] = None  # the one that the world has a name for
+        taken = {name: value for name, (_, value) in found.items() if options.get(name) is None}
+        chosen = {**options, **taken}
+        if chosen.get("group_by") == "none" and "per_subject" in taken:
+            del chosen["per_subject"], taken["per_subject"]
+        told = {name: found[name][0] for name in taken}
+        return replace(self.make(text, limits=limits, **chosen), defaults=told)
+
     def make(self, text: str, *, limits: Limits | None = None, **options: Any) -> SearchRequest:
-        """The request that options of World.search ask for; errors as it has them. `limits` are those of patterns."""
+        """The request that options ask for; errors as World.search has them. `limits` are those of patterns."""
         if not isinstance(text, str):
             raise TypeError(f"a search takes a str, not {type(text).__name__}")
         text = str(text)  # an rdflib.Literal's lexical form
         filters = {name: value for name, value in options.items() if name not in DEFAULTS}
-        chosen = {name: options.get(name, default) for name, default in DEFAULTS.items()}
+        given = {name: value for name, value in options.items() if value is not None or name not in KEPT}
+        chosen = {name: given.get(name, default) for name, default in DEFAULTS.items()}
         check(chosen)
         filter_ = make_filter(self._to_term, **filters)
         stages = self._stages(chosen)
@@ -179,7 +204,7 @@ class Requests:
             boosts=tuple(map(self._boost, boosts)),
             decay=None if chosen["decay"] is None else self._decay(chosen["decay"]),
             diversity=None if diversity is None else float(diversity),
-            per_subject=None if chosen["group_by"] is None else int(chosen["per_subject"]),
+            per_subject=None if chosen["group_by"] in (None, "none") else int(chosen["per_subject"]),
         )
 
     def _boost(self, given: object) -> Boost:

@@ -57,6 +57,7 @@ def create_app(target: Path, settings: ServerSettings) -> Starlette:
         embedder=settings.embedder,
         durability=settings.durability,
         sparql_index=settings.sparql_index,
+        search=settings.search,
         max_memory=settings.max_memory,
         guest_share=settings.guest_share,
         first=hosting.single,

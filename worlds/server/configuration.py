@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from worlds.server.listening import is_loopback
-from worlds.settings import SETTINGS, Settings
+from worlds.settings import SETTINGS, Settings, search_defaults
 
 
 class ServerSettings:
@@ -43,6 +43,7 @@ class ServerSettings:
 
     def __init__(self, settings: Mapping[str, Any] | None = None, **given: Any) -> None:
         known = Settings({}) if settings is None else settings
+        self.search: dict[str, Any] = given.pop("search", None) or search_defaults(known)
         for name in self.__annotations__:
             own = f"server.{name}"
             setting = own if own in SETTINGS else name

@@ -107,6 +107,7 @@ class TextPolicy:
     `tokenizer` is "porter" (words by their stem), "unicode" (words as they are) or "trigram" (any three characters in
     a row: parts of words, and scripts without spaces). A stem is that of the text's language: of its tag, or without a
     tag of `language` ("de"), English if that is None; loading sets it where the first texts tell it.
+    `search` are options of `World.search` that hold in this world unless a call gives others.
     """
 
     include: frozenset[str] = frozenset()
@@ -121,6 +122,7 @@ class TextPolicy:
     profile_values: int = 10_000
     tokenizer: str = "porter"
     language: str | None = None
+    search: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("include", "exclude", "datatypes"):
@@ -140,10 +142,14 @@ class TextPolicy:
         self._check_fields()
 
     def _check_fields(self) -> None:
-        for name in ("roles", "weights"):
+        for name in ("roles", "weights", "search"):
             if not isinstance(getattr(self, name), Mapping):
                 raise TypeError(f"{name} is a mapping, not {getattr(self, name)!r}")
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+        try:
+            json.dumps(dict(self.search))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"search holds what JSON can hold, not {dict(self.search)!r}") from error
         for iri, role in self.roles.items():
             _check_iri("roles", iri)
             _check_role("roles", role)
@@ -220,6 +226,7 @@ class TextPolicy:
                 "profile_values": self.profile_values,
                 "tokenizer": self.tokenizer,
                 "language": self.language,
+                "search": dict(self.search),
             }
         )
 
@@ -241,7 +248,7 @@ class TextPolicy:
         )
 
 
-_FIELDS = ("roles", "weights", "profiles", "profile_predicates", "profile_values", "tokenizer", "language")
+_FIELDS = ("roles", "weights", "profiles", "profile_predicates", "profile_values", "tokenizer", "language", "search")
 
 
 Read: TypeAlias = Callable[[Any, Callable[[str], str]], Any]
@@ -270,6 +277,7 @@ _READ: Mapping[str, Read] = {
     "profile_values": lambda value, iri: value,
     "tokenizer": lambda value, iri: value,
     "language": lambda value, iri: value or None,
+    "search": lambda value, iri: dict(value),
 }
 """How each field is read from JSON."""
 

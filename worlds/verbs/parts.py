@@ -6,6 +6,7 @@ What opening, writing and searching use is made when the world is opened; the re
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,6 +29,7 @@ from worlds.rules.guard import Guard
 from worlds.search.engine import SearchEngine, Searches
 from worlds.search.filters import Filters
 from worlds.search.notes import SearchNotes
+from worlds.search.options import kept
 from worlds.search.request import Requests
 from worlds.sparql.index import Place, SparqlIndex
 from worlds.sparql.notes import Notes
@@ -68,8 +70,10 @@ class Parts:
         demanded: bool,
         vector_index: bool | Literal["auto"],
         sparql_index: Place,
+        search: Mapping[str, Any] | None = None,
     ) -> None:
         self._connection = connection
+        self._search_defaults = kept(search or {})
         self._dictionary = Dictionary(connection)
         self._namespaces = Namespaces(connection)
         self._history = History(connection, self._dictionary, lambda: self._chunks.policy)
@@ -146,7 +150,12 @@ class Parts:
 
     @cached_property
     def _requests(self) -> Requests:
-        return Requests(self._embeddings, self._namespaces.term, self._embedder.required)
+        return Requests(
+            self._embeddings,
+            self._namespaces.term,
+            self._embedder.required,
+            lambda: (("open", self._search_defaults), ("policy", self._chunks.policy.search)),
+        )
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
@@ -177,7 +186,7 @@ class Parts:
             self._embeddings,
             self._running,
             self._notes,
-            request=self._requests.make,
+            request=self._requests.own,
             embedder=self._embedder.required,
         )
 

@@ -19,7 +19,7 @@ class Searching(Parts):
         self,
         text: str,
         *,
-        limit: int = 10,
+        limit: int | None = None,
         mode: Literal["hybrid", "vector", "text"] = "hybrid",
         subjects: object = None,
         predicates: object = None,
@@ -29,10 +29,10 @@ class Searching(Parts):
         languages: object = None,
         where: str | None = None,
         exclude: Mapping[str, object] | None = None,
-        fusion: Literal["relative", "rrf", "weighted"] = "relative",
-        normalise: Literal["minmax", "theoretical"] = "minmax",
-        label_bonus: bool = True,
-        k: float = 60,
+        fusion: Literal["relative", "rrf", "weighted"] | None = None,
+        normalise: Literal["minmax", "theoretical"] | None = None,
+        label_bonus: bool | None = None,
+        k: float | None = None,
         weights: Mapping[str, float] | None = None,
         candidates: int | None = None,
         syntax: Literal["words", "fts5"] = "words",
@@ -41,17 +41,21 @@ class Searching(Parts):
         plan: Literal["auto", "exact", "codes", "index"] = "auto",
         min_similarity: float | None = None,
         rerank: bool | str | Reranker | None = None,
-        rerank_top: int = 50,
+        rerank_top: int | None = None,
         rerank_timeout: float | None = None,
         boost: object = None,
         decay: Mapping[str, object] | None = None,
         diversity: float | None = None,
-        group_by: Literal["subject"] | None = None,
-        per_subject: int = 1,
+        group_by: Literal["subject", "none"] | None = None,
+        per_subject: int | None = None,
         cursor: str | None = None,
         explain: bool = False,
     ) -> SearchResults:
         """The chunks that best answer `text`, best first: by vectors, by words, or by both, fused.
+
+        Most options that are None have the default of the world's own, which `worlds.open` was given or the policy
+        has; `explain.defaults` tells them. Else `limit` is 10, `fusion` "relative" with `normalise` "minmax" and the
+        `label_bonus`, `k` 60, `rerank_top` 50 and `per_subject` 1.
 
         **Filters** narrow what can be found before anything is ranked, so the answer has min(`limit`, eligible) hits
         however few they are (in mode "text", as many as have one of the words). Each takes one value or a list, any of
@@ -85,7 +89,7 @@ class Searching(Parts):
         if a filter cannot be one, QueryError for a wrong FTS5 expression, ValueError for any other wrong option.
         """
         return self._searches.run(
-            text, noted=True, limit=limit, mode=mode, subjects=subjects, predicates=predicates, types=types,
+            text, noted=True, own=True, limit=limit, mode=mode, subjects=subjects, predicates=predicates, types=types,
             subclasses=subclasses, graphs=graphs, languages=languages, where=where, exclude=exclude, fusion=fusion,
             normalise=normalise, label_bonus=label_bonus, k=k, weights=weights, candidates=candidates, syntax=syntax,
             query_language=query_language, vector=vector, plan=plan, min_similarity=min_similarity, rerank=rerank,
@@ -101,4 +105,4 @@ class Searching(Parts):
         that were asked before, and with many texts the lists of words. With `plan="index"` and `fusion="rrf"`, one
         statement finds and fuses, in worlds of every size.
         """
-        return list(self._searches.run(text, noted=True, **options).explain.statements)
+        return list(self._searches.run(text, noted=True, own=True, **options).explain.statements)

@@ -9,6 +9,7 @@ from worlds.embedders import Embedder
 from worlds.errors import WorldsError
 from worlds.quads.dataset import DefaultGraphSetting, default_graph, set_default_graph
 from worlds.revisions.writer import Progress
+from worlds.search.options import kept
 from worlds.texts.policy import TextPolicy
 from worlds.verbs.parts import Parts
 
@@ -50,6 +51,7 @@ class Settings(Parts):
     def policy(self, policy: TextPolicy) -> None:
         if not isinstance(policy, TextPolicy):
             raise TypeError(f"a policy is a TextPolicy, not {policy!r}")
+        policy = policy.with_(search=kept(policy.search))
         with self._connection.transaction():
             self._embeddings.retired.retire(self._chunks.adopt(policy).orphans)
 

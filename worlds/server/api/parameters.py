@@ -302,10 +302,9 @@ def options_of(verb: str, *leave: str) -> tuple[Parameter, ...]:
 
 
 def _parameter(option: Option) -> Parameter:
-    told: dict[str, Any] = {
-        name: getattr(option, name) for name in ("kind", "help", "choices", "least", "most", "example")
-    }
+    told: dict[str, Any] = {name: getattr(option, name) for name in ("kind", "choices", "least", "most", "example")}
     told |= {
+        "help": option.told,
         "name": option.at("http"),
         "key": option.name,
         "default": option.default if isinstance(option.default, bool | float | int | str) else None,

@@ -23,7 +23,7 @@ import threading
 import time
 import traceback
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -61,6 +61,7 @@ class Duties:
     embedder: str | None  # a name or a path as `worlds.open` takes them, or "module:attribute"
     durability: Literal["normal", "full"]
     sparql_index: Literal["auto", "memory", "disk"]
+    search: Mapping[str, Any]  # defaults of searches
     max_memory: int  # bytes that one job may take, 0 for any number
     open_worlds: int  # that it holds at most
     modules: tuple[str, ...]  # that define jobs
@@ -106,6 +107,7 @@ class _Worlds:
             create=False,
             durability="normal" if address else self._duties.durability,
             sparql_index=self._duties.sparql_index,
+            search=self._duties.search,
         )
         self._open[path] = world, identity(path)
         while len(self._open) > self._duties.open_worlds:
