@@ -107,6 +107,13 @@ text_matches (chunk, rank, bm25) AS MATERIALIZED (
     SELECT value ->> 0, key + 1, value ->> 1 FROM json_each(:texts_json)
 )
 
+-- name: text_leg_eligible
+-- For a blank question: all that the filter lets through, in the order of their ids.
+text_matches (chunk, rank, bm25) AS MATERIALIZED (
+    SELECT id, row_number() OVER (ORDER BY id), NULL
+    FROM chunks WHERE substr(:eligible, id + 1, 1) = x'01' ORDER BY id LIMIT :depth
+)
+
 -- name: vector_found
 SELECT chunk, rank AS vector_rank, similarity, NULL AS text_rank, NULL AS bm25 FROM vector_matches
 

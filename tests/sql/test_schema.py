@@ -381,6 +381,7 @@ def test_every_piece_of_the_search_is_in_a_statement(world: worlds.World, monkey
             nearest_by(VectorPlan("index", "", {}, compared)).sql for compared in (1, None)
         ),  # of searches of several worlds
         FUSED.sql,
+        tables.fused(world, "", subjects="<urn:a>")[0],
     ]
     seams.look_up_texts(monkeypatch, always=True)
     found.append(tables.fused(world, "kite", subjects="<urn:a>")[0])

@@ -133,7 +133,13 @@ class Contexts:
             raise ValueError(f"hops is 0, 1 or 2, not {hops!r}")
         narrowed = types is not None or where is not None or any(search.values())
         hits = self._searches.run(
-            question, types=types, where=where, limit=_FOUND + _PASSAGES, noted=narrowed, own=True, **search
+            question,
+            types=types,
+            where=where,
+            limit=_FOUND + _PASSAGES,
+            noted=narrowed,
+            own=bool(question.strip()),
+            **search,
         )
         among = None if where is None else set(self._dictionary.find(self._subjects(where, None)))
         with self._connection.snapshot():

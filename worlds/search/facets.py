@@ -27,7 +27,8 @@ class Facets:
     """Values and the number of texts that have each, the commonest first; among equals, in their order.
 
     The texts are all that match, however few hits were asked for: those that have one of the words, and those nearest
-    by vectors, as many as each list has `candidates`. Each value is what the filter of the same name takes: an IRI,
+    by vectors, as many as each list has `candidates`; to a blank question, all that the filters let through. Each value
+    is what the filter of the same name takes: an IRI,
     "default" for the default graph, "" for no language. A text has all types of all its subjects.
     """
 
@@ -56,9 +57,11 @@ class FacetCounter:
         self._filters = filters
         self._facts = Facts(connection, dictionary)
 
-    def count(self, match: str | None, nearest: Iterable[int], eligible: Eligible | None) -> Facets:
-        """The facets of the chunks that match an FTS5 expression, and of those nearest by vectors."""
+    def count(self, match: str | None, nearest: Iterable[int], eligible: Eligible | None, *, listing: bool) -> Facets:
+        """The facets of the chunks that match an FTS5 expression, and of those nearest by vectors; or of a listing."""
         chunks = np.array(sorted(nearest), dtype=np.int64)
+        if listing and eligible is not None:
+            chunks = eligible.chunks
         if match is not None:
             statement = _SQL["matching_chunks"]
             chunks = np.union1d(chunks, self._connection.column(statement, statement.bind(match=match)))

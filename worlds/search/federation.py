@@ -176,14 +176,14 @@ class GroupSearches:
         vectors = sorted(similarity, key=lambda place: (-similarity[place], place))[:depth]
         both = any(search.request.vector is not None for search in searches) and searches[0].match is not None
         completed = both and request.fusion != "rrf"
-        bm25: dict[Chunk, float] = {}
+        bm25: dict[Chunk, float | None] = {}
         ranks: dict[Chunk, int] = {}
         for at, search in enumerate(searches):
             also = [chunk for world, chunk in vectors if world == at] if completed else []
             for chunk, value, rank in search.relevant(everywhere, depth, also):
                 bm25[at, chunk], ranks[at, chunk] = value, rank
         texts = sorted(
-            (place for place, rank in ranks.items() if rank <= depth), key=lambda place: (bm25[place], place)
+            (place for place, rank in ranks.items() if rank <= depth), key=lambda place: (bm25[place] or 0.0, place)
         )[:depth]
         found: dict[Chunk, Found] = {}
         for rank, place in enumerate(vectors, 1):

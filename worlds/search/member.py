@@ -138,8 +138,10 @@ class MemberSearch:
             ),
         )
 
-    def relevant(self, everywhere: Statistics, depth: int, also: Sequence[int]) -> list[tuple[int, float, int]]:
+    def relevant(self, everywhere: Statistics, depth: int, also: Sequence[int]) -> list[tuple[int, float | None, int]]:
         """(chunk, bm25, rank here) of the best texts by the statistics of all worlds, and of those of `also`."""
+        if self.request.listing and self.eligible is not None:
+            return [(chunk, None, rank) for rank, chunk in enumerate(self.eligible.chunks[:depth].tolist(), 1)]
         asked = Counter(readings(self.terms))
         weights = [
             (term, self._here.idf(term), everywhere.idf(term) * times)
@@ -234,4 +236,4 @@ class MemberSearch:
 
     def facets(self, nearest: Sequence[int]) -> Facets:
         """The facets of all that match here, and of these chunks."""
-        return self._part._facets.count(self.match, nearest, self.eligible)
+        return self._part._facets.count(self.match, nearest, self.eligible, listing=self.request.listing)

@@ -16,7 +16,7 @@ from worlds.quads.vocabulary import Budget, Vocabulary
 from worlds.search.candidates import Candidates
 from worlds.search.conditions import Conditions
 from worlds.search.filters import Eligible
-from worlds.search.request import SearchRequest
+from worlds.search.request import BLANK, SearchRequest
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 
@@ -28,7 +28,6 @@ _MOST_MET = 100  # conditions that are remembered
 _MOST_GRAPHS = 1000  # whose names one is compared with
 _SHOWN = 3
 _PROFILE = "urn:worlds:profile"
-_BLANK = "the query is blank"
 _NO_TEXT = "The world has no text to search: nothing is loaded, or nothing of it is text."
 _NONE_PASSES = "No text passes the filters: leave one out."
 _NO_MATCH = "Nothing matches these words: use others, fewer, or prefix*; `schema` shows the classes and predicates."
@@ -168,7 +167,7 @@ class SearchNotes:
         if not self._connection.value(_SQL["any_chunk"]):
             return [_NO_TEXT]
         if not request.text.strip() and request.mode != "vector":
-            return [] if _BLANK in request.notes else [_BLANK]
+            return [] if BLANK in request.notes else [BLANK]
         if eligible is None or len(eligible.chunks):
             if request.cursor is not None:
                 return []

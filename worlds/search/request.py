@@ -22,6 +22,7 @@ from worlds.search.stages import Boost, Cursor, Decay, Rerank, Stages, read_date
 from worlds.search.words import MAX_CHARS
 from worlds.vectors.embedding import Embeddings
 
+BLANK = "the query is blank"
 _CHARS_A_TOKEN = 16  # more than an embedder reads of a query on average
 
 Vector = NDArray[np.float32]
@@ -61,6 +62,7 @@ class SearchRequest:
     cursor: Cursor | None
     identity: Identity = field(repr=False, compare=False)
     limits: Limits | None  # of patterns, where the search stands in a query
+    listing: bool = False  # a blank question, to which all that the filter lets through is the answer
     defaults: Mapping[str, str] = field(default_factory=dict)  # of the world's own, and where they come from
     notes: tuple[str, ...] = ()
     query_language: str | None = None  # None to find out
@@ -108,7 +110,11 @@ class Requests:
         if chosen.get("group_by") == "none" and "per_subject" in taken:
             del chosen["per_subject"], taken["per_subject"]
         told = {name: found[name][0] for name in taken}
-        return replace(self.make(text, limits=limits, **chosen), defaults=told)
+        made = replace(self.make(text, limits=limits, **chosen), defaults=told)
+        if text.strip() or made.syntax != "words" or made.vector is not None or not made.filter.any:
+            return made
+        notes = (f"{BLANK}: all that the filters let through is listed, in a fixed order", *made.notes[1:])
+        return replace(made, listing=True, fusion="relative", notes=notes)
 
     def make(self, text: str, *, limits: Limits | None = None, **options: Any) -> SearchRequest:
         """The request that options ask for; errors as World.search has them. `limits` are those of patterns."""
@@ -182,7 +188,7 @@ class Requests:
             if embedder is None or stored is None:
                 return None, ("no text is embedded yet; only words were searched",)
             if not text.strip():
-                return None, ("the query is blank",)
+                return None, (BLANK,)
             readable = text[: max(MAX_CHARS, _CHARS_A_TOKEN * embedder.max_tokens)]
             return checked_query(embedder, readable.encode("utf-8", "replace").decode()), ()  # no lone surrogates
         except EmbedderError as error:

@@ -36,6 +36,7 @@ _TEXT_LEGS = {
     "whole": _PIECES["text_leg_whole"],
     "lookup": _PIECES["text_leg_lookup"],
     "lists": _PIECES["text_leg_lists"],
+    "eligible": _PIECES["text_leg_eligible"],
 }
 _TEXTS_COMPLETED = {
     "scan": _PIECES["text_completed_scan"],
@@ -72,7 +73,7 @@ class Prepared:
     parameters: tuple[object, ...]  # which ask for one passage more
     depth: int  # how long each list may be
     match: str | None  # the FTS5 expression
-    words: str | None  # how the words' list is made: scan, lookup or lists; None without one
+    words: str | None  # how the words' list is made: scan, lookup, lists or eligible; None without one
     languages: tuple[str, ...]  # in which the words are read; none where that is English alone
     plan: VectorPlan | None
     eligible: Eligible | None
@@ -122,7 +123,9 @@ class SearchStatements:
             covered = request.fusion == "relative" and completed and bool(terms)
             values["pending_factor"] = pending_factor(request) if len(legs) == 2 else 1.0
             words = None
-            if "text" in legs:
+            if request.listing and eligible is not None:
+                words = "eligible"
+            elif "text" in legs:
                 words = "scan" if in_sql else self._words_plan(eligible, terms, excluded, completed)
             ctes: list[str] = []
             plan = None

@@ -1,0 +1,68 @@
+"""A blank question with a filter: all that the filter lets through, page by page, with its facets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import worlds
+from tests.support.embedder import HashingEmbedder
+from worlds import World
+
+
+@pytest.fixture(params=["embedded", "words"])
+def world(request: pytest.FixtureRequest) -> Iterator[World]:
+    with worlds.open(embedder=HashingEmbedder() if request.param == "embedded" else None) as made:
+        for number in range(250):
+            kind = "urn:Kite" if number % 2 else "urn:Owl"
+            made.add([(f"urn:{number}", "rdf:type", kind), (f"urn:{number}", "rdfs:label", f'"bird {number}"')])
+        yield made
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "vector", "text"])
+def test_all_that_is_eligible_is_listed_page_by_page(world: World, mode: Any) -> None:
+    if mode == "vector" and world.embedder is None:
+        pytest.skip("this mode asks for an embedder")
+    asked: dict[str, Any] = {"types": "urn:Kite", "limit": 40, "mode": mode}
+    found = world.search(" ", **asked)
+    assert "the query is blank: all that the filters let through is listed" in found.notes[0]
+    pages, seen = 1, [hit.text for hit in found]
+    while found.cursor is not None:
+        found = world.search(" ", **asked, cursor=found.cursor)
+        seen += [hit.text for hit in found]
+        pages += 1
+    assert seen == [f"bird {number}" for number in range(1, 250, 2)]
+    assert pages == 4
+    assert {hit.score for hit in found} == {0.0}, "nothing was compared"
+
+
+def test_facets_count_all_that_is_listed(world: World) -> None:
+    found = world.search("", exclude={"types": "urn:Kite"}, limit=1)
+    assert found.facets.types == [("urn:Owl", 125)]
+    assert found.facets.languages == [("", 125)]
+
+
+def test_stages_and_fusions_are_done_on_what_is_listed(world: World) -> None:
+    asked: dict[str, Any] = {"types": "urn:Kite", "limit": 3, "fusion": "rrf", "plan": "index"}
+    assert [hit.text for hit in world.search("", **asked)] == ["bird 1", "bird 3", "bird 5"]
+    assert [hit.text for hit in world.search("", **asked, group_by="subject")] == ["bird 1", "bird 3", "bird 5"]
+    with_rest = world.only(graphs="default").search("", **asked)
+    assert [hit.text for hit in with_rest] == ["bird 1", "bird 3", "bird 5"]
+
+
+def test_several_worlds_are_listed_one_after_another(world: World) -> None:
+    with worlds.open(embedder=None) as other:
+        other.add([("urn:x", "rdf:type", "urn:Kite"), ("urn:x", "rdfs:label", '"another bird"')])
+        with worlds.group({"a": world, "b": other}) as both:
+            found = both.search("", types="urn:Kite", limit=200, mode="text")
+            assert len(found) == 126
+            assert [hit.world for hit in found] == ["a"] * 125 + ["b"]
+            assert dict(found.facets.types) == {"urn:Kite": 126}
+
+
+def test_without_a_filter_nothing_is_listed(world: World) -> None:
+    assert not world.search("")
+    assert not world.search("", mode="text")
+    assert "bird" not in world.context("", types="urn:Kite").text
