@@ -188,3 +188,13 @@ def test_text_mode_touches_no_embedder(made: Path) -> None:
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, env=ENVIRONMENT, check=True)
     assert shown.stderr.strip() == b"0 set()"
+
+
+def test_facets_are_counted_and_printed(made: Path) -> None:
+    asked: list[str | Path] = ["search", made, "", "--mode", "text", "--type", "ex:Raptor", "--facet", "rdfs:label"]
+    shown = ok(*asked, "--facets")
+    assert re.search(r"(?m)^types +texts$", shown)
+    assert re.search(r"(?m)^rdfs:label +texts$", shown)
+    label = "http://www.w3.org/2000/01/rdf-schema#label"
+    assert {*json.loads(ok(*asked, "--json"))["facets"]} == {"types", "predicates", "graphs", "languages", label}
+    assert "facets" not in json.loads(ok("search", made, "kite", "--mode", "text", "--json"))

@@ -225,6 +225,7 @@ VERBS = {
         "*group_by",
         "*per_subject",
         "*cursor",
+        "*facet",
         "*explain",
     ],
     "resolve": ["name", "*context", "*types", "*graphs", "*exclude", "*limit"],

@@ -44,6 +44,24 @@ def test_facets_count_all_that_is_listed(world: World) -> None:
     assert found.facets.languages == [("", 125)]
 
 
+def test_facets_count_the_values_of_any_predicate(world: World) -> None:
+    world.add([(f"urn:{number}", "urn:year", 2000 + number % 3) for number in range(0, 250, 2)])
+    world.add([("urn:0", "urn:near", "urn:1"), ("urn:2", "urn:near", "urn:1")])
+    found = world.search("", types="urn:Owl", limit=1, facet=["urn:year", "urn:near", "urn:none"])
+    years = [sum(number % 3 == left for number in range(0, 250, 2)) for left in range(3)]
+    assert {name: len(one) for name, one in found.facets.values.items()} == {
+        "urn:year": 3,
+        "urn:near": 1,
+        "urn:none": 0,
+    }
+    assert sorted(count for _, count in found.facets.values["urn:year"]) == sorted(years)
+    assert found.facets.values["urn:year"][0][0].startswith('"200')
+    assert found.facets.values["urn:near"] == [("urn:1", 2)]
+    counted = world.search("bird", mode="text", types="urn:Owl", facet="urn:year", limit=1).facets
+    assert counted.values == {"urn:year": found.facets.values["urn:year"]}
+    assert world.search("bird", mode="text", limit=1).facets.values == {}
+
+
 def test_stages_and_fusions_are_done_on_what_is_listed(world: World) -> None:
     asked: dict[str, Any] = {"types": "urn:Kite", "limit": 3, "fusion": "rrf", "plan": "index"}
     assert [hit.text for hit in world.search("", **asked)] == ["bird 1", "bird 3", "bird 5"]
@@ -60,6 +78,10 @@ def test_several_worlds_are_listed_one_after_another(world: World) -> None:
             assert len(found) == 126
             assert [hit.world for hit in found] == ["a"] * 125 + ["b"]
             assert dict(found.facets.types) == {"urn:Kite": 126}
+            other.add([("urn:x", "urn:near", "urn:y")])
+            world.add([("urn:1", "urn:near", "urn:y")])
+            again = both.search("", types="urn:Kite", mode="text", facet="urn:near")
+            assert again.facets.values == {"urn:near": [("urn:y", 2)]}
 
 
 def test_without_a_filter_nothing_is_listed(world: World) -> None:

@@ -36,11 +36,11 @@ def test_the_verb_has_the_types_of_the_table(item: inspect.Parameter) -> None:
 
 def test_sparql_has_a_property_for_every_option() -> None:
     options = {(one.option or "").partition(".")[0] for one in PROPERTIES.values()}
-    assert set(OPTIONS) - {"explain"} <= options
+    assert set(OPTIONS) - {"explain", "facet"} <= options
 
 
 def test_a_request_has_no_option_that_the_table_has_not() -> None:
-    made = {"text", "filter", "stages", "identity", "limits", "notes", "defaults"}
+    made = {"text", "filter", "stages", "identity", "limits", "notes", "defaults", "facet", "listing"}
     assert set(typing.get_type_hints(SearchRequest)) - made <= set(DEFAULTS)
 
 

@@ -19,7 +19,7 @@ READING = {
     "search": [
         "query", "limit", "mode", "subjects", "predicates", "types", "subclasses", "graphs", "languages",
         "where", "exclude", "min_similarity", "rerank", "boost", "decay", "diversity", "group_by",
-        "per_subject", "cursor", "full_text", "sql", "token_budget",
+        "per_subject", "cursor", "full_text", "facets", "sql", "token_budget",
     ],
     "context": ["question", "hops", "types", "language", "graphs", "token_budget"],
     "similar": [

@@ -153,6 +153,7 @@ class WorldsRetriever(BaseRetriever, extra="forbid"):
     group_by: Literal["subject", "none"] | None = None
     per_subject: int | None = None
     cursor: str | None = None
+    facet: Any = None
     explain: bool = False
     _notes = PrivateAttr(default=())
     _owned = PrivateAttr(default=False)

@@ -117,6 +117,14 @@ def search(
         list[str] | None, _stage("Subjects for which this is true do not age.", "--evergreen-flag", metavar="IRI")
     ] = None,
     group: Annotated[bool, typer.Option("--group", hidden=True, help="The same as --group-by subject.")] = False,
+    facets: Annotated[
+        bool,
+        typer.Option(
+            "--facets",
+            help="Count the types, predicates, graphs and languages of all that matches, too.",
+            rich_help_panel=_PANELS["answer"],
+        ),
+    ] = False,
     sql: Annotated[
         bool,
         typer.Option(
@@ -162,7 +170,7 @@ def search(
         raise typer.BadParameter("missing argument", param_hint="QUERY")
     query = as_text(read_stdin() if words == ["-"] else " ".join(words))
     if worlds:
-        _search_group(worlds, query, embedder, json=json, explain=explain, sql=sql, options=options)
+        _search_group(worlds, query, embedder, json=json, explain=explain, facets=facets, sql=sql, options=options)
         return
     assert path is not None, "there is one, unless there are several"
     with opened(path, embedder="none" if options["mode"] == "text" else embedder) as world:
@@ -174,13 +182,21 @@ def search(
             return
         with busy:
             found = world.search(query, explain=explain, **options)
-        _print(found, query, world.prefixes, json=json, explain=explain)
+        _print(found, query, world.prefixes, json=json, explain=explain, facets=facets or bool(options["facet"]))
         if not (found or json):
             note(_nothing(world, query))
 
 
 def _search_group(
-    worlds: list[str], query: str, embedder: str, *, json: bool, explain: bool, sql: bool, options: Mapping[str, Any]
+    worlds: list[str],
+    query: str,
+    embedder: str,
+    *,
+    json: bool,
+    explain: bool,
+    facets: bool,
+    sql: bool,
+    options: Mapping[str, Any],
 ) -> None:
     """Search several worlds as one."""
     from worlds.groups.group import group
@@ -191,7 +207,7 @@ def _search_group(
         if sql:
             _print_sql(found.explain.statements, json=json)
             return
-        _print(found, query, members.prefixes, json=json, explain=explain)
+        _print(found, query, members.prefixes, json=json, explain=explain, facets=facets or bool(options["facet"]))
         if not (found or json):
             note("no hits")
 
@@ -207,13 +223,18 @@ def _print_sql(ran: Sequence[RanStatement], *, json: bool) -> None:
         show.print_sql(output(), one.step, one.sql, one.parameters)
 
 
-def _print(found: SearchResults, query: str, prefixes: Mapping[str, str], *, json: bool, explain: bool) -> None:
+def _print(
+    found: SearchResults, query: str, prefixes: Mapping[str, str], *, json: bool, explain: bool, facets: bool
+) -> None:
+    counted = {"facets": found.facets.to_dict(prefixes)} if facets else {}
     if json:
-        write_json({"query": query, **found.to_dict(sql=explain)})
+        write_json({"query": query, **found.to_dict(sql=explain), **counted})
         return
     for remark in found.notes:
         note(remark)
     show.print_hits(output(), found, prefixes)
+    if facets:
+        show.print_facets(output(), counted["facets"], prefixes)
     if explain:
         show.print_explanation(output(), found, prefixes)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -23,6 +23,7 @@ _WIDEST = 100  # cells of a line of text, however wide the terminal is
 _OTHERS = 3  # further subjects that a hit names
 _HIT = 40  # characters of a hit's name in the table that explains
 _PARAMETER = 100  # characters shown of a parameter
+_MOST_VALUES = 20  # of a facet
 
 
 def _iri(iri: str, prefixes: Mapping[str, str]) -> str:
@@ -164,6 +165,19 @@ def _cited(hits: SearchResults, prefixes: Mapping[str, str]) -> Iterator[list[st
             yield [str(rank), f"{_term(subject, prefixes)} {_term(predicate, prefixes)}{place}"]
         if (more := len(hit.quads) - _OTHERS) > 0:
             yield [str(rank), f"and {more:,} more"]
+
+
+def print_facets(
+    console: Console, facets: Mapping[str, Sequence[Mapping[str, Any]]], prefixes: Mapping[str, str]
+) -> None:
+    """Each facet, the commonest values first, with the number of texts that have each."""
+    from worlds.graph.terms import shorten
+
+    for name, values in facets.items():
+        rows = [(clean(one["label"]), f"{one['count']:,}") for one in values[:_MOST_VALUES]]
+        if len(values) > _MOST_VALUES:
+            rows.append(("…", f"{len(values) - _MOST_VALUES:,} more values"))
+        print_table(console, (shorten(name, prefixes) if ":" in name else name, "texts"), rows)
 
 
 def print_sql(console: Console, step: str, statement: str, parameters: Sequence[object]) -> None:

@@ -31,6 +31,7 @@ class Found(BaseModel):
     cut: int = Field(description="Results that were found, but left out to stay within the token budget.")
     cursor: str | None = Field(description="Give it with the same arguments to get the results that follow.")
     notes: list[str]
+    facets: list[str] = Field(description="How many of all texts that match have each value, if it was asked for.")
     sql: list[str] = Field(description="The SQL statements that ran, each with its step, if they were asked for.")
 
 

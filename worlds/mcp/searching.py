@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _PASSAGE = 4000  # characters
 _LONGEST_NAME = 1000  # characters
+_COUNTED = 20  # values of a facet
 _LONGEST_CONTEXT = 100_000  # characters
 _CURSOR = re.compile(r"([0-9]{1,9})\.(.+)", re.DOTALL)  # how many results were numbered, and the cursor of the world
 
@@ -32,13 +33,14 @@ def register(server: MCPServer[Any], service: Service) -> None:
     @tool(server, service, "search", "Search", most={"limit": 100, "per_subject": 20}, source="where")
     def search(
         *,
-        full_text: Annotated[bool, Field(description="Give whole passages instead of snippets.")] = False,
-        sql: Annotated[bool, Field(description="Give the SQL that ran, too.")] = False,
+        full_text: Annotated[bool, Field(description="Whole passages instead of snippets.")] = False,
+        facets: Annotated[bool, Field(description="Count by type, predicate, graph.")] = False,
+        sql: Annotated[bool, Field(description="Give the SQL.")] = False,
         token_budget: Tokens = None,
         **given: Any,
     ) -> Annotated[CallToolResult, Found]:
         """Filters hold before anything is ranked; `schema` has their names. Cite a result by its number and quad."""
-        return _found(service, service.world.search, given, token_budget, full_text=full_text, sql=sql)
+        return _found(service, service.world.search, given, token_budget, full_text=full_text, facets=facets, sql=sql)
 
     @tool(server, service, "context", "Context of a question")
     def context(*, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, Told]:
@@ -94,6 +96,7 @@ def _found(
     tokens: int | None,
     *,
     full_text: bool,
+    facets: bool = False,
     sql: bool = False,
 ) -> CallToolResult:
     """The results as numbered citations, as many as the budget allows; the numbers go on from page to page."""
@@ -115,8 +118,20 @@ def _found(
     if cursor is not None:
         lines.append(f'To go on, call it again with the same arguments and cursor="{cursor}"')
     ran = [f"-- {one.step}\n{one.sql.strip()};" for one in hits.explain.statements] if sql else []
-    told = Found(citations=shown, cut=cut, cursor=cursor, notes=notes, sql=ran)
-    return answer("\n".join([*lines, *notes, *ran]), told)
+    counts = _counts(hits, service) if facets else []
+    told = Found(citations=shown, cut=cut, cursor=cursor, notes=notes, facets=counts, sql=ran)
+    return answer("\n".join([*lines, *notes, *counts, *ran]), told)
+
+
+def _counts(hits: SearchResults, service: Service) -> list[str]:
+    """The facets as lines, of each the commonest values."""
+    facets = hits.facets.to_dict(service.world.prefixes)
+    lines = []
+    for name, values in facets.items():
+        shown = [f"{clip(one['label'], 80)} {one['count']:,}" for one in values[:_COUNTED]]
+        more = len(values) - len(shown)
+        lines.append(f"{name}: {', '.join(shown)}{f', and {more:,} more' if more else ''}")
+    return lines
 
 
 def _sent(cursor: str | None) -> tuple[int, str | None]:

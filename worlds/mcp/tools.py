@@ -17,7 +17,7 @@ from worlds.verbs.table import VERBS
 
 Part = str | int | float | bool
 Names = str | list[str]
-Tokens = Annotated[int | None, Field(ge=100, le=100_000, description="The length of the answer in tokens, about.")]
+Tokens = Annotated[int | None, Field(ge=100, le=100_000, description="The answer's length in tokens, about.")]
 
 
 class Exclude(BaseModel):
@@ -44,7 +44,7 @@ _ELSEWISE: Mapping[str, Any] = {
     **dict.fromkeys(("quads", "add", "remove", "relies_on"), list[list[Part]]),
 }
 _TOLD: Mapping[str, str] = {  # what a model is told of an option, in the place of its line
-    "rerank": "Rerank the first hits by a cross-encoder; slow.",
+    "rerank": "Rerank by a cross-encoder; slow.",
     "add": 'Triples or quads to add, as lists of terms: [["ex:a", "rdfs:label", "\\"A\\"@en"]].',
     "remove": "Triples or quads to remove, likewise.",
     "relies_on": "Triples or quads that have to hold, likewise.",
@@ -117,7 +117,7 @@ def tool(
 def _parameter(option: Option) -> inspect.Parameter:
     kind = Literal[option.choices] if option.choices else _ELSEWISE.get(option.name, _KINDS.get(option.kind))
     numeric = option.kind in ("integer", "number")
-    told = _TOLD.get(option.name, option.told)
+    told = _TOLD.get(option.name, option.help)
     example = "" if option.example is None else f" E.g. {option.example}"
     field = Field(description=told + example, ge=option.least if numeric else None, le=option.most if numeric else None)
     required = option.default is REQUIRED

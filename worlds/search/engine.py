@@ -129,7 +129,7 @@ class SearchEngine:
             prepared = self._statements.prepare(whole, self.state(), depth, Clock())
             rows = self._statements.run(whole, prepared) if request.vector is not None else []
             nearest = [row.chunk for row in rows if row.vector_rank is not None]
-            return self._facets.count(prepared.match, nearest, prepared.eligible, listing=request.listing)
+            return self._facets.count(prepared.match, nearest, prepared.eligible, request)
 
     def _found(
         self, request: SearchRequest, state: tuple[Any, ...], clock: Clock

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyoxigraph as ox
@@ -20,6 +20,10 @@ from worlds.texts.facts import Facts
 
 _SQL = statements("hits.sql")
 Counts: TypeAlias = list[tuple[str, int]]
+NAMES = ("types", "predicates", "graphs", "languages")
+
+if TYPE_CHECKING:
+    from worlds.search.request import SearchRequest
 
 
 @dataclass(frozen=True)
@@ -29,22 +33,23 @@ class Facets:
     The texts are all that match, however few hits were asked for: those that have one of the words, and those nearest
     by vectors, as many as each list has `candidates`; to a blank question, all that the filters let through. Each value
     is what the filter of the same name takes: an IRI,
-    "default" for the default graph, "" for no language. A text has all types of all its subjects.
+    "default" for the default graph, "" for no language. A text has all types of all its subjects. `values` has the same
+    of further predicates, by their IRIs: an IRI, or a literal as in N-Triples.
     """
 
     types: Counts
     predicates: Counts
     graphs: Counts
     languages: Counts
+    values: Mapping[str, Counts] = field(default_factory=dict)
 
     def to_dict(self, prefixes: Mapping[str, str] | None = None) -> dict[str, list[dict[str, Any]]]:
         """The counts as JSON-ready values; `label` is the value for people, a prefixed name where there is one."""
+        counted: dict[str, Counts] = {name: getattr(self, name) for name in NAMES} | dict(self.values)
+        known = prefixes or {}
         return {
-            item.name: [
-                {"value": value, "label": _label(item.name, value, prefixes or {}), "count": count}
-                for value, count in getattr(self, item.name)
-            ]
-            for item in fields(self)
+            name: [{"value": value, "label": _label(name, value, known), "count": count} for value, count in counts]
+            for name, counts in counted.items()
         }
 
 
@@ -57,10 +62,12 @@ class FacetCounter:
         self._filters = filters
         self._facts = Facts(connection, dictionary)
 
-    def count(self, match: str | None, nearest: Iterable[int], eligible: Eligible | None, *, listing: bool) -> Facets:
+    def count(
+        self, match: str | None, nearest: Iterable[int], eligible: Eligible | None, request: SearchRequest
+    ) -> Facets:
         """The facets of the chunks that match an FTS5 expression, and of those nearest by vectors; or of a listing."""
         chunks = np.array(sorted(nearest), dtype=np.int64)
-        if listing and eligible is not None:
+        if request.listing and eligible is not None:
             chunks = eligible.chunks
         if match is not None:
             statement = _SQL["matching_chunks"]
@@ -78,13 +85,18 @@ class FacetCounter:
             self._named(owner, cited.predicates[quad]),
             self._named(owner, cited.graphs[quad]),
             self._languages(terms),
+            {one.value: self._named(*self._values(owner, subjects, one)) for one in request.facet},
         )
 
     def _types(self, owner: Ids, subjects: Ids) -> tuple[Ids, Ids]:
         """Pairs of a chunk and a type of one of its subjects."""
-        rdf_type = self._facts.numbers([RDF + "type"])
+        return self._values(owner, subjects, ox.NamedNode(RDF + "type"))
+
+    def _values(self, owner: Ids, subjects: Ids, predicate: ox.NamedNode) -> tuple[Ids, Ids]:
+        """Pairs of a chunk and a value of one of its subjects."""
+        under = self._facts.numbers([predicate.value])
         listed = np.unique(subjects).tolist()
-        table = self._facts.quads_by("quads_under", listed, predicates_json=json_ids(rdf_type))[:, [0, 2]]
+        table = self._facts.quads_by("quads_under", listed, predicates_json=json_ids(under))[:, [0, 2]]
         table = table[np.lexsort(table.T[::-1])]
         first, last = (np.searchsorted(table[:, 0], subjects, side=side) for side in ("left", "right"))
         which, row = spread(first, last)
@@ -120,4 +132,4 @@ def _label(facet: str, value: str, prefixes: Mapping[str, str]) -> str:
         return value or "no language"
     if facet == "graphs" and value == "default":
         return "default graph"
-    return shorten(value, prefixes)
+    return value[1 : value.rindex('"')] if value.startswith('"') else shorten(value, prefixes)

@@ -6,10 +6,10 @@ worlds first. Cosines need nothing. So a text has the score that it would have i
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -19,7 +19,7 @@ import numpy as np
 from worlds.errors import EmbedderError, WorldsError
 from worlds.search.candidates import Candidates, enough
 from worlds.search.engine import Searches, depth_of
-from worlds.search.facets import Facets, ordered
+from worlds.search.facets import NAMES, Facets, ordered
 from worlds.search.federated_candidates import GroupFacts, Place, Together, together
 from worlds.search.fusion import Found, Scores, fuse
 from worlds.search.hits import Clock, Explanation, Hit, SearchResults
@@ -265,11 +265,12 @@ class GroupSearches:
                 )
                 for at, search in enumerate(searches)
             ]
-        sums: dict[str, Counter[str]] = {item.name: Counter() for item in fields(Facets)}
+        sums: dict[str, Counter[str]] = defaultdict(Counter)
         for one in counted:
-            for name, counts in sums.items():
-                counts.update(dict(getattr(one, name)))
-        return Facets(**{name: ordered(counts) for name, counts in sums.items()})
+            for name, counts in (*((name, getattr(one, name)) for name in NAMES), *one.values.items()):
+                sums[name].update(dict(counts))
+        own = {name: ordered(sums.pop(name)) for name in NAMES}
+        return Facets(**own, values={name: ordered(counts) for name, counts in sums.items()})
 
     def _explained(
         self,

@@ -73,7 +73,7 @@ class RanStatement(NamedTuple):
 
     step: str  # of the search, as in `milliseconds`; "statement" finds and fuses
     sql: str
-    parameters: Annotated[tuple[object, ...], As(_shortened, {"type": "array"})]
+    parameters: Annotated[tuple[object, ...], As(_shortened, {"type": "array", "items": {}})]
 
 
 @dataclass(frozen=True)

@@ -236,4 +236,4 @@ class MemberSearch:
 
     def facets(self, nearest: Sequence[int]) -> Facets:
         """The facets of all that match here, and of these chunks."""
-        return self._part._facets.count(self.match, nearest, self.eligible, listing=self.request.listing)
+        return self._part._facets.count(self.match, nearest, self.eligible, self.request)

@@ -284,6 +284,14 @@ OPTIONS: Mapping[str, Option] = {
         ),
         Option("cursor", "text", "The cursor of an earlier answer: give the hits that follow.", group="page"),
         Option(
+            "facet",
+            "texts",
+            "Predicates whose values the facets count, too.",
+            group="answer",
+            example="ex:year",
+            absent={"agents": "a SPARQL query counts them"},
+        ),
+        Option(
             "explain",
             "boolean",
             "Each hit tells its score and rank in each list and stage.",

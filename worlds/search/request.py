@@ -62,6 +62,7 @@ class SearchRequest:
     cursor: Cursor | None
     identity: Identity = field(repr=False, compare=False)
     limits: Limits | None  # of patterns, where the search stands in a query
+    facet: tuple[ox.NamedNode, ...] = ()  # predicates whose values are counted
     listing: bool = False  # a blank question, to which all that the filter lets through is the answer
     defaults: Mapping[str, str] = field(default_factory=dict)  # of the world's own, and where they come from
     notes: tuple[str, ...] = ()
@@ -121,7 +122,7 @@ class Requests:
         if not isinstance(text, str):
             raise TypeError(f"a search takes a str, not {type(text).__name__}")
         text = str(text)  # an rdflib.Literal's lexical form
-        filters = {name: value for name, value in options.items() if name not in DEFAULTS}
+        filters = {name: value for name, value in options.items() if name not in DEFAULTS and name != "facet"}
         given = {name: value for name, value in options.items() if value is not None or name not in KEPT}
         chosen = {name: given.get(name, default) for name, default in DEFAULTS.items()}
         check(chosen)
@@ -170,6 +171,7 @@ class Requests:
             limits=limits,
             notes=notes,
             query_language=chosen["query_language"],
+            facet=self._iris("facet", options.get("facet")),
         )
 
     def _query_vector(

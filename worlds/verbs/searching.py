@@ -49,6 +49,7 @@ class Searching(Parts):
         group_by: Literal["subject", "none"] | None = None,
         per_subject: int | None = None,
         cursor: str | None = None,
+        facet: object = None,
         explain: bool = False,
     ) -> SearchResults:
         """The chunks that best answer `text`, best first: by vectors, by words, or by both, fused.
@@ -82,6 +83,7 @@ class Searching(Parts):
         "evergreen_types", "evergreen_predicates" (of the text) and "evergreen_flags" (true of the subject); `diversity`
         is the lambda of maximal marginal relevance, 1 for relevance alone; `group_by="subject"` gives at most
         `per_subject` hits a subject. `cursor`, of an earlier answer, gives the hits that follow.
+        `facet` are predicates whose values `.facets` counts, beside types, predicates, graphs and languages.
         `explain=True` tells for each hit what each list and stage did.
 
         Without an embedder that fits, "hybrid" degrades to "text" and says so in `.notes`, as does a cross-encoder that
@@ -94,7 +96,7 @@ class Searching(Parts):
             normalise=normalise, label_bonus=label_bonus, k=k, weights=weights, candidates=candidates, syntax=syntax,
             query_language=query_language, vector=vector, plan=plan, min_similarity=min_similarity, rerank=rerank,
             rerank_top=rerank_top, rerank_timeout=rerank_timeout, boost=boost, decay=decay, diversity=diversity,
-            group_by=group_by, per_subject=per_subject, cursor=cursor, explain=explain,
+            group_by=group_by, per_subject=per_subject, cursor=cursor, facet=facet, explain=explain,
         )  # fmt: skip
 
     def search_sql(self, text: str, **options: Any) -> list[RanStatement]:

@@ -49,6 +49,7 @@ def ping(world: World) -> bool:
 @job("search")
 def search(world: World, *, facets: bool = False, **options: Any) -> bytes:
     """`World.search`; the statement is told only where it was asked to explain."""
+    facets = facets or bool(options.get("facet"))
     return _hits(world, world.search(**options), facets=facets, sql=bool(options.get("explain")))
 
 
@@ -57,6 +58,7 @@ def search_together(
     world: World, *, own: str, beside: Mapping[str, Path], facets: bool = False, **options: Any
 ) -> bytes:
     """`Group.search` of a world, by its `own` name, and those `beside` it, by names and paths."""
+    facets = facets or bool(options.get("facet"))
     with together(world, own, beside, world.embedder) as group:
         return _hits(world, group.search(**options), facets=facets, sql=bool(options.get("explain")))
 

@@ -87,7 +87,12 @@ SCHEMAS: dict[str, Any] = {
             "notes": _list(_TEXT),
             "explain": _ref("Explanation"),
         },
-        {"facets": _object(dict.fromkeys(("types", "predicates", "graphs", "languages"), _FACET))},
+        {
+            "facets": {
+                **_object(dict.fromkeys(("types", "predicates", "graphs", "languages"), _FACET)),
+                "additionalProperties": _FACET,
+            }
+        },
     ),
     "Findings": _findings("Finding"),
     "Links": _findings("Link"),
