@@ -12,7 +12,7 @@ import worlds
 from tests.support import tables
 from tests.support.command_line import ok
 from tests.support.embedder import HashingEmbedder
-from worlds import World
+from worlds import FilterError, World
 
 QUADS = [
     (f"urn:{number}", "urn:p", f'"red kite number {number}"@{"en" if number % 2 else "la"}') for number in range(30)
@@ -97,16 +97,22 @@ def test_other_verbs_do_not_take_them(world: World) -> None:
         ({"cursor": "x"}, "'cursor' has no default"),
         ({"weights": {"words": 1}}, "weights map"),
         ({"languages": [3]}, "languages are language tags"),
+        ({"languages": "e n"}, "languages takes language tags"),
         ({"rerank": object()}, "search holds what JSON can hold"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_cannot_be_a_default_is_refused(world: World, search: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises((ValueError, FilterError), match=said):
         wish(world, **search)
     if "rerank" not in search:
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises((ValueError, FilterError), match=said):
             worlds.open(embedder=None, search=search)
+
+
+def test_defaults_are_a_mapping() -> None:
+    with pytest.raises(TypeError, match="search maps options to values"):
+        worlds.open(embedder=None, search=[("limit", 3)])  # type: ignore[arg-type]  # that is what is tested
 
 
 def test_the_command_line_and_the_file_of_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,7 +76,7 @@ def _conditions(to_term: ToTerm, given: Mapping[str, object]) -> Conditions:
         if name == "where":
             values[name] = check_pattern(value)
         elif name == "languages":
-            values[name] = tuple(_language(tag) for tag in _listed(value))
+            values[name] = tuple(check_language(tag) for tag in _listed(value))
         else:
             values[name] = tuple(_term(to_term, name, item) for item in _listed(value))
     return Conditions(**values)
@@ -95,7 +95,8 @@ def _listed(value: object) -> list[object]:
     return list(value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
 
 
-def _language(tag: object) -> str:
+def check_language(tag: object) -> str:
+    """A language tag in lower case, "" for none; FilterError for what is none."""
     if not isinstance(tag, str) or (tag and not _TAG.fullmatch(tag)):
         raise FilterError(f"languages takes language tags such as 'en' or 'zh-Hans' ('' for none), not {tag!r}")
     return tag.lower()

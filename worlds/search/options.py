@@ -313,6 +313,8 @@ KEPT = tuple(name for name, option in OPTIONS.items() if option.kept)
 
 def kept(given: Mapping[str, Any]) -> dict[str, Any]:
     """Defaults of the world's own, without those that are None; ValueError for what cannot be one."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"search maps options to values, it is not {given!r}")
     chosen = {name: value for name, value in given.items() if value is not None}
     for name in chosen:
         if name not in KEPT:
@@ -320,6 +322,11 @@ def kept(given: Mapping[str, Any]) -> dict[str, Any]:
     tags = chosen.get("languages", ())
     if not isinstance(tags, str) and not (isinstance(tags, list | tuple) and all(isinstance(tag, str) for tag in tags)):
         raise ValueError(f"languages are language tags, not {tags!r}")
+    if tags:
+        from worlds.search.conditions import check_language  # whose module takes long to load
+
+        for tag in [tags] if isinstance(tags, str) else tags:
+            check_language(tag)
     if "per_subject" in chosen:
         chosen.setdefault("group_by", "subject")
     check({**DEFAULTS, **{name: value for name, value in chosen.items() if name in DEFAULTS}})
