@@ -216,7 +216,10 @@ scores (chunk, vector_rank, similarity, vector_score, text_rank, bm25, text_scor
 -- over those of the lists that it can be in, so that it pays nothing for a vector that is not there yet.
 weighed AS MATERIALIZED (
     SELECT scores.*,
-           CASE WHEN :weights_json IS NULL OR instr(:asked, ' ' || lower(trim(terms.value)) || ' ') THEN 1.0 ELSE coalesce(
+           CASE WHEN :weights_json IS NULL
+                 -- a label with more blanks around it than a few is not looked for: lower() takes long of a long text
+                 OR (octet_length(terms.value) <= octet_length(:asked) + 64
+                     AND instr(:asked, ' ' || lower(trim(terms.value)) || ' ')) THEN 1.0 ELSE coalesce(
                (SELECT max(coalesce(
                     (SELECT value ->> 1 FROM json_each(:weights_json) WHERE value ->> 0 = quads.predicate), :other_weight))
                 FROM quads INDEXED BY quads_o WHERE quads.object = chunks.term), :other_weight) END AS weight,
@@ -248,8 +251,9 @@ summed AS (
 ),
 passages AS (
     SELECT summed.*,
-           CASE WHEN chunks.term < 0 THEN chunks.id ELSE coalesce(chunks.text, terms.value) END AS passage -- id: a profile
-    FROM summed CROSS JOIN chunks ON chunks.id = summed.chunk LEFT JOIN terms ON terms.id = chunks.term
+           CASE WHEN chunks.term < 0 THEN chunks.id -- a profile
+                ELSE coalesce(chunks.text, (SELECT value FROM terms WHERE terms.id = chunks.term)) END AS passage
+    FROM summed CROSS JOIN chunks ON chunks.id = summed.chunk
 ),
 fused AS (
     SELECT *, max(score) AS best, group_concat(equal) AS alike, group_concat(equal_ranks) AS ranks
