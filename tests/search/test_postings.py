@@ -29,7 +29,7 @@ def found(world: World, text: str, lists: bool, options: dict[str, Any], posting
     with pytest.MonkeyPatch.context() as patch:
         seams.keep_posting_lists(patch, lists, postings)
         hits = world.search(text, explain=True, **options)
-    assert hits.explain.words in ((None, "lists", "scan") if lists else (None, "scan"))
+    assert hits.explain.words in ((None, "lists", "scan", "eligible") if lists else (None, "scan", "eligible"))
     legs = [hit.explain or {} for hit in hits]
     return [
         (hit.text, hit.score, *((leg[name].rank, leg[name].value) if leg.get(name) else (None, None) for name in leg))
