@@ -73,6 +73,14 @@ DELETE FROM profiles WHERE subject IN (SELECT value FROM json_each(:ids_json));
 -- The different sets of graphs that profiles were made from.
 SELECT DISTINCT graphs FROM profiles;
 
+-- name: subjects_of_links
+-- The subjects of quads under some predicates whose objects are entities.
+SELECT group_concat(DISTINCT quads.subject)
+FROM json_each(:predicates_json) AS predicate
+CROSS JOIN quads INDEXED BY quads_posg ON quads.predicate = predicate.value
+CROSS JOIN terms ON terms.id = quads.object
+WHERE terms.kind <> 3;
+
 -- name: chunks_of_profiles
 -- Those made from graphs that are in graphs_json, an array of arrays; NULL is all.
 SELECT group_concat(chunks.id), group_concat(coalesce(chunks.vector, 0)), group_concat(-1 - chunks.term)

@@ -105,3 +105,28 @@ def test_the_statement_gives_the_same_when_it_is_run_raw(names: list[str], asked
         rows = tables.rows(world, sql, parameters)
         assert [(row[0], row[1]) for row in rows][: len(found)] == [(hit.chunk, hit.score) for hit in found]
         assert len(rows) <= len(found) + 1
+
+
+def test_a_filter_by_a_link_finds_the_profiles_that_tell_of_it() -> None:
+    quads = [
+        ("urn:solaris", "rdfs:label", '"Solaris"'),
+        ("urn:solaris", "urn:director", "urn:andrei"),
+        ("urn:andrei", "rdfs:label", '"Andrei Tarkovsky"'),
+        ("urn:stalker", "rdfs:label", '"Stalker"'),
+        ("urn:stalker", "urn:year", '"1979"'),
+    ]
+    with worlds.open(embedder=None) as world:
+        world.add(quads)
+        asked: dict[str, Any] = {"predicates": "urn:director"}
+        assert not world.search("tarkovsky", **asked), "there is no profile"
+        world.policy = world.policy.with_(profiles=True)
+        (hit,) = world.search("tarkovsky", **asked)
+        assert str(hit.subject) == "urn:solaris"
+        assert "urn:director" in {str(quad[1]) for quad in hit.quads}
+        assert not world.search("stalker", **asked)
+        assert {str(hit.predicate) for hit in world.search("solaris", predicates="rdfs:label")} == {
+            "http://www.w3.org/2000/01/rdf-schema#label"
+        }
+        assert [str(hit.predicate) for hit in world.search("1979", predicates="urn:year")] == ["urn:year"]
+        world.policy = world.policy.with_(profile_predicates=["urn:year"])
+        assert not world.search("tarkovsky", **asked), "the profiles do not tell of it"

@@ -363,11 +363,14 @@ class Filters:
     def _profiles(self, include: _Resolved, excluded: tuple[_Resolved, ...]) -> Any:
         """Columns (chunk, vector or 0) of the profiles that qualify: all graphs that one is made from have to.
 
-        A filter by predicates knows them under a predicate of their own, one by languages finds none.
+        A filter by predicates knows them under a predicate of their own, and under those whose objects are entities and
+        which it has facts of; one by languages finds none.
         """
-        none = np.stack([_NO_IDS, _NO_IDS])
+        linked = None
         if include.predicates is not None and PROFILE_ID not in include.predicates:
-            return none
+            linked = self._linked(include.predicates)
+            if not len(linked):
+                return np.stack([_NO_IDS, _NO_IDS])
         graphs_json = None
         if include.graphs is not None or any(item.graphs is not None for item in excluded):
             with reading("the graphs of a profile"):
@@ -381,10 +384,25 @@ class Filters:
         chunk, vector, subject = self._connection.columns(_ENTITIES["chunks_of_profiles"], (graphs_json,))
         predicate = np.full(len(chunk), PROFILE_ID, dtype=np.int64)
         keep = np.ones(len(chunk), dtype=bool) if include.subjects is None else among(subject, include.subjects)
+        if linked is not None:
+            keep &= among(subject, linked)
         for item in excluded:
             if item.graphs is None and item.on_quads:
                 keep &= ~item.met(subject, predicate, predicate)
         return np.stack([chunk[keep], vector[keep]])
+
+    def _linked(self, predicates: Ids) -> Ids:
+        """The subjects whose profiles have facts under these predicates whose objects are entities, ascending."""
+        policy = self._chunks.policy
+        if not policy.profiles:
+            return _NO_IDS
+        texts = self.known([ox.NamedNode(iri) for iri in policy.predicates("label", "alias", "description")])
+        predicates = np.setdiff1d(predicates, texts)
+        if policy.profile_predicates is not None:
+            told = self.known([ox.NamedNode(iri) for iri in sorted(policy.profile_predicates)])
+            predicates = np.intersect1d(predicates, told)
+        statement = _ENTITIES["subjects_of_links"]
+        return np.sort(self._connection.column(statement, statement.bind(predicates_json=json_ids(predicates))))
 
     def _table(self, name: str, *parameters: object) -> Any:
         return self._connection.stack(_SQL[name], parameters)
