@@ -184,13 +184,14 @@ scores AS (
 )
 
 -- name: scores_relative
--- The least value gives 0, the best 1, so do values that are all equal. The least is that of all that were found, where
+-- The least value gives 0, the best 1; cosines that are all equal, themselves, at least 0. The least is that of all found, where
 -- what has none of the words counts as 0, or what is given as :least_similarity and :least_relevance. Words count as much
 -- as the best text holds of the question.
 scores AS (
     SELECT chunk, vector_rank, similarity, text_rank, bm25,
            CASE WHEN similarity IS NULL THEN NULL
-                ELSE :vector_weight * coalesce((similarity - low) / nullif(high - low, 0), 1) END AS vector_score,
+                ELSE :vector_weight * coalesce((similarity - low) / nullif(high - low, 0), max(min(similarity, 1), 0))
+           END AS vector_score,
            CASE WHEN bm25 IS NULL THEN NULL
                 ELSE :text_weight * coverage.factor * coalesce((worst - bm25) / nullif(worst - best, 0), 1)
            END AS text_score,

@@ -57,6 +57,16 @@ def test_ranks(world: World) -> None:
     assert found["pine"] == pytest.approx(2 / 13)
 
 
+@pytest.mark.parametrize("mode", ["hybrid", "vector"])
+def test_a_lone_vector_counts_by_its_cosine(world: World, mode: Any) -> None:
+    found = world.search("osprey", min_similarity=0.8, mode=mode)
+    assert scores(found) == {"kite": pytest.approx(0.9)}
+    with worlds.open(embedder=Known()) as other:
+        other.add([("urn:1", P, '"pine"')])
+        assert scores(other.search("osprey", mode=mode)) == {"pine": 0}
+        assert scores(other.search("osprey", mode=mode, normalise="theoretical")) == {"pine": pytest.approx(1)}
+
+
 def test_values_between_the_least_and_the_greatest(world: World) -> None:
     hits = world.search("kite", explain=True)
     assert hits.explain.fusion == "relative, minmax", "the default"
@@ -78,11 +88,11 @@ def test_values_above_the_least_in_theory(world: World) -> None:
     assert found["pine"] == pytest.approx(3 * 0.8 / 1.9, abs=1e-5)
 
 
-@pytest.mark.parametrize("mode", ["vector", "text"])
-def test_equal_values_are_all_the_best(mode: Any) -> None:
+@pytest.mark.parametrize(("mode", "best"), [("vector", 0.9), ("text", 1.0)])
+def test_equal_values_are_all_the_best(mode: Any, best: float) -> None:
     with worlds.open(embedder=Known()) as world:
         world.add([(f"urn:{number}", P, f'"{text}"') for number, text in enumerate(["kite", "Kite", "KITE"])])
-        assert [hit.score for hit in world.search("kite", mode=mode)] == [1.0] * 3
+        assert [hit.score for hit in world.search("kite", mode=mode)] == pytest.approx([best] * 3)
         assert [hit.score for hit in world.search("kite", mode=mode, normalise="theoretical")] == [1.0] * 3
 
 

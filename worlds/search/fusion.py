@@ -59,15 +59,17 @@ def fuse(found: Mapping[K, Found], request: SearchRequest, coverage: float) -> d
         key: Scores(
             one.vector_rank,
             one.similarity,
-            None if one.similarity is None else vector_weight * _share(one.similarity - low, high - low),
+            None
+            if one.similarity is None
+            else vector_weight * _share(one.similarity - low, high - low, max(min(one.similarity, 1.0), 0.0)),
             one.text_rank,
             one.bm25,
-            None if one.bm25 is None else text_weight * coverage * _share(worst - one.bm25, worst - best),
+            None if one.bm25 is None else text_weight * coverage * _share(worst - one.bm25, worst - best, 1.0),
             coverage,
         )
         for key, one in found.items()
     }
 
 
-def _share(part: float, whole: float) -> float:
-    return part / whole if whole else 1.0
+def _share(part: float, whole: float, otherwise: float) -> float:
+    return part / whole if whole else otherwise

@@ -49,8 +49,7 @@ def ping(world: World) -> bool:
 @job("search")
 def search(world: World, *, facets: bool = False, **options: Any) -> bytes:
     """`World.search`; the statement is told only where it was asked to explain."""
-    facets = facets or bool(options.get("facet"))
-    return _hits(world, world.search(**options), facets=facets, sql=bool(options.get("explain")))
+    return _hits(world, world.search(**options), facets=facets, options=options)
 
 
 @job("search_together")
@@ -58,14 +57,13 @@ def search_together(
     world: World, *, own: str, beside: Mapping[str, Path], facets: bool = False, **options: Any
 ) -> bytes:
     """`Group.search` of a world, by its `own` name, and those `beside` it, by names and paths."""
-    facets = facets or bool(options.get("facet"))
     with together(world, own, beside, world.embedder) as group:
-        return _hits(world, group.search(**options), facets=facets, sql=bool(options.get("explain")))
+        return _hits(world, group.search(**options), facets=facets, options=options)
 
 
-def _hits(world: World, found: SearchResults, *, facets: bool, sql: bool) -> bytes:
-    document = found.to_dict(sql=sql)
-    if facets:
+def _hits(world: World, found: SearchResults, *, facets: bool, options: Mapping[str, Any]) -> bytes:
+    document = found.to_dict(sql=bool(options.get("explain")))
+    if facets or options.get("facet"):
         document["facets"] = found.facets.to_dict(world.prefixes)
     return encoded(document)
 
@@ -82,7 +80,7 @@ def similar(world: World, *, iri: str, **options: Any) -> bytes | None:
     """`World.similar`; None for an unknown entity."""
     if not world.describe(iri, limit=1):
         return None
-    return _hits(world, world.similar(iri, **options), facets=False, sql=bool(options.get("explain")))
+    return _hits(world, world.similar(iri, **options), facets=False, options=options)
 
 
 @job("resolve")
