@@ -184,9 +184,9 @@ scores AS (
 )
 
 -- name: scores_relative
--- The least value gives 0, the best 1; cosines that are all equal, themselves, at least 0. The least is that of all found, where
--- what has none of the words counts as 0, or what is given as :least_similarity and :least_relevance. Words count as much
--- as the best text holds of the question.
+-- The least value gives 0, the best 1. Where all are equal, words give 1, and cosines count as they are, from 0 to 1. The
+-- least is that of all that were found, where what has none of the words counts as 0, or what is given as
+-- :least_similarity and :least_relevance. Words count as much as the best text holds of the question.
 scores AS (
     SELECT chunk, vector_rank, similarity, text_rank, bm25,
            CASE WHEN similarity IS NULL THEN NULL

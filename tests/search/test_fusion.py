@@ -65,6 +65,9 @@ def test_a_lone_vector_counts_by_its_cosine(world: World, mode: Any) -> None:
         other.add([("urn:1", P, '"pine"')])
         assert scores(other.search("osprey", mode=mode)) == {"pine": 0}
         assert scores(other.search("osprey", mode=mode, normalise="theoretical")) == {"pine": pytest.approx(1)}
+        with worlds.group({"one": world, "other": other}) as group:
+            together = group.search("osprey", min_similarity=0.8, mode=mode)
+            assert {hit.text: hit.score for hit in together} == {"kite": pytest.approx(0.9)}
 
 
 def test_values_between_the_least_and_the_greatest(world: World) -> None:
@@ -89,7 +92,7 @@ def test_values_above_the_least_in_theory(world: World) -> None:
 
 
 @pytest.mark.parametrize(("mode", "best"), [("vector", 0.9), ("text", 1.0)])
-def test_equal_values_are_all_the_best(mode: Any, best: float) -> None:
+def test_equal_values_count_alike(mode: Any, best: float) -> None:
     with worlds.open(embedder=Known()) as world:
         world.add([(f"urn:{number}", P, f'"{text}"') for number, text in enumerate(["kite", "Kite", "KITE"])])
         assert [hit.score for hit in world.search("kite", mode=mode)] == pytest.approx([best] * 3)

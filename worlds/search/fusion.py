@@ -71,5 +71,6 @@ def fuse(found: Mapping[K, Found], request: SearchRequest, coverage: float) -> d
     }
 
 
-def _share(part: float, whole: float, otherwise: float) -> float:
-    return part / whole if whole else otherwise
+def _share(part: float, whole: float, without_spread: float) -> float:
+    """`part` of `whole`, from 0 to 1; `without_spread` where all values are equal, so that `whole` is 0."""
+    return part / whole if whole else without_spread
