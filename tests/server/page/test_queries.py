@@ -263,6 +263,17 @@ def test_results_can_be_taken_away(tab: Tab, tmp_path: Path) -> None:
     assert (tmp_path / "results.csv").read_bytes().splitlines()[:2] == [b"name", b"Sojourner"]
 
 
+def test_nothing_runs_while_the_editor_is_fetched(tab: Tab) -> None:
+    held: list[Any] = []
+    tab.page.route("**/stats", lambda route: held.append(route))
+    page = tab.open(query="SELECT ?name { ex:Sojourner rdfs:label ?name }")
+    run = page.get_by_role("button", name="Run")
+    expect(run).to_be_disabled()
+    held[0].continue_()
+    expect(page.get_by_text("Sojourner").first).to_be_visible()
+    expect(run).to_be_enabled()
+
+
 def test_a_query_can_be_stopped(tab: Tab) -> None:
     page = tab.open(query="")
     expect(page.get_by_role("button", name="Run")).to_be_visible()

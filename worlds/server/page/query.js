@@ -28,16 +28,13 @@ export function queryView(asked) {
   } }, h("option", { value: "" }, "Examples"));
   const union = h("input", { type: "checkbox" });
   let usual = false; // what a query sees if nobody says
-  const node = h("section", { class: "query-view" },
-    h("h1", { class: "unseen" }, "SPARQL"),
-    place,
-    h("div", { class: "query-tools" }, button, chooser,
-      h("button", { type: "button", class: "quiet", onclick: () => {
-        editor.value = withPrefixes(editor.value);
-      } }, "Insert prefixes"),
-      h("label", { class: "union", title: "What a query sees that names no graph: all graphs together, not the default graph alone" }, union, " All graphs"),
-      hint),
-    output);
+  const tools = h("fieldset", { class: "query-tools", disabled: true, "aria-label": "Query" }, button, chooser,
+    h("button", { type: "button", class: "quiet", onclick: () => {
+      editor.value = withPrefixes(editor.value);
+    } }, "Insert prefixes"),
+    h("label", { class: "union", title: "What a query sees that names no graph: all graphs together, not the default graph alone" }, union, " All graphs"),
+    hint);
+  const node = h("section", { class: "query-view" }, h("h1", { class: "unseen" }, "SPARQL"), place, tools, output);
 
   function state(query, view) {
     return { query, ...(view === "table" ? {} : { as: view }), ...(union.checked === usual ? {} : { union: String(union.checked) }) };
@@ -87,6 +84,7 @@ export function queryView(asked) {
     const text = asked.get("query");
     editor = await makeEditor({ value: text ? withPrefixes(text) : (given[0]?.query ?? FIRST), run: () => run(), edited: () => {}, label: "SPARQL query" });
     put(place, editor.node);
+    tools.disabled = false; // not before: there is nothing to run while the editor is fetched
     hint.textContent = editor.hint;
     if (text) run({ view: asked.get("as") ?? undefined, push: false });
     else {
