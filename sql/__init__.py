@@ -3,7 +3,7 @@
 A statement stands in a `.sql` file under a line `-- name: <name>`, and its parameters are written `:name`.
 It is imported as `worlds.sql`; CONTRIBUTING.md says why it stands beside `worlds`.
 The driver knows only positional parameters, so loading turns each `:name` into `?N`. `{shapes}` stands for the id of
-the graph that holds the world's shapes.
+the graph that holds the world's shapes, `{statement}` for what is added to a quad's id to name its statement.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from pathlib import Path
 SQL_FOLDER = Path(__file__).parent
 SCHEMA_VERSION = 6
 
+STATEMENT = 1 << 30
+"""Profiles belong to entities, by their ids; statements to quads, by this plus their ids."""
 # The world's shapes are data in no search, union or overview: `graph IS NOT {shapes}`. The number is the name's hash.
 _SHAPES = "(SELECT id FROM terms WHERE hash = 705804446 AND kind = 1 AND value = 'urn:worlds:shapes')"
 
@@ -44,7 +46,8 @@ def compile_statement(text: str) -> Statement:
         name = match[1]
         return match[0] if name is None else f"?{names.setdefault(name, len(names) + 1)}"
 
-    return Statement(_TOKEN.sub(number, text.replace("{shapes}", _SHAPES)).strip().rstrip(";"), tuple(names))
+    text = text.replace("{shapes}", _SHAPES).replace("{statement}", str(STATEMENT))
+    return Statement(_TOKEN.sub(number, text).strip().rstrip(";"), tuple(names))
 
 
 def _sections(path: Path) -> Iterator[tuple[str, str]]:

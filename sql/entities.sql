@@ -43,22 +43,31 @@ SELECT predicate FROM below WHERE depth > 0 GROUP BY predicate ORDER BY min(dept
 
 -- name: neighbours
 -- The entities in whose profiles others are named: those that they point to, and that point to them, and that
--- stand in a triple with them as the predicate.
-SELECT group_concat(quads.subject), group_concat(quads.object)
+-- stand in a triple with them as the predicate; and before them the ids of these quads.
+SELECT group_concat(quads.id), group_concat(quads.subject), group_concat(quads.object)
 FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value
 WHERE quads.graph IS NOT {shapes}
 UNION ALL
-SELECT group_concat(quads.subject), group_concat(quads.object)
+SELECT group_concat(quads.id), group_concat(quads.subject), group_concat(quads.object)
 FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_o ON quads.object = sought.value
 WHERE quads.graph IS NOT {shapes}
 UNION ALL
-SELECT group_concat(quads.subject), group_concat(quads.object)
+SELECT group_concat(quads.id), group_concat(quads.subject), group_concat(quads.object)
 FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_posg ON quads.predicate = sought.value
 WHERE quads.graph IS NOT {shapes};
 
 -- name: entities
 -- All subjects.
 SELECT group_concat(subject) FROM (SELECT DISTINCT subject FROM quads INDEXED BY quads_spog WHERE subject > 0 AND graph IS NOT {shapes});
+
+-- name: quads
+SELECT group_concat(id) FROM quads WHERE subject > 0 AND graph IS NOT {shapes};
+
+-- name: quads_between_entities
+SELECT group_concat(quads.id), group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.object),
+       group_concat(quads.graph)
+FROM json_each(:ids_json) AS sought CROSS JOIN quads ON quads.id = sought.value CROSS JOIN terms ON terms.id = quads.object
+WHERE terms.kind IN (1, 2) AND quads.predicate <> :rdf_type AND quads.subject > 0 AND quads.graph IS NOT {shapes};
 
 -- name: profiles
 SELECT subject, text, graphs FROM profiles WHERE subject IN (SELECT value FROM json_each(:ids_json));
@@ -85,10 +94,29 @@ WHERE terms.kind <> 3;
 -- Those made from graphs that are in graphs_json, an array of arrays; NULL is all.
 SELECT group_concat(chunks.id), group_concat(coalesce(chunks.vector, 0)), group_concat(-1 - chunks.term)
 FROM chunks INDEXED BY chunks_term
-WHERE chunks.term < 0 AND (
+WHERE chunks.term BETWEEN -{statement} AND -1 AND (
     :graphs_json IS NULL
     OR (SELECT graphs FROM profiles WHERE subject = -1 - chunks.term) IN (SELECT value FROM json_each(:graphs_json))
 );
+
+-- name: chunks_of_statements
+-- The same of statements, with the parts of their quads.
+SELECT group_concat(chunks.id), group_concat(coalesce(chunks.vector, 0)), group_concat(quads.subject),
+       group_concat(quads.predicate), group_concat(quads.graph)
+FROM chunks INDEXED BY chunks_term CROSS JOIN quads ON quads.id = -1 - chunks.term - {statement}
+WHERE chunks.term < -{statement} AND (
+    :graphs_json IS NULL
+    OR (SELECT graphs FROM profiles WHERE subject = -1 - chunks.term) IN (SELECT value FROM json_each(:graphs_json))
+);
+
+-- name: chunks_of_statements_about
+-- The same of those about some subjects.
+SELECT group_concat(chunks.id), group_concat(coalesce(chunks.vector, 0)), group_concat(quads.subject),
+       group_concat(quads.predicate), group_concat(quads.graph)
+FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value
+CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = -1 - quads.id - {statement}
+WHERE :graphs_json IS NULL
+   OR (SELECT graphs FROM profiles WHERE subject = -1 - chunks.term) IN (SELECT value FROM json_each(:graphs_json));
 
 -- name: vectors_of_entity
 -- Those of the texts that it is the subject of, its profile included.

@@ -41,6 +41,29 @@ FROM (
 ) AS passage CROSS JOIN quads INDEXED BY quads_o ON quads.object = passage.term
 WHERE quads.graph IS NOT {shapes};
 
+-- name: quads_of_statements
+-- Gives columns: what chunks of statements have as their term, and their quads: ids, subjects, predicates, graphs.
+SELECT group_concat(sought.value), group_concat(quads.id), group_concat(quads.subject), group_concat(quads.predicate),
+       group_concat(quads.graph)
+FROM json_each(:ids_json) AS sought CROSS JOIN quads ON quads.id = -1 - sought.value - {statement};
+
+-- name: statements_of_passages
+-- As quads_of_passages, of statements.
+SELECT group_concat(passage.chunk), group_concat(passage.other), group_concat(passage.term), group_concat(quads.id),
+       group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.graph)
+FROM (
+    SELECT one.id AS chunk, one.id AS other, one.term AS term
+    FROM json_each(:ids_json) AS given CROSS JOIN chunks AS one ON one.id = given.value
+    UNION
+    SELECT one.id, other.id, other.term
+    FROM json_each(:ids_json) AS given CROSS JOIN chunks AS one ON one.id = given.value
+    CROSS JOIN chunks AS other INDEXED BY chunks_vector ON other.vector = one.vector AND other.text = one.text
+    UNION
+    SELECT value ->> 0, other.id, other.term
+    FROM json_each(:alike_json) CROSS JOIN chunks AS other ON other.id = value ->> 1
+) AS passage CROSS JOIN quads ON quads.id = -1 - passage.term - {statement}
+WHERE passage.term < -{statement};
+
 -- name: matching_chunks
 SELECT group_concat(rowid) FROM chunks_fts WHERE chunks_fts MATCH :match;
 

@@ -70,7 +70,7 @@ CREATE TABLE revisions (
 -- Passages of the literals that are text; one literal's chunks are shared by all quads that have it. And of profiles.
 CREATE TABLE chunks (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
-    term INTEGER NOT NULL,       -- the literal; -1 - subject for a passage of this entity's profile
+    term INTEGER NOT NULL,       -- the literal; -1 - profiles.subject for a passage of a profile or statement
     start INTEGER NOT NULL,      -- characters from the literal's beginning
     end INTEGER NOT NULL,        -- characters, exclusive
     text TEXT,                   -- NULL where the chunk is the whole literal
@@ -105,8 +105,9 @@ CREATE TRIGGER chunks_rewritten BEFORE UPDATE OF id, term, text, segmented ON ch
 END;
 
 -- The profiles of entities: their labels and their triples put into words. Their chunks always have their text.
+-- And statements: quads between two entities, each in words by itself.
 CREATE TABLE profiles (
-    subject INTEGER PRIMARY KEY, -- term id
+    subject INTEGER PRIMARY KEY, -- term id; of a statement 2^30 + quads.id
     text TEXT NOT NULL,
     graphs TEXT NOT NULL         -- ids of the graphs of all quads that it was made from, as a JSON array
 );

@@ -252,7 +252,8 @@ summed AS (
 ),
 passages AS (
     SELECT summed.*,
-           CASE WHEN chunks.term < 0 THEN chunks.id -- a profile
+           CASE WHEN chunks.term < -{statement} THEN CAST(chunks.text AS BLOB) -- a statement is no literal's equal
+                WHEN chunks.term < 0 THEN chunks.id -- a profile
                 ELSE coalesce(chunks.text, (SELECT value FROM terms WHERE terms.id = chunks.term)) END AS passage
     FROM summed CROSS JOIN chunks ON chunks.id = summed.chunk
 ),

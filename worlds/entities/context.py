@@ -29,7 +29,7 @@ from worlds.entities.passages import (
 from worlds.errors import EmbedderError
 from worlds.graph.records import Count, Record
 from worlds.graph.terms import to_oxigraph, to_rdflib
-from worlds.quads.dictionary import PROFILE, Dictionary
+from worlds.quads.dictionary import Dictionary
 from worlds.quads.namespaces import listed
 from worlds.search.engine import Searches
 from worlds.search.hits import SearchResults
@@ -257,10 +257,8 @@ class Contexts:
         drawn.terms |= self._dictionary.terms(missing)
         drawn.names |= self._neighbours.names(needed - drawn.names.keys(), drawn.terms, language)
         page = Page(budget, drawn, language, self._neighbours)
-        # Labels and profiles say nothing that facts do not.
-        texts = [
-            hit for hit in hits if len(hit.text) > 2 * len(hit.label or "") and str(hit.predicate) != PROFILE.value
-        ]
+        # Labels, profiles and statements say nothing that facts do not.
+        texts = [hit for hit in hits if len(hit.text) > 2 * len(hit.label or "") and not hit.composed]
         passages = texts[:_PASSAGES]
         if not any(weight >= _SURE for weight in seeds.values()):
             self._passages(page, passages[:2], drawn)

@@ -21,7 +21,7 @@ from worlds.quads.dictionary import BLANK_NODE, DEFAULT_GRAPH_ID, IRI, LITERAL, 
 from worlds.quads.rows import NO_QUADS, read_quads
 from worlds.search.plans import INDEX_CANDIDATES
 from worlds.sparql.index import SparqlIndex
-from worlds.sql import schema, statements
+from worlds.sql import STATEMENT, schema, statements
 from worlds.sql.connection import Connection, Row
 from worlds.sql.values import as_text
 from worlds.texts.chunks import ChunkStore
@@ -355,13 +355,18 @@ class _Check:
         self._foreign_vectors(scan)
 
     def _profiles(self, with_chunks: set[int]) -> None:
-        """Compose all profiles anew, and compare them with those that are stored."""
+        """Compose all profiles and statements anew, and compare them with those that are stored."""
         stale = self._chunks.stale_profiles()
-        self._damaged("wrong-profiles", "entities have a profile that says something else", stale, _RECUT, self._show)
         stored = set(self._chunks.profiles.stored().tolist())
-        self.report.checked["profiles"] = len(stored)
         missing = sorted(stored - with_chunks)
-        self._damaged("missing-chunks", "profiles have no chunks", missing, _RECUT, self._show)
+        for what, show, of in (
+            ("profiles", self._show, lambda owner: owner < STATEMENT),
+            ("statements", lambda owner: f"quad {owner - STATEMENT}", lambda owner: owner >= STATEMENT),
+        ):
+            self.report.checked[what] = sum(map(of, stored))
+            wrong = f"{what} do not say what the quads say"
+            self._damaged("wrong-profiles", wrong, list(filter(of, stale)), _RECUT, show)
+            self._damaged("missing-chunks", f"{what} have no chunks", list(filter(of, missing)), _RECUT, show)
 
     def _foreign_vectors(self, scan: ChunkScan) -> None:
         """Chunks whose vector was made from another text."""

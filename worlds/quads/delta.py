@@ -13,6 +13,7 @@ class Delta:
 
     added: Ids
     removed: Ids
+    touched: Ids  # ids, int64 [n], of the rows that were deleted, and of those that stand for them
     chunks: int = 0  # made of texts
     orphans: set[int] = field(default_factory=set)  # vectors that a chunk had that is gone
     notes: list[str] = field(default_factory=list)  # what there is to say of it

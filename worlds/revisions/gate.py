@@ -244,13 +244,13 @@ class Gate:
         assert revision is not None, "apply() belongs inside write()"
         if self._limit is not None:
             self._limit(np.concatenate([added, removed]))
-        removed, removed_net = self._remove(removed, revision)
+        removed, removed_net, touched = self._remove(removed, revision)
         added, restored = self._add(added, revision, report)
         # A quad that this revision had added and now removes, or the other way round, is no change of the revision.
         revision.removed += removed_net - restored
         revision.added += len(added) - restored - (len(removed) - removed_net)
         revision.graphs |= bool((added[:, 0] == 0).any() or (removed[:, 0] == 0).any())
-        delta = Delta(added, removed)
+        delta = Delta(added, removed, touched)
         if len(added) or len(removed):
             revision.deltas += 1
             if revision.effects is not None:
@@ -265,16 +265,16 @@ class Gate:
         table = np.array(list(find_quads(self._connection, quads)), dtype=np.int64).reshape(-1, 3)
         return table[:, 0], table[:, 1], table[:, 2]
 
-    def _remove(self, quads: Ids, revision: Revision) -> tuple[Ids, int]:
+    def _remove(self, quads: Ids, revision: Revision) -> tuple[Ids, int, Ids]:
         if not len(quads):
-            return NO_QUADS, 0
+            return NO_QUADS, 0, NO_QUADS[:, 0]
         positions, numbers, revisions = self._find(quads)
         for ids in batches(numbers):
             self._connection.run(
                 _SQL["record_removed"], _SQL["record_removed"].bind(ids_json=ids, revision=revision.number)
             )
             self._connection.run(_SQL["delete_quads"], (ids,))
-        return quads[positions], int((revisions != revision.number).sum())
+        return quads[positions], int((revisions != revision.number).sum()), numbers
 
     def _add(self, quads: Ids, revision: Revision, report: Callable[[int], None] | None) -> tuple[Ids, int]:
         if not len(quads):

@@ -274,7 +274,9 @@ class Slice:
     def _copy_quads(self, added: Ids, gone: Ids) -> Delta:
         """Write what came and went; gives what is different of the quads of now."""
         own = self._connection
-        before = np.concatenate([NO_QUADS, *(self._held(gone[start : start + _BATCH, :4]) for start in _starts(gone))])
+        held = [self._held(gone[start : start + _BATCH, :4]) for start in _starts(gone)]
+        before = np.concatenate([NO_QUADS, *(quads for quads, _ in held)])
+        touched = np.concatenate([added[:, 0], *(ids for _, ids in held)])
         for start in _starts(before):
             own.run(_SQL["delete_quads"], (str(before[start : start + _BATCH].tolist()),))
         bulk = len(added) >= _BULK
@@ -285,12 +287,13 @@ class Slice:
         for start in _starts(gone):
             own.run(_SQL["insert_removed"], (str(gone[start : start + _BATCH].tolist()),))
         came = added[:, 1:5]
-        return Delta(difference(came, before), difference(before, came))
+        return Delta(difference(came, before), difference(before, came), touched)
 
-    def _held(self, quads: Ids) -> Ids:
-        """The distinct quads among these that the slice has now."""
+    def _held(self, quads: Ids) -> tuple[Ids, Ids]:
+        """The distinct quads among these that the slice has now, and their ids."""
         rows = self._connection.rows(_QUERIES["find_quads"], (str(quads.tolist()),))
-        return np.unique(quads[[int(position) for position, _, _ in rows]], axis=0) if rows else NO_QUADS
+        ids = np.array([number for _, number, _ in rows], dtype=np.int64)
+        return (np.unique(quads[[int(position) for position, _, _ in rows]], axis=0) if rows else NO_QUADS), ids
 
     def _copy_revisions(self, added: Ids, gone: Ids) -> None:
         """List the revisions since that touched the scope, with its counts; the message of one that touched no more."""

@@ -14,7 +14,7 @@ from worlds.quads.dictionary import DEFAULT_GRAPH_ID, PROFILE_ID, Ids, json_ids
 from worlds.quads.rows import distinct
 from worlds.search.filters import Eligible
 from worlds.search.stages import Cursor, Floats, Indexes, Key
-from worlds.sql import statements
+from worlds.sql import STATEMENT, statements
 from worlds.sql.connection import Connection, Row
 from worlds.texts.profiles import term_of
 
@@ -35,7 +35,7 @@ class Fused(NamedTuple):
     text_rank: int | None
     bm25: float | None  # lower is better
     text_score: float | None
-    term: int  # the literal; -1 - subject for a profile
+    term: int  # the literal; below 0, see `term_of`, a profile or a statement
     start: int
     end: int
     text: str | bytes | None  # None where stages follow, most of whose candidates are not shown
@@ -85,9 +85,13 @@ def read_cited(connection: Connection, literals: Ids, eligible: Eligible) -> Cit
 
     A profile stands as if its entity had it.
     """
-    table = connection.stack(_SQL["quads_of_literals"], (json_ids(literals[literals >= 0]),))
-    table = table[:, eligible.admits(*table[2:])]
-    literals, _, *quads = np.concatenate([_of_profiles(literals[literals < 0]), table[:, np.lexsort(table[1::-1])]], 1)
+    statements, profiles = literals[literals < -STATEMENT], literals[(literals < 0) & (literals >= -STATEMENT)]
+    tables = [connection.stack(_SQL["quads_of_literals"], (json_ids(literals[literals >= 0]),))]
+    if len(statements):
+        tables.append(connection.stack(_SQL["quads_of_statements"], (json_ids(statements),)))
+    table = np.concatenate(tables, axis=1)
+    table = np.concatenate([_of_profiles(profiles), table[:, eligible.admits(*table[2:])]], axis=1)
+    literals, _, *quads = table[:, np.lexsort(table[1::-1])]
     return _by_owner(literals, literals, *quads)
 
 
@@ -104,8 +108,11 @@ def read_passages(connection: Connection, rows: Sequence[Fused], eligible: Eligi
     ]
     values = {"ids_json": json_ids(row.chunk for row in rows), "alike_json": json.dumps(alike)}
     table = connection.stack(_SQL["quads_of_passages"], _SQL["quads_of_passages"].bind(**values))
+    if any(row.term < -STATEMENT for row in rows):
+        statement = _SQL["statements_of_passages"]
+        table = np.concatenate([table, connection.stack(statement, statement.bind(**values))], axis=1)
     table = table[:, (eligible or citable).admits(*table[4:])]
-    if profiles := [(row.chunk, row.term) for row in rows if row.term < 0]:
+    if profiles := [(row.chunk, row.term) for row in rows if -STATEMENT <= row.term < 0]:
         own, terms = np.array(profiles, dtype=np.int64).T
         table = np.concatenate([table, np.concatenate([[own, own], _of_profiles(terms)])], axis=1)
     foreign = table[0] != table[1]

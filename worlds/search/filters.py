@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from typing import Any, TypeVar
@@ -32,6 +32,7 @@ from worlds.sql.connection import Connection
 from worlds.sql.values import reading
 from worlds.texts.chunks import ChunkStore
 from worlds.texts.policy import TextPolicy
+from worlds.texts.profiles import term_of
 
 _SQL = statements("filters.sql")
 _ENTITIES = statements("entities.sql")
@@ -204,9 +205,10 @@ class Filters:
         """The world's policy."""
         return self._chunks.policy
 
-    def cited(self, subject: int, start: int) -> list[tuple[int, int, int, int]]:
-        """The quads that the passage of an entity's profile at character `start` was made from."""
-        return self._chunks.profiles.cited(self._chunks.policy, subject, start)
+    def cited(self, terms: Iterable[int], start: int) -> list[tuple[int, int, int, int]]:
+        """The quads that the passage at character `start` of a profile, or equal statements, were made from."""
+        cited = [self._chunks.profiles.cited(self._chunks.policy, term_of(term), start) for term in terms]
+        return list(dict.fromkeys(quad for quads in cited for quad in quads))
 
     # -- conditions to ids ----------------------------------------------------------------------------------------
 
@@ -283,9 +285,9 @@ class Filters:
             chunks.append(table[0])
             vectors.append(table[1])
         if on_quads:
-            found = self._profiles(include, excluded)
-            chunks.append(found[0])
-            vectors.append(found[1])
+            for found in self._composed(whole):
+                chunks.append(found[0])
+                vectors.append(found[1])
         chunk, vector = np.concatenate(chunks), np.concatenate(vectors)
         if not (chunk[1:] >= chunk[:-1]).all():
             order = np.argsort(chunk, kind="stable")
@@ -360,17 +362,14 @@ class Filters:
         table = self._table("chunks_with_quads").astype(np.int32)
         return table[:, np.argsort(table[0], kind="stable")]
 
-    def _profiles(self, include: _Resolved, excluded: tuple[_Resolved, ...]) -> Any:
-        """Columns (chunk, vector or 0) of the profiles that qualify: all graphs that one is made from have to.
+    def _composed(self, whole: Eligible) -> Iterator[Any]:
+        """Columns (chunk, vector or 0) of the profiles and statements that qualify: all graphs that a text is made from
+        have to.
 
-        A filter by predicates knows them under a predicate of their own, and under those whose objects are entities and
-        which it has facts of; one by languages finds none.
+        A filter by predicates knows profiles under a predicate of their own, and under those whose objects are entities
+        and which they have facts of, and a statement under that of its quad; a filter by languages finds none.
         """
-        linked = None
-        if include.predicates is not None and PROFILE_ID not in include.predicates:
-            linked = self._linked(include.predicates)
-            if not len(linked):
-                return np.stack([_NO_IDS, _NO_IDS])
+        include, excluded = whole._include, whole._excluded
         graphs_json = None
         if include.graphs is not None or any(item.graphs is not None for item in excluded):
             with reading("the graphs of a profile"):
@@ -381,15 +380,31 @@ class Filters:
             graphs_json = json.dumps(
                 [text for text, held in sets.items() if not held & refused and (allowed is None or held <= allowed)]
             )
-        chunk, vector, subject = self._connection.columns(_ENTITIES["chunks_of_profiles"], (graphs_json,))
-        predicate = np.full(len(chunk), PROFILE_ID, dtype=np.int64)
-        keep = np.ones(len(chunk), dtype=bool) if include.subjects is None else among(subject, include.subjects)
-        if linked is not None:
-            keep &= among(subject, linked)
-        for item in excluded:
-            if item.graphs is None and item.on_quads:
-                keep &= ~item.met(subject, predicate, predicate)
-        return np.stack([chunk[keep], vector[keep]])
+        linked = None
+        if include.predicates is not None and PROFILE_ID not in include.predicates:
+            linked = self._linked(include.predicates)
+        if linked is None or len(linked):
+            chunk, vector, subject = self._connection.columns(_ENTITIES["chunks_of_profiles"], (graphs_json,))
+            predicate = np.full(len(chunk), PROFILE_ID, dtype=np.int64)
+            keep = np.ones(len(chunk), dtype=bool) if include.subjects is None else among(subject, include.subjects)
+            if linked is not None:
+                keep &= among(subject, linked)
+            for item in excluded:
+                if item.graphs is None and item.on_quads:
+                    keep &= ~item.met(subject, predicate, predicate)
+            yield np.stack([chunk[keep], vector[keep]])
+        if self._chunks.policy.statements:
+            for table in self._statements(include.subjects, graphs_json):
+                yield table[:2, whole.admits(*table[2:])]
+
+    def _statements(self, subjects: Ids | None, graphs_json: str | None) -> Iterator[Any]:
+        """Columns (chunk, vector or 0, subject, predicate, graph) of statements made from these sets of graphs."""
+        if subjects is None or self._many(len(subjects)):
+            yield self._connection.stack(_ENTITIES["chunks_of_statements"], (graphs_json,))
+            return
+        statement = _ENTITIES["chunks_of_statements_about"]
+        for ids in batches(subjects):
+            yield self._connection.stack(statement, statement.bind(ids_json=ids, graphs_json=graphs_json))
 
     def _linked(self, predicates: Ids) -> Ids:
         """The subjects whose profiles have facts under these predicates whose objects are entities, ascending."""

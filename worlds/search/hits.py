@@ -195,12 +195,17 @@ class Hit(Record):
 
         Those of `literal` stand first, then those of literals that differ from it in language, datatype, or in what
         is around the passage; the quads of each with the oldest first.
-        Of a profile, those that this passage of it was made from.
+        Of a profile or a statement, those that this passage of it was made from.
         """
         found = self._quads if self._made_from is None else self._made_from()
         terms = self._dictionary.terms({number for row in found for number in row})
         shown = {number: to_rdflib(term) if number else None for number, term in terms.items()}
         return [(shown[s], shown[p], shown[o], shown[g]) for s, p, o, g in found]
+
+    @property
+    def composed(self) -> bool:
+        """Whether the text is put together from quads, a profile or a statement; False for a literal's."""
+        return self._made_from is not None
 
     @cached_property
     def snippet(self) -> str:

@@ -113,7 +113,9 @@ class HitMaker:
                     _quads=quads,
                     _dictionary=self._dictionary,
                     _snippets=snippets,
-                    _made_from=partial(self._filters.cited, subject, row.start) if row.term < 0 else None,
+                    _made_from=partial(self._filters.cited, [quad[2] for quad in quads], row.start)
+                    if row.term < 0
+                    else None,
                 )
             )
         return hits

@@ -95,8 +95,8 @@ class ChunkStore(Follower):
         cut = self._add(delta.added)
         if len(delta.removed):
             cut += self._drop(distinct(delta.removed[:, 2]))
-        if self.policy.profiles:
-            cut += self._refresh_profiles(self.profiles.concerned(self.policy, delta.added, delta.removed))
+        if self.policy.profiles or self.policy.statements:
+            cut += self._refresh_profiles(self.profiles.concerned(self.policy, delta))
         delta.chunks += cut.made
         delta.orphans |= cut.orphans
         delta.notes += self.words.told
@@ -117,12 +117,12 @@ class ChunkStore(Follower):
         if resized or not policy.datatypes >= before.datatypes or not policy.include >= before.include:
             while rows := self._connection.rows(_SQL["some_chunks"], (_BATCH,)):
                 cut += self._delete(rows)
-            self._forget_profiles(self.profiles.everyone())
+            self._forget_profiles(self.profiles.stored())
         for quads in read_quads(self._connection, "literal_quads"):
             cut += self._add(quads)
             cut += self._drop(distinct(quads[:, 2]))
-        if policy.profiles or before.profiles:
-            cut += self._refresh_profiles(self.profiles.everyone())
+        if policy.profiles or policy.statements or before.profiles or before.statements:
+            cut += self._refresh_profiles(self.profiles.everyone(policy))
         read = reads(policy) != reads(before) and self.words.read_anew()
         if policy.tokenizer != before.tokenizer:
             self._index_texts(policy.tokenizer)
@@ -173,9 +173,9 @@ class ChunkStore(Follower):
         self._connection.run(_SQL["rebuild_fts"])
 
     def stale_profiles(self) -> list[int]:
-        """The entities whose stored profile is not what their quads say now; for `check`."""
+        """The owners whose stored profile or statement is not what the quads say now; for `check`."""
         found: list[int] = []
-        for ids in batches(self.profiles.everyone()):
+        for ids in batches(self.profiles.everyone(self.policy)):
             found += self._changed_profiles(ids)[0]
         return sorted(found)
 
@@ -191,7 +191,7 @@ class ChunkStore(Follower):
         return sorted(changed), composed, stored
 
     def _refresh_profiles(self, subjects: Ids) -> Cut:
-        """Compose the profiles of entities anew; what says the same as before keeps its chunks."""
+        """Compose profiles and statements anew; what says the same as before keeps its chunks."""
         cut = Cut()
         for ids in batches(subjects):
             changed, composed, stored = self._changed_profiles(ids)

@@ -104,6 +104,8 @@ class TextPolicy:
     `profiles` gives entities a text of their own, made of their labels and their triples in words: True for all
     entities, or the classes (rdf:type) whose instances have one. `profile_predicates` are the predicates that go into
     it, None for all; of an entity with more than `profile_values` triples that point to it, those are left out.
+    `statements` puts each quad between two entities into words of its own, "Ann works for Acme": True for all but
+    types, or the predicates whose quads are.
     `tokenizer` is "porter" (words by their stem), "unicode" (words as they are) or "trigram" (any three characters in
     a row: parts of words, and scripts without spaces). A stem is that of the text's language: of its tag, or without a
     tag of `language` ("de"), English if that is None; loading sets it where the first texts tell it.
@@ -120,6 +122,7 @@ class TextPolicy:
     profiles: bool | frozenset[str] = False
     profile_predicates: frozenset[str] | None = None
     profile_values: int = 10_000
+    statements: bool | frozenset[str] = False
     tokenizer: str = "porter"
     language: str | None = None
     search: Mapping[str, Any] = field(default_factory=dict)
@@ -157,8 +160,9 @@ class TextPolicy:
             _check_role("weights", role)
             if not _is_weight(weight):
                 raise ValueError(f"weights maps {role} to a number from 0 on, not to {weight!r}")
-        if not isinstance(self.profiles, bool):
-            object.__setattr__(self, "profiles", _iris("profiles", self.profiles) or False)
+        for name in ("profiles", "statements"):
+            if not isinstance(given := getattr(self, name), bool):
+                object.__setattr__(self, name, _iris(name, given) or False)
         if self.profile_predicates is not None:
             object.__setattr__(self, "profile_predicates", _iris("profile_predicates", self.profile_predicates))
         if type(self.profile_values) is not int:
@@ -224,6 +228,7 @@ class TextPolicy:
                 "profiles": self.profiles if isinstance(self.profiles, bool) else sorted(self.profiles),
                 "profile_predicates": None if self.profile_predicates is None else sorted(self.profile_predicates),
                 "profile_values": self.profile_values,
+                "statements": self.statements if isinstance(self.statements, bool) else sorted(self.statements),
                 "tokenizer": self.tokenizer,
                 "language": self.language,
                 "search": dict(self.search),
@@ -248,7 +253,17 @@ class TextPolicy:
         )
 
 
-_FIELDS = ("roles", "weights", "profiles", "profile_predicates", "profile_values", "tokenizer", "language", "search")
+_FIELDS = (
+    "roles",
+    "weights",
+    "profiles",
+    "profile_predicates",
+    "profile_values",
+    "statements",
+    "tokenizer",
+    "language",
+    "search",
+)
 
 
 Read: TypeAlias = Callable[[Any, Callable[[str], str]], Any]
@@ -272,7 +287,9 @@ _READ: Mapping[str, Read] = {
     "sizes": lambda value, iri: {iri(key): ChunkSize(**size) for key, size in value.items()},
     "roles": lambda value, iri: {iri(key): role for key, role in value.items()},
     "weights": lambda value, iri: value,
-    "profiles": lambda value, iri: value if isinstance(value, bool) else _terms(value, iri),
+    **dict.fromkeys(
+        ("profiles", "statements"), lambda value, iri: value if isinstance(value, bool) else _terms(value, iri)
+    ),
     "profile_predicates": lambda value, iri: None if value is None else _terms(value, iri),
     "profile_values": lambda value, iri: value,
     "tokenizer": lambda value, iri: value,

@@ -3,6 +3,9 @@
 A profile is made of the entity's label and types, and of the triples around it: `Metropolis (film). directed by: Fritz
 Lang; starring: Brigitte Helm`. Triples that point to the entity stand as `directed by of: Metropolis`. It is cut into
 passages at once, each of which begins with the label.
+
+A statement is one quad between two entities in words, by itself: `Ann works for Acme`. Where profiles and statements
+are stored and cut, `owner` is the entity's id, or `STATEMENT` plus the quad's.
 """
 
 from __future__ import annotations
@@ -17,12 +20,13 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.graph.terms import RDF
+from worlds.quads.delta import Delta
 from worlds.quads.dictionary import Dictionary, Ids, json_ids
-from worlds.quads.rows import NO_QUADS
-from worlds.sql import statements
+from worlds.quads.rows import NO_QUADS, find_quads
+from worlds.sql import STATEMENT, statements
 from worlds.sql.connection import Connection
 from worlds.sql.values import integers
-from worlds.texts.facts import Facts, QuadRow, clean
+from worlds.texts.facts import Facts, QuadRow, Text, clean
 from worlds.texts.policy import TextPolicy
 
 _SQL = statements("entities.sql")
@@ -69,9 +73,9 @@ class Profile:
 _Number = TypeVar("_Number", int, Ids)
 
 
-def term_of(subject: _Number) -> _Number:
-    """What the chunks of an entity's profile have as their term; its own inverse."""
-    return -1 - subject
+def term_of(owner: _Number) -> _Number:
+    """What the chunks of a profile or a statement have as their term; its own inverse."""
+    return -1 - owner
 
 
 def words_of(iri: str) -> str:
@@ -92,40 +96,56 @@ class Profiles:
 
     # -- which ------------------------------------------------------------------------------------------------------
 
-    def everyone(self) -> Ids:
-        """The ids of all entities that have or may have a profile, ascending."""
-        return np.unique(np.concatenate([self._connection.column(_SQL["entities"]), self.stored()]))
+    def everyone(self, policy: TextPolicy) -> Ids:
+        """All owners that have or may have a profile or a statement, ascending."""
+        found = [self.stored()]
+        if policy.profiles:
+            found.append(self._connection.column(_SQL["entities"]))
+        if policy.statements:
+            found.append(STATEMENT + self._connection.column(_SQL["quads"]))
+        return np.unique(np.concatenate(found))
 
     def stored(self) -> Ids:
-        """The entities that have a profile."""
+        """The owners that have a profile or a statement."""
         return self._connection.column(_SQL["profiled"])
 
-    def concerned(self, policy: TextPolicy, added: Ids, removed: Ids) -> Ids:
-        """The entities whose profiles may say something else now that these quads were added and removed."""
-        delta = np.concatenate([added, removed])
-        delta = delta[delta[:, 0] > 0]
-        found = [delta[:, 0], delta[:, 2]]
-        naming = np.unique(delta[np.isin(delta[:, 1], self.facts.numbers(policy.predicates("label"))), 0])
+    def concerned(self, policy: TextPolicy, delta: Delta) -> Ids:
+        """The owners of profiles and statements that may say something else after this delta."""
+        quads = np.concatenate([delta.added, delta.removed])
+        quads = quads[quads[:, 0] > 0]
+        found = [quads[:, 0], quads[:, 2]] if policy.profiles else []
+        if policy.statements:
+            added = [number for _, number, _ in find_quads(self._connection, delta.added)]
+            found += [STATEMENT + delta.touched, STATEMENT + np.array(added, dtype=np.int64)]
+        naming = np.unique(quads[np.isin(quads[:, 1], self.facts.numbers(policy.predicates("label"))), 0])
         for start in range(0, len(naming), _BATCH):
             ids = json_ids(naming[start : start + _BATCH])
-            for columns in self._connection.rows(_SQL["neighbours"], (ids,)):
-                found += map(integers, columns)
+            for quad_ids, *ends in self._connection.rows(_SQL["neighbours"], (ids,)):
+                found += map(integers, ends) if policy.profiles else ()
+                found += (STATEMENT + integers(quad_ids),) if policy.statements else ()
         return np.unique(np.concatenate(found))
 
     # -- what they say ------------------------------------------------------------------------------------------------
 
-    def compose(self, policy: TextPolicy, subjects: Ids) -> Iterator[tuple[int, Profile]]:
-        """The profiles that entities shall have, for those that shall have one."""
-        for start in range(0, len(subjects), _BATCH):
-            yield from _Composer(self, policy, subjects[start : start + _BATCH]).profiles()
+    def compose(self, policy: TextPolicy, owners: Ids) -> Iterator[tuple[int, Profile]]:
+        """The profiles and statements that owners shall have, for those that shall have one."""
+        for batch in _batches(owners[owners < STATEMENT]):
+            yield from _Composer(self, policy, batch).profiles()
+        for batch in _batches(owners[owners >= STATEMENT] - STATEMENT):
+            for number, text, quads in _Statements(self, policy, batch).said():
+                graphs = tuple(sorted({row[3] for row in quads}))
+                yield STATEMENT + number, Profile(((text, ()),), graphs)
 
-    def cited(self, policy: TextPolicy, subject: int, start: int) -> list[QuadRow]:
-        """The quads that the passage at character `start` of a profile was made from."""
-        composer = _Composer(self, policy, np.array([subject], dtype=np.int64))
+    def cited(self, policy: TextPolicy, owner: int, start: int) -> list[QuadRow]:
+        """The quads that the passage at character `start` of a profile, or a statement, was made from."""
+        if owner >= STATEMENT:
+            said = _Statements(self, policy, np.array([owner - STATEMENT], dtype=np.int64)).said()
+            return [row for _, _, quads in said for row in quads]
+        composer = _Composer(self, policy, np.array([owner], dtype=np.int64))
         for _, profile in composer.profiles():
             for (begin, end), (_, facts) in zip(profile.spans, profile.passages, strict=True):
                 if begin <= start < end:
-                    return composer.quads(subject, facts)
+                    return composer.quads(owner, facts)
         return []
 
     def pointed_to(self, ids: list[int], rdf_type: int, most: int) -> list[int]:
@@ -135,18 +155,80 @@ class Profiles:
         found: list[int] = self._connection.column(statement, values).tolist()
         return found
 
+    def between_entities(self, ids: Ids, rdf_type: int) -> Ids:
+        """Those of quads, given by id, whose object is an entity, rdf:type aside; int64 [n, 5], the id first."""
+        statement = _SQL["quads_between_entities"]
+        return self._connection.table(statement, statement.bind(ids_json=json_ids(ids), rdf_type=rdf_type))
+
     def terms(self, ids: Iterable[int]) -> dict[int, Any]:
         """The terms of ids."""
         return self._dictionary.terms(ids)
 
 
-class _Composer:
-    """Puts a batch of entities into words."""
+def _batches(ids: Ids) -> Iterator[Ids]:
+    for start in range(0, len(ids), _BATCH):
+        yield ids[start : start + _BATCH]
 
-    def __init__(self, source: Profiles, policy: TextPolicy, subjects: Ids) -> None:
+
+class _Naming:
+    """Names entities and predicates by their labels, or by the words of their IRIs."""
+
+    _terms: dict[int, Any]
+    _labels: dict[int, Text]
+
+    def __init__(self, source: Profiles, policy: TextPolicy) -> None:
         self._source = source
         self._policy = policy
         self._rdf_type = (source.facts.numbers([RDF + "type"]) or [0])[0]
+
+    def _read(self, rows: Ids) -> None:
+        """Read the terms of quads, and the labels of their entities."""
+        named = np.unique(rows).tolist()
+        self._terms = self._source.terms(named)
+        self._labels = self._source.facts.labels(
+            self._policy, (n for n in named if not isinstance(self._terms[n], ox.Literal))
+        )
+
+    def _label_quads(self, number: int) -> list[QuadRow]:
+        return self._labels[number].quads if number in self._labels else []
+
+    def _name(self, number: int) -> str | None:
+        """What an entity is called; None for what has no name."""
+        term = self._terms.get(number)
+        if term is None and number not in self._labels:  # none of its triples is put into words
+            term = self._source.terms([number])[number]
+            self._labels.update(self._source.facts.labels(self._policy, [number]))
+        if number in self._labels:
+            return self._labels[number].whole[:_LONGEST_VALUE].rstrip()
+        return words_of(term.value) if isinstance(term, ox.NamedNode) else None
+
+
+class _Statements(_Naming):
+    """Puts quads between entities, given by their ids, into words."""
+
+    def __init__(self, source: Profiles, policy: TextPolicy, ids: Ids) -> None:
+        super().__init__(source, policy)
+        self._rows = source.between_entities(ids, self._rdf_type)
+        keep = ~np.isin(self._rows[:, 2], source.facts.numbers(policy.exclude))
+        if not isinstance(policy.statements, bool):
+            keep &= np.isin(self._rows[:, 2], source.facts.numbers(policy.statements))
+        self._rows = self._rows[keep] if policy.statements else self._rows[:0]
+        self._read(self._rows[:, 1:4])
+
+    def said(self) -> Iterator[tuple[int, str, list[QuadRow]]]:
+        """(quad id, what it says, the quads that it is made from: itself, and the labels of its parts)."""
+        for number, *row in self._rows.tolist():
+            names = [self._name(part) for part in row[:3]]
+            if None not in names:
+                quads = dict.fromkeys([tuple(row), *(quad for part in row[:3] for quad in self._label_quads(part))])
+                yield number, " ".join(map(str, names)), list(quads)
+
+
+class _Composer(_Naming):
+    """Puts a batch of entities into words."""
+
+    def __init__(self, source: Profiles, policy: TextPolicy, subjects: Ids) -> None:
+        super().__init__(source, policy)
         own = source.facts.quads_by("quads_of_entities", subjects.tolist())
         if not isinstance(policy.profiles, bool):
             classes = source.facts.numbers(policy.profiles)
@@ -160,9 +242,7 @@ class _Composer:
             pointed = source.pointed_to(self._entities, self._rdf_type, policy.profile_values)
             incoming = source.facts.quads_by("quads_to_entities", pointed, rdf_type=self._rdf_type)
         own, incoming = self._wanted(own), self._wanted(incoming)
-        named = np.unique(np.concatenate([own[:, :3].ravel(), incoming[:, :3].ravel()])).tolist()
-        self._terms = source.terms(named)
-        self._labels = source.facts.labels(policy, (n for n in named if not isinstance(self._terms[n], ox.Literal)))
+        self._read(np.concatenate([own[:, :3], incoming[:, :3]]))
         self._own, self._incoming = _grouped(own, 0), _grouped(incoming, 2)
 
     def _wanted(self, rows: Ids) -> Ids:
@@ -194,19 +274,6 @@ class _Composer:
             for number in fact.named:
                 found.update(dict.fromkeys(self._label_quads(number)))
         return list(found)
-
-    def _label_quads(self, number: int) -> list[QuadRow]:
-        return self._labels[number].quads if number in self._labels else []
-
-    def _name(self, number: int) -> str | None:
-        """What an entity is called; None for what has no name."""
-        term = self._terms.get(number)
-        if term is None and number not in self._labels:  # none of its triples is put into words
-            term = self._source.terms([number])[number]
-            self._labels.update(self._source.facts.labels(self._policy, [number]))
-        if number in self._labels:
-            return self._labels[number].whole[:_LONGEST_VALUE].rstrip()
-        return words_of(term.value) if isinstance(term, ox.NamedNode) else None
 
     def _value(self, number: int) -> str | None:
         """An object in words; None for what is left out."""
