@@ -1,8 +1,9 @@
-"""What profiles cost and give: `python -m benchmarks.profiles [SET] [--embedder auto] [--each 5]`.
+"""What profiles and statements cost and give: `python -m benchmarks.profiles [SET] [--embedder auto] [--each 5]`.
 
-A world is made of an RDF file of the shared data, without profiles and with them. Told is the size of its file, and of
-questions that name an entity the share in which that entity is the subject of one of the first five hits: of
-metaqa-movies its own questions of one hop, of others one in some words around a label.
+A world is made of an RDF file of the shared data, by its labels alone, with profiles, and with statements. Told is the
+size of its file, and of questions that name an entity the share in which that entity is the subject of one of the first
+five hits, and in which these cite an answer: of metaqa-movies its own questions of one hop, of others, which have no
+answers, one in some words around a label.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ _FIRST = 5
 _LABELLED = "SELECT ?s (SAMPLE(?l) AS ?label) { ?s rdfs:label|skos:prefLabel ?l FILTER(isIRI(?s)) } GROUP BY ?s"
 
 
-def questions(world: worlds.World, folder: Path, each: int) -> list[tuple[str, str]]:
-    """Questions, and the label of the entity that each names."""
+def questions(world: worlds.World, folder: Path, each: int) -> list[tuple[str, str, list[str]]]:
+    """Questions, the label of the entity that each names, and those of its answers."""
     own = folder / "questions.jsonl"
     if own.exists():
         found = [json.loads(line) for line in own.read_text(encoding="utf-8").splitlines()]
-        return [(one["question"], one["topic"]) for one in found if one["hops"] == 1][::each]
+        return [(one["question"], one["topic"], one["answers"]) for one in found if one["hops"] == 1][::each]
     rows: Any = world.query(_LABELLED)
     labels = [str(row["label"]) for row in rows][::each]
-    return [(_FRAMES[place % len(_FRAMES)].format(label), label) for place, label in enumerate(labels)]
+    return [(_FRAMES[place % len(_FRAMES)].format(label), label, []) for place, label in enumerate(labels)]
 
 
 def main() -> None:
@@ -49,23 +50,27 @@ def main() -> None:
     found = None if options.embedder == "none" else resolve_embedder(options.embedder)
     embedder = None if found is None else CachedEmbedder(found, default_folder())
     rows = []
-    for profiles in (False, True):
+    for policy in ({}, {"profiles": True}, {"statements": True}):
         with tempfile.TemporaryDirectory() as made:
             path = Path(made) / "world.db"
-            began = time.perf_counter()
+            began = time.process_time()
             with worlds.open(path, embedder=embedder, vector_index=False) as world:
-                world.policy = world.policy.with_(profiles=profiles)
+                world.policy = world.policy.with_(**policy)
                 world.load(source)
-                seconds = time.perf_counter() - began
+                seconds = time.process_time() - began
                 asked = questions(world, folder, options.each)
-                held = 0
-                for question, label in asked:
+                held = cited = 0
+                for question, label, answers in asked:
                     hits = world.search(question, limit=_FIRST)
                     held += any(hit.label is not None and hit.label.casefold() == label.casefold() for hit in hits)
+                    cited += any(str(quad[2]) in answers for hit in hits for quad in hit.quads)
                 texts = world.stats().chunks
             size = path.stat().st_size / 1e6
-        rows.append((profiles, len(asked), f"{held / len(asked):.3f}", f"{texts:,}", f"{size:.1f}", f"{seconds:.1f}"))
-    head = ("profiles", "questions", f"entity among the first {_FIRST}", "chunks", "file_mb", "load_s")
+        shares = f"{held / len(asked):.3f}", f"{cited / len(asked):.3f}"
+        name = ", ".join(policy) or "labels alone"
+        rows.append((name, len(asked), *shares, f"{texts:,}", f"{size:.1f}", f"{seconds:.1f}"))
+    found_in = f"entity among the first {_FIRST}", f"answer cited by the first {_FIRST}"
+    head = ("texts", "questions", *found_in, "chunks", "file_mb", "load_cpu_s")
     table(f"{options.set}, embedder {options.embedder}", head, rows)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -51,6 +52,7 @@ def test_quads_between_entities_are_put_into_words(world: World) -> None:
 
 def test_a_new_label_is_told_at_once_and_taken_back(world: World) -> None:
     revision = world.update(f'{PREFIXES} INSERT DATA {{ ex:knows rdfs:label "is a friend of" }}').revision
+    assert revision is not None
     assert said(world) == ["Ann is employed by Acme", "bob is a friend of Ann"]
     world.update(f'{PREFIXES} DELETE DATA {{ ex:ann rdfs:label "Ann" }}')
     assert said(world) == ["ann is employed by Acme", "bob is a friend of ann"]
@@ -100,7 +102,7 @@ def test_a_hit_is_the_quad_and_cites_the_labels_too(world: World) -> None:
 
 
 @pytest.mark.parametrize("mode", ["text", "vector", "hybrid"])
-def test_equal_statements_are_one_hit_and_one_vector(world: World, mode: str) -> None:
+def test_equal_statements_are_one_hit_and_one_vector(world: World, mode: Literal["text", "vector", "hybrid"]) -> None:
     before = tables.rows(world, "SELECT count(*) FROM vectors")
     world.update(f"{PREFIXES} INSERT DATA {{ GRAPH ex:g {{ ex:ann ex:worksFor ex:acme }} }}")
     world.embed()
