@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -130,6 +130,31 @@ def test_a_file_of_statements_opens_again(tmp_path: Path) -> None:
         world.compact()
         assert problems(world) == []
         assert {str(one) for one, _ in world.search("employed").facets.predicates} == {EX + "worksFor", LABEL}
+
+
+def test_sparql_and_groups_find_statements(world: World, tmp_path: Path) -> None:
+    asked = "SERVICE w:search { ?hit w:query 'employed by acme' ; w:subject ?who ; w:text ?text ; w:mode 'text' }"
+    table: Any = world.query(f"SELECT ?text {{ {asked} ?who ex:worksFor ex:acme FILTER(?who = ex:ann) }}")
+    assert "Ann is employed by Acme" in [str(row["text"]) for row in table]
+    with worlds.open(tmp_path / "other.db", embedder=HashingEmbedder()) as other:
+        other.policy = TextPolicy(statements=True)
+        other.update(f"{PREFIXES} INSERT DATA {{ ex:eve ex:worksFor ex:acme }}")
+        other.embed()
+        with worlds.group({"one": world, "other": other}) as group:
+            hits = group.search("eve works", predicates=EX + "worksFor")
+            assert [(hit.world, hit.text, len(hit.quads)) for hit in hits] == [
+                ("other", "eve works for acme", 1),
+                ("one", "Ann is employed by Acme", 4),
+            ]
+
+
+def test_a_merge_rewrites_statements_and_undo_brings_them_back(world: World) -> None:
+    world.update(f"{PREFIXES} INSERT DATA {{ ex:anna ex:knows ex:eve }}")
+    world.merge("ex:ann", "ex:anna")
+    assert said(world) == ["Ann is employed by Acme", "Ann knows eve", "bob knows Ann"]
+    world.undo(world.history()[0].revision)
+    assert said(world) == ["Ann is employed by Acme", "anna knows eve", "bob knows Ann"]
+    assert problems(world) == []
 
 
 # -- in step, whatever is written -------------------------------------------------------------------------------------

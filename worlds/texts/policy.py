@@ -105,7 +105,7 @@ class TextPolicy:
     entities, or the classes (rdf:type) whose instances have one. `profile_predicates` are the predicates that go into
     it, None for all; of an entity with more than `profile_values` triples that point to it, those are left out.
     `statements` puts each quad between two entities into words of its own, "Ann works for Acme": True for all but
-    types, or the predicates whose quads are.
+    types and owl:sameAs, or the predicates whose quads are.
     `tokenizer` is "porter" (words by their stem), "unicode" (words as they are) or "trigram" (any three characters in
     a row: parts of words, and scripts without spaces). A stem is that of the text's language: of its tag, or without a
     tag of `language` ("de"), English if that is None; loading sets it where the first texts tell it.

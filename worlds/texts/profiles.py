@@ -34,6 +34,7 @@ _BATCH = 5000
 _LONGEST_VALUE = 200  # characters of a literal that is put into words, and of a label
 _PASSAGE = 160  # characters of a passage beside the label: short ones find best
 _MOST_TYPES = 5
+_SAME_AS = "http://www.w3.org/2002/07/owl#sameAs"  # says that two names are one thing's, as every merge does
 
 _camel = re.compile(r"(?<=[a-z0-9])(?=[A-Z])").sub
 
@@ -209,7 +210,8 @@ class _Statements(_Naming):
     def __init__(self, source: Profiles, policy: TextPolicy, ids: Ids) -> None:
         super().__init__(source, policy)
         self._rows = source.between_entities(ids, self._rdf_type)
-        keep = ~np.isin(self._rows[:, 2], source.facts.numbers(policy.exclude))
+        every = isinstance(policy.statements, bool)
+        keep = ~np.isin(self._rows[:, 2], source.facts.numbers([*policy.exclude, *([_SAME_AS] if every else [])]))
         if not isinstance(policy.statements, bool):
             keep &= np.isin(self._rows[:, 2], source.facts.numbers(policy.statements))
         self._rows = self._rows[keep] if policy.statements else self._rows[:0]
