@@ -29,8 +29,9 @@ def policy(
     """Show which literals of a world are text, and what queries see that name no graph; or change that.
 
     With `profiles=true` each entity gets a text of its own, its triples in words; of a list of classes, their
-    instances do. A change cuts and indexes anew what it concerns, in one transaction; `worlds embed` gives new texts
-    their vectors.
+    instances do. With `statements=true` each quad between two entities gets one; of a list of predicates, their
+    quads do. A change cuts and indexes anew what it concerns, in one transaction; `worlds embed` gives new texts their
+    vectors.
     """
     given = dict(map(_pair, changes or ()))
     setting = given.pop(_DEFAULT_GRAPH, None)
@@ -71,6 +72,7 @@ def register(app: typer.Typer) -> None:
             "worlds policy kb.db",
             "worlds policy kb.db profiles=true",
             "worlds policy kb.db profiles=ex:Film,ex:Person tokenizer=trigram",
+            "worlds policy kb.db statements=true",
             "worlds policy kb.db default_graph=union",
         ),
     )(policy)
