@@ -56,7 +56,7 @@ FROM (
     FROM json_each(:ids_json) AS given CROSS JOIN chunks AS one ON one.id = given.value
     UNION
     SELECT one.id, other.id, other.term
-    FROM json_each(:ids_json) AS given CROSS JOIN chunks AS one ON one.id = given.value
+    FROM json_each(:ids_json) AS given CROSS JOIN chunks AS one ON one.id = given.value AND one.term < -{statement}
     CROSS JOIN chunks AS other INDEXED BY chunks_vector ON other.vector = one.vector AND other.text = one.text
     UNION
     SELECT value ->> 0, other.id, other.term

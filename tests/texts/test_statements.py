@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from rdflib import Literal
 
 import worlds
 from tests.support import tables
 from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import problems
-from worlds import TextPolicy, World
+from worlds import ChunkSize, TextPolicy, World
 from worlds.sql import STATEMENT
 
 EX = "http://example.org/"
@@ -102,7 +103,7 @@ def test_a_hit_is_the_quad_and_cites_the_labels_too(world: World) -> None:
 
 
 @pytest.mark.parametrize("mode", ["text", "vector", "hybrid"])
-def test_equal_statements_are_one_hit_and_one_vector(world: World, mode: Literal["text", "vector", "hybrid"]) -> None:
+def test_equal_statements_are_one_hit_and_one_vector(world: World, mode: Any) -> None:
     before = tables.rows(world, "SELECT count(*) FROM vectors")
     world.update(f"{PREFIXES} INSERT DATA {{ GRAPH ex:g {{ ex:ann ex:worksFor ex:acme }} }}")
     world.embed()
@@ -118,6 +119,18 @@ def test_a_literal_of_the_same_words_is_a_hit_of_its_own(world: World) -> None:
     world.update(f'{PREFIXES} INSERT DATA {{ ex:note rdfs:comment "Ann is employed by Acme" }}')
     found = [hit for hit in world.search("employed acme", mode="text") if hit.text == "Ann is employed by Acme"]
     assert {hit.composed for hit in found} == {True, False}
+
+
+def test_a_passage_of_a_literal_with_the_same_words_cites_no_statement(world: World) -> None:
+    world.policy = world.policy.with_(size=ChunkSize(max_chars=100, overlap=0))
+    rest = "It rained over the harbour all day, and nobody came to see the ships that lay there."
+    world.add([(EX + "note", EX + "says", Literal(f"Ann is employed by Acme\n\n{rest}"))])
+    world.embed()
+    found = [hit for hit in world.search("employed acme", limit=50) if hit.text == "Ann is employed by Acme"]
+    assert {(hit.composed, str(hit.quads[0][0]), len(hit.quads)) for hit in found} == {
+        (True, EX + "ann", 4),
+        (False, EX + "note", 1),
+    }
 
 
 def test_a_file_of_statements_opens_again(tmp_path: Path) -> None:
