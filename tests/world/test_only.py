@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import worlds
-from tests.support import scoping
+from tests.support import scoping, seams
 from tests.support.embedder import HashingEmbedder
 from worlds import ReadOnlyError, World
 
@@ -45,13 +45,15 @@ def world() -> World:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_scope_answers_as_a_world_that_holds_nothing_else(seed: int) -> None:
+def test_a_scope_answers_as_a_world_that_holds_nothing_else(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    seams.wait_for_hints(monkeypatch, 60.0)
     compare(seed, 40)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("batch", range(30))
-def test_ten_thousand_calls_over_three_hundred_scopes(batch: int) -> None:
+def test_ten_thousand_calls_over_three_hundred_scopes(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    seams.wait_for_hints(monkeypatch, 60.0)
     for seed in range(1000 + 10 * batch, 1010 + 10 * batch):
         compare(seed, 40)
 
