@@ -177,6 +177,13 @@ SELECT (SELECT group_concat(id) FROM (
             SELECT id FROM quads INDEXED BY quads_o WHERE object = sought.value AND graph IS NOT {shapes} LIMIT :most))
 FROM json_each(:ids_json) AS sought;
 
+-- name: quads_in_graphs
+-- Gives, of each entity that a graph is named by, ids of the quads in it: at most :most.
+SELECT (SELECT group_concat(id) FROM (
+            SELECT id FROM quads INDEXED BY quads_g
+            WHERE graph = sought.value AND graph <> 0 AND graph IS NOT {shapes} LIMIT :most))
+FROM json_each(:ids_json) AS sought;
+
 -- name: quads_by_id
 -- Gives columns: ids, subjects, predicates, objects, graphs, and the revisions that added them.
 SELECT group_concat(quads.id), group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.object),

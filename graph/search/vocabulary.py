@@ -47,6 +47,7 @@ PROPERTIES: Mapping[str, Property] = {
     "plan": Property("plan"),
     "vector": Property("vector", "numbers"),
     "minSimilarity": Property("min_similarity", "number"),
+    "related": Property("related", "boolean"),
     "rerank": Property("rerank", "boolean"),  # a name would let a query load any model
     "rerankTop": Property("rerank_top", "whole number"),
     "rerankTimeout": Property("rerank_timeout", "number"),

@@ -40,7 +40,7 @@ def test_sparql_has_a_property_for_every_option() -> None:
 
 
 def test_a_request_has_no_option_that_the_table_has_not() -> None:
-    made = {"text", "filter", "stages", "identity", "limits", "notes", "defaults", "facet", "listing"}
+    made = {"text", "filter", "stages", "identity", "limits", "notes", "defaults", "facet", "listing", "asking", "rest"}
     assert set(typing.get_type_hints(SearchRequest)) - made <= set(DEFAULTS)
 
 

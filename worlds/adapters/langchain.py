@@ -144,6 +144,7 @@ class WorldsRetriever(BaseRetriever, extra="forbid"):
     vector: Any = None
     plan: Literal["auto", "exact", "codes", "index"] = "auto"
     min_similarity: float | None = None
+    related: bool | None = None
     rerank: Any = None
     rerank_top: int | None = None
     rerank_timeout: float | None = None

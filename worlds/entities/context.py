@@ -10,7 +10,6 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.embedders import Embedder, checked_documents
-from worlds.entities.annotations import STATEMENT, Annotations
 from worlds.entities.limits import check_limit
 from worlds.entities.mentions import Mention, Mentions
 from worlds.entities.neighbours import CitedQuad, Neighbour, Neighbours
@@ -34,6 +33,7 @@ from worlds.quads.namespaces import listed
 from worlds.search.engine import Searches
 from worlds.search.hits import SearchResults
 from worlds.sql.connection import Connection
+from worlds.texts.annotations import STATEMENT, Annotations
 from worlds.texts.chunks import ChunkStore
 from worlds.vectors.embedding import Embeddings
 
@@ -131,7 +131,7 @@ class Contexts:
         check_limit(budget, "budget")
         if isinstance(hops, bool) or hops not in (0, 1, 2):
             raise ValueError(f"hops is 0, 1 or 2, not {hops!r}")
-        narrowed = types is not None or where is not None or any(search.values())
+        narrowed = any((types, where, *(value for name, value in search.items() if name != "related")))
         hits = self._searches.run(
             question,
             types=types,

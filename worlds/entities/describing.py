@@ -8,13 +8,13 @@ from typing import Annotated, Any, NamedTuple
 
 import pyoxigraph as ox
 
-from worlds.entities.annotations import Annotation, Annotations
 from worlds.entities.limits import check_limit
 from worlds.graph.records import Count, Iri, Node, Number, Record, Spare, told
 from worlds.graph.terms import RDF, to_rdflib
 from worlds.quads.dictionary import Dictionary
 from worlds.sql import statements
 from worlds.sql.connection import Connection
+from worlds.texts.annotations import Annotation, Annotations
 from worlds.texts.chunks import ChunkStore
 from worlds.texts.facts import Facts
 from worlds.texts.profiles import words_of

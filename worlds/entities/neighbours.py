@@ -12,7 +12,7 @@ import pyoxigraph as ox
 
 from worlds.entities.limits import check_limit
 from worlds.graph.records import As, Count, Iri, Node, Record, told
-from worlds.graph.terms import RDF, to_oxigraph, to_rdflib
+from worlds.graph.terms import to_oxigraph, to_rdflib
 from worlds.quads.dictionary import Dictionary, json_ids
 from worlds.quads.rows import distinct
 from worlds.sql import statements
@@ -112,7 +112,7 @@ class Neighbours:
     @property
     def rdf_type(self) -> int:
         """The id of rdf:type; 0 where the world has none."""
-        return self._dictionary.find([ox.NamedNode(RDF + "type")])[0] or 0
+        return self.facts.rdf_type
 
     def around(self, ids: Sequence[int], most: int = _MOST_QUADS) -> tuple[Rows, Rows]:
         """The quads that entities are subjects of, and those that point to them; at most so many of each entity."""

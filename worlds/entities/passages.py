@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.entities.annotations import Triple, words
 from worlds.entities.names import normal
 from worlds.entities.neighbours import CitedQuad, Neighbours, Rows
 from worlds.graph.records import Count, Iri, Number, Record, Score
 from worlds.search.words import STOP_WORDS
+from worlds.texts.annotations import Triple, words
 from worlds.texts.facts import clean, language_order
 
 BEYOND = 80  # entities a hop away that are looked at

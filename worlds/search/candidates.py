@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,9 +17,19 @@ from worlds.search.filters import Eligible
 from worlds.search.stages import Cursor, Floats, Indexes, Key
 from worlds.sql import STATEMENT, statements
 from worlds.sql.connection import Connection, Row
+from worlds.texts.facts import QuadRow
 from worlds.texts.profiles import term_of
 
 _SQL = statements("hits.sql")
+
+
+class Related(NamedTuple):
+    """What a walk over the quads makes of a text."""
+
+    score: float
+    rank: int | None  # among the texts that it reached, from 1; None for others
+    weight: float  # of the text's entity, from 0 to 1
+    path: tuple[QuadRow, ...]  # from one of the first hits' entities to its own; none where it is one of these
 
 
 class Fused(NamedTuple):
@@ -46,11 +57,12 @@ class Fused(NamedTuple):
     label_score: float | None  # of a label that is exactly what was asked
     alike: str  # ids of the chunks that were found and are the same passage, this one among them
     ranks: str  # the greatest that each of them has in a list
+    related: Related | None = None  # where a walk was asked for
 
 
 def fused(rows: Iterable[Row]) -> list[Fused]:
     """The rows by the names of their columns."""
-    return list(map(Fused._make, rows))
+    return list(itertools.starmap(Fused, rows))
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from worlds.search.notes import SearchNotes
 from worlds.search.options import MOST_CANDIDATES
 from worlds.search.plans import Plans
 from worlds.search.ranking import Ranked, prepare
+from worlds.search.related import Relating
 from worlds.search.request import Requests, SearchRequest
 from worlds.search.showing import HitMaker
 from worlds.search.stages import Cursor, Stages, rest
@@ -54,6 +55,7 @@ class SearchEngine:
         )
         self._facts = FactReader(connection, dictionary, filters)
         self._hits = HitMaker(connection, dictionary, filters)
+        self._relating = Relating(connection, dictionary, filters, self._statements, self._hits)
         self._facets = FacetCounter(connection, dictionary, filters)
 
     def state(self) -> tuple[Any, ...]:
@@ -78,6 +80,9 @@ class SearchEngine:
         if patterns := request.patterns:
             with clock.step("filter"):
                 self._filters.ahead(patterns, request.filter, self._state_now, request.limits)
+        if stages.related:
+            with clock.step("related"):
+                request = self._relating.ahead(request, self.state, clock)
         with self._connection.snapshot(), self._connection.watched(clock.ran):
             state = self.state()
             prepared, found, cited, ended = self._found(request, state, clock)
@@ -138,18 +143,21 @@ class SearchEngine:
 
         It is asked once more with longer lists, where these hold too few passages, or subjects.
         """
-        depth = depth_of(request)
-        most = request.stages.per_subject
+        depth, stages = depth_of(request), request.stages
         while True:
             prepared = self._statements.prepare(request, state, depth, clock)
             with clock.step("statement"):
                 rows = self._statements.run(request, prepared)
+            if stages.related:
+                with clock.step("related"):
+                    rows = self._relating.joined(request, state, prepared, rows, clock)
             with clock.step("quads"):
                 cited = self._hits.cited(rows, prepared.eligible)
                 citing = set(cited.owners.tolist())
-                found = candidates([row for row in rows if row.chunk in citing], cited, by_subject=most is not None)
+                may = [row for row in rows if row.chunk in citing]
+                found = candidates(may, cited, by_subject=stages.per_subject is not None)
                 whole = all(int(rank) < depth for row in rows for rank in row.ranks.split(","))
-                if whole or enough(found, most, request.cursor, request.limit):
+                if whole or enough(found, stages.per_subject, request.cursor, request.limit):
                     return prepared, found, cited, whole
             if depth >= MOST_CANDIDATES:
                 return prepared, found, cited, whole

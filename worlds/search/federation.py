@@ -287,6 +287,8 @@ class GroupSearches:
         eligible = [search.eligible.passages for search in searches if search.eligible is not None]
         compared = [plan.compared for plan in plans.values()]
         match = searches[0].match
+        if first.stages.related:
+            told += ("a search of several worlds does not walk over their quads, so no related texts were added",)
         common = [note for note in first.notes if all(note in request.notes for request in requests)]
         notes = common + [
             f"{name}: {note}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
@@ -158,7 +158,7 @@ class Filters:
         if not filter_.any:
             return None
         self._notice(state)
-        return _kept(self._recent, filter_, lambda: self._resolve(filter_, limits))
+        return _kept(self._recent, filter_, lambda: self.resolve(filter_, limits))
 
     def matching(self, pattern: str, graphs: tuple[Any, ...] | None, state: object, limits: Limits | None) -> Ids:
         """The subjects that match a pattern over ?subject in these graphs, None for all, as of `state`."""
@@ -212,8 +212,11 @@ class Filters:
 
     # -- conditions to ids ----------------------------------------------------------------------------------------
 
-    def _resolve(self, filter_: Filter, limits: Limits | None) -> Eligible:
+    def resolve(self, filter_: Filter, limits: Limits | None, *, among: Ids | None = None) -> Eligible:
+        """The chunks that `filter_` lets through; only texts of the subjects `among`, ascending ids, where given."""
         include = self._ids(filter_.include, filter_.subclasses, filter_.include.graphs, limits)
+        if among is not None:
+            include = replace(include, subjects=_intersection(include.subjects, among))
         excluded = []
         for item in fields(Conditions):  # each condition excludes on its own
             value = getattr(filter_.exclude, item.name)
@@ -221,6 +224,15 @@ class Filters:
                 alone = Conditions(**{item.name: value})
                 excluded.append(self._ids(alone, filter_.subclasses, filter_.include.graphs, limits))
         return self._chunks_of(include, (*excluded, *self._not_text()))
+
+    def within(self, filter_: Filter, graphs: Ids) -> Any:
+        """Which quads, given by their graphs, [n], are in graphs that `filter_` lets through; boolean [n]."""
+        met = np.ones(len(graphs), dtype=bool)
+        if filter_.include.graphs is not None:
+            met &= among(graphs, self.known(filter_.include.graphs))
+        if filter_.exclude.graphs is not None:
+            met &= ~among(graphs, self.known(filter_.exclude.graphs))
+        return met
 
     def _not_text(self) -> tuple[_Resolved, ...]:
         if not (exclude := self._chunks.policy.exclude):

@@ -60,7 +60,7 @@ class Leg:
 class Step:
     """What one stage after fusion did to a hit; `detail` says why, by names of its own."""
 
-    stage: str  # rerank, boost, decay, diversity or group
+    stage: str  # related, rerank, boost, decay, diversity or group
     rank_before: int | None  # from 1, among all candidates
     rank: int | None
     score_before: float
@@ -157,7 +157,8 @@ class Hit(Record):
     `start` and `end` count characters in the literal. `explain` maps "vector" and "text" to what each
     contributed, and `steps` has what each later stage did; both are None unless the search was asked to explain.
     `quads` and `snippet` are read from the world when they are first asked for, or the hit is copied or pickled, and
-    kept; after the world was closed, that is an OpenError. A search of several worlds names the `world` that it cites,
+    kept; after the world was closed, that is an OpenError. `path` has the quads that lead to its subject from an entity
+    of the first hits, where `related` found it so. A search of several worlds names the `world` that it cites,
     and has the same text of the `others`, each with its own citations.
     """
 
@@ -181,6 +182,7 @@ class Hit(Record):
     _dictionary: Dictionary = field(repr=False, compare=False)
     _snippets: Callable[[], dict[int, str]] = field(repr=False, compare=False)
     _made_from: Callable[[], list[tuple[int, int, int, int]]] | None = field(default=None, repr=False, compare=False)
+    path: Annotated[tuple[Quad, ...], Spare] = ()
     world: Annotated[str | None, Spare] = None
     others: Annotated[tuple[Hit, ...], Spare] = ()
 

@@ -213,6 +213,14 @@ OPTIONS: Mapping[str, Option] = {
             kept=True,
         ),
         Option(
+            "related",
+            "boolean",
+            "Add texts that quads connect with the first hits: for a question over two of them.",
+            group="stage",
+            usual=False,
+            kept=True,
+        ),
+        Option(
             "rerank",
             "text",
             "Rerank the first hits by a cross-encoder: true for the default model, or its name or path.",

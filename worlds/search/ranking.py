@@ -90,6 +90,8 @@ def prepare(
     """
     notes: list[str] = []
     steps: list[Stage] = []
+    if any(row.related is not None for row in found.rows):
+        steps.append(("related", _relating(found)))
     if stages.rerank is not None:
         asked = facts.texts(found.rows[: stages.rerank.top])
         steps.append(("rerank", _reranking(stages.rerank, question, found, asked)))
@@ -111,7 +113,7 @@ def prepare(
 
 def _run(steps: Sequence[Stage], found: Candidates, notes: Sequence[str], clock: Clock) -> Ranked:
     """The candidates, taken through the steps in their order."""
-    ranked = Ranked(np.arange(len(found)), found.scores, notes=list(notes))
+    ranked = Ranked(ordered(np.arange(len(found)), found.scores), found.scores, notes=list(notes))
     for name, change in steps:
         try:
             with clock.step(name):
@@ -125,6 +127,18 @@ def _run(steps: Sequence[Stage], found: Candidates, notes: Sequence[str], clock:
 
 
 # -- the stages, with what they need ----------------------------------------------------------------------------------
+
+
+def _relating(found: Candidates) -> Callable[[Indexes, Floats], Change]:
+    """The rows stand in the order that the walk gave them."""
+    said = [found.rows[row].related for row in found.row.tolist()]
+    changed = np.array([score if one is None else one.score for one, score in zip(said, found.scores, strict=True)])
+
+    def detail(candidate: int) -> dict[str, object]:
+        one = said[candidate]
+        return {} if one is None else {"rank": one.rank, "weight": one.weight}
+
+    return lambda order, scores: (np.arange(len(found)), changed, detail)
 
 
 def _boosting(boosts: Sequence[Boost], facts: Facts, notes: list[str]) -> Callable[[Indexes, Floats], Change]:

@@ -67,6 +67,9 @@ class SearchRequest:
     defaults: Mapping[str, str] = field(default_factory=dict)  # of the world's own, and where they come from
     notes: tuple[str, ...] = ()
     query_language: str | None = None  # None to find out
+    asking: Callable[[str], SearchRequest] | None = field(default=None, repr=False, compare=False)
+    """Gives the same request for another text."""
+    rest: SearchRequest | None = None  # of what the first hits leave open
 
     @property
     def patterns(self) -> list[str]:
@@ -150,7 +153,12 @@ class Requests:
                 f"this page is beyond the {candidates} candidates: its scores are shares of longer lists than those of "
                 f"the pages before; candidates={deep}, or more, on every page makes them comparable",
             )
-        return SearchRequest(
+
+        def asking(other: str) -> SearchRequest:
+            vector = found if chosen["vector"] is not None else self._query_vector(other, chosen["mode"], None)[0]
+            return replace(made, text=other, vector=vector)
+
+        made = SearchRequest(
             text=text,
             mode=chosen["mode"],
             limit=int(chosen["limit"]),
@@ -172,7 +180,9 @@ class Requests:
             notes=notes,
             query_language=chosen["query_language"],
             facet=self._iris("facet", options.get("facet")),
+            asking=asking,
         )
+        return made
 
     def _query_vector(
         self, text: str, mode: str, given: Sequence[float] | NDArray[Any] | None
@@ -206,6 +216,7 @@ class Requests:
         given = chosen["boost"]
         boosts = [] if given is None else list(given) if isinstance(given, list | tuple) else [given]
         return Stages(
+            related=chosen["related"],
             rerank=Rerank(rerank, int(chosen["rerank_top"]), None if timeout is None else float(timeout))
             if rerank is not None and rerank is not False
             else None,

@@ -56,7 +56,8 @@ class HitMaker:
         subjects = {quad[0] for quad in first}
         labels, types = self._facts.labels_and_types(self._filters.policy, subjects)
         rows = [found.rows[found.row[candidate]] for candidate in chosen]
-        needed = {number for quad in first for number in quad}
+        paths = [quad for row in rows if row.related is not None for quad in row.related.path]
+        needed = {number for quad in (*first, *paths) for number in quad}
         needed |= {number for group in types.values() for number in group}
         terms = self._dictionary.terms(needed)
         shown = {number: to_rdflib(term) if number else None for number, term in terms.items()}
@@ -110,6 +111,10 @@ class HitMaker:
                     explain=_legs(row, request) if explain else None,
                     steps=step if explain else None,
                     chunk=row.chunk,
+                    path=tuple(
+                        (shown.terms[s], shown.terms[p], shown.terms[o], shown.terms[g])
+                        for s, p, o, g in (() if row.related is None else row.related.path)
+                    ),
                     _quads=quads,
                     _dictionary=self._dictionary,
                     _snippets=snippets,

@@ -70,6 +70,7 @@ class Decay:
 class Stages:
     """What is done after fusion, in this order."""
 
+    related: bool = False  # texts that a walk over the quads reaches from the first ones join them
     rerank: Rerank | None = None
     boosts: tuple[Boost, ...] = ()
     decay: Decay | None = None

@@ -93,10 +93,18 @@ class SearchStatements:
         self._lists = PostingLists(connection, self._frequencies)
         self._languages = WorldLanguages(connection, filters)
 
-    def prepare(self, request: SearchRequest, state: tuple[Any, ...], depth: int, clock: Clock) -> Prepared:
-        """The statement of a search as of `state`."""
-        with clock.step("filter"):
-            eligible = self._filters.eligible(request.filter, state, request.limits)
+    def prepare(
+        self,
+        request: SearchRequest,
+        state: tuple[Any, ...],
+        depth: int,
+        clock: Clock,
+        eligible: Eligible | None = None,
+    ) -> Prepared:
+        """The statement of a search as of `state`, over the texts that its filter lets through or those given."""
+        if eligible is None:
+            with clock.step("filter"):
+                eligible = self._filters.eligible(request.filter, state, request.limits)
         with clock.step("plan"):
             given = 0 if request.cursor is None else len(request.cursor.keys)
             limit = 2 * depth if request.stages.any else request.limit + given

@@ -105,6 +105,11 @@ class Facts:
         found = self._dictionary.find([ox.NamedNode(iri) for iri in iris])
         return [number for number in found if number is not None]
 
+    @property
+    def rdf_type(self) -> int:
+        """The id of rdf:type; 0 where the world has none."""
+        return (self.numbers([RDF + "type"]) or [0])[0]
+
     def quads_by(self, name: str, ids: list[int], **values: object) -> Ids:
         """The quads, int64 [n, 4], of a statement about entities."""
         statement = _SQL[name]

@@ -19,7 +19,6 @@ from urllib.parse import unquote
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.graph.terms import RDF
 from worlds.quads.delta import Delta
 from worlds.quads.dictionary import Dictionary, Ids, json_ids
 from worlds.quads.rows import NO_QUADS, find_quads
@@ -180,7 +179,7 @@ class _Naming:
     def __init__(self, source: Profiles, policy: TextPolicy) -> None:
         self._source = source
         self._policy = policy
-        self._rdf_type = (source.facts.numbers([RDF + "type"]) or [0])[0]
+        self._rdf_type = source.facts.rdf_type
 
     def _read(self, rows: Ids) -> None:
         """Read the terms of quads, and the labels of their entities."""

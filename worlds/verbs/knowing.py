@@ -99,6 +99,7 @@ class Knowing(Parts):
         where: str | None = None,
         predicates: object = None,
         exclude: Mapping[str, object] | None = None,
+        related: bool | None = None,
         rerank: bool | str | Reranker | None = None,
     ) -> Context:
         """What bears on a question, for a language model: facts and passages in words, with numbers that cite quads.
@@ -109,10 +110,10 @@ class Knowing(Parts):
         passages. `.text` has at most `budget` tokens, at 3.5 bytes each. Labels in `language` come first. Of an entity
         with many quads some hundreds are looked at. `graphs` are those that it tells of, as if there were no others.
         `where` is a SPARQL group pattern over ?subject, which the entities that facts are told of first have to match;
-        `predicates`, `exclude` and `rerank` are those of `search`, for what it finds.
+        `predicates`, `exclude`, `related` and `rerank` are those of `search`, for what it finds.
         """
         options: dict[str, Any] = {"budget": budget, "hops": hops, "types": types, "language": language, "where": where}
-        options |= {"predicates": predicates, "exclude": exclude, "rerank": rerank}
+        options |= {"predicates": predicates, "exclude": exclude, "related": related, "rerank": rerank}
         if graphs is not None:
             told: Context = self.only(graphs=graphs).context(question, **options)
             return told

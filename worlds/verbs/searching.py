@@ -40,6 +40,7 @@ class Searching(Parts):
         vector: Sequence[float] | np.ndarray[Any, Any] | None = None,
         plan: Literal["auto", "exact", "codes", "index"] = "auto",
         min_similarity: float | None = None,
+        related: bool | None = None,
         rerank: bool | str | Reranker | None = None,
         rerank_top: int | None = None,
         rerank_timeout: float | None = None,
@@ -76,10 +77,13 @@ class Searching(Parts):
         `vector`, float32 [d], takes the place of the text's own; `min_similarity` is the least cosine of a match by
         vector. `plan` forces a way to find the nearest vectors: "exact", "codes" or "index".
 
-        **After fusion**, in this order: `rerank` asks a cross-encoder (True, a name, a path, or what has `predict`)
-        about the first `rerank_top`, for `rerank_timeout` seconds at most; `boost` multiplies scores, by
-        {"where": pattern, "factor": f} or {"predicate": p, "weight": w}, which gives 1 + w · ln(1 + number), or a list
-        of such; `decay` halves them every "half_life" days since the date under "predicate", but for
+        **After fusion**, in this order: `related` walks two quads far, in either direction, from the entities that the
+        first five hits are about, and adds the texts of what it meets, by their ranks among themselves and personalised
+        PageRank; the first two hits stay first, and `.path` has the quads that lead to a hit. `rerank` asks a
+        cross-encoder (True, a name, a path, or what has `predict`) about the first `rerank_top`, for `rerank_timeout`
+        seconds at most; `boost` multiplies scores, by {"where": pattern, "factor": f} or {"predicate": p, "weight": w},
+        which gives 1 + w · ln(1 + number), or a list of such; `decay` halves them every "half_life" days since the date
+        under "predicate", but for
         "evergreen_types", "evergreen_predicates" (of the text) and "evergreen_flags" (true of the subject); `diversity`
         is the lambda of maximal marginal relevance, 1 for relevance alone; `group_by="subject"` gives at most
         `per_subject` hits a subject. `cursor`, of an earlier answer, gives the hits that follow.
@@ -94,7 +98,8 @@ class Searching(Parts):
             text, noted=True, own=True, limit=limit, mode=mode, subjects=subjects, predicates=predicates, types=types,
             subclasses=subclasses, graphs=graphs, languages=languages, where=where, exclude=exclude, fusion=fusion,
             normalise=normalise, label_bonus=label_bonus, k=k, weights=weights, candidates=candidates, syntax=syntax,
-            query_language=query_language, vector=vector, plan=plan, min_similarity=min_similarity, rerank=rerank,
+            query_language=query_language, vector=vector, plan=plan, min_similarity=min_similarity, related=related,
+            rerank=rerank,
             rerank_top=rerank_top, rerank_timeout=rerank_timeout, boost=boost, decay=decay, diversity=diversity,
             group_by=group_by, per_subject=per_subject, cursor=cursor, facet=facet, explain=explain,
         )  # fmt: skip

@@ -152,7 +152,7 @@ _SEARCH_TEXT = _text(
     example="solar cells",
     names={"http": "q", "agents": "query", "command": "words"},
 )
-_NARROWING = ("where", "predicates", "exclude", "rerank")
+_NARROWING = ("where", "predicates", "exclude", "related", "rerank")
 _CONTEXT = {
     "exclude": _at("command agents", "`where` says it: FILTER NOT EXISTS { … }"),
     "predicates": _at("agents", "`search` takes it"),
@@ -166,7 +166,7 @@ _CURATOR = _at("agents", "a person decides, at another door")
 
 def _of_similar(one: Option) -> Option:
     """An option of a search, of `similar`."""
-    if one.name in ("vector", "group_by", "per_subject"):
+    if one.name in ("vector", "group_by", "per_subject", "related"):
         return replace(one, absent=_at(_EVERYWHERE, "each hit is another entity"))
     if one.name == "exclude":
         return replace(one, absent=_at("command", "`where` says it: FILTER NOT EXISTS { … }"))

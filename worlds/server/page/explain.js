@@ -6,7 +6,7 @@ import { failure } from "./keys.js";
 import { nameOf } from "./terms.js";
 
 const LEGS = { vector: ["Meaning", "cosine similarity"], text: ["Words", "BM25, lower is better"], label: ["Label", "it is what was asked"] };
-const STAGES = { rerank: "Reranking", boost: "Boost", decay: "Decay", diversity: "Diversity", group: "Grouping" };
+const STAGES = { related: "Related", rerank: "Reranking", boost: "Boost", decay: "Decay", diversity: "Diversity", group: "Grouping" };
 
 const number = (value) => (value === null || value === undefined ? "–" : Number(value).toFixed(4).replace(/(\.\d\d)0+$/, "$1"));
 
