@@ -66,9 +66,11 @@ def generated(seed: int, size: int) -> tuple[list[str], list[Question]]:
     chance = random.Random(seed)
     names: dict[str, list[str]] = {kind: [] for kind in ("person", "project", "company", "town", "device")}
     seen: set[str] = set()
+    length = 3 if size < 1000 else 4  # syllables
     while any(len(some) < size for some in names.values()):
         kind = min(names, key=lambda one: len(names[one]))
-        name = " ".join("".join(chance.choices(_SYLLABLES.split(), k=3)).title() for _ in range(1 + (kind == "person")))
+        words = ["".join(chance.choices(_SYLLABLES.split(), k=length)).title() for _ in range(1 + (kind == "person"))]
+        name = " ".join(words)
         if name not in seen:
             seen.add(name)
             names[kind].append(name)

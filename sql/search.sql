@@ -108,10 +108,9 @@ text_matches (chunk, rank, bm25) AS MATERIALIZED (
 )
 
 -- name: text_leg_eligible
--- For a blank question: all that the filter lets through, in the order of their ids.
+-- For a blank question: what the filter lets through, the first :depth in the order of their ids.
 text_matches (chunk, rank, bm25) AS MATERIALIZED (
-    SELECT id, row_number() OVER (ORDER BY id), NULL
-    FROM chunks WHERE substr(:eligible, id + 1, 1) = x'01' ORDER BY id LIMIT :depth
+    SELECT value, key + 1, NULL FROM json_each(:chunks_json)
 )
 
 -- name: vector_found

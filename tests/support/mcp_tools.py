@@ -18,8 +18,8 @@ READING = {
     "validate": ["subjects", "token_budget"],
     "search": [
         "query", "limit", "mode", "subjects", "predicates", "types", "subclasses", "graphs", "languages",
-        "where", "exclude", "min_similarity", "rerank", "boost", "decay", "diversity", "group_by",
-        "per_subject", "cursor", "full_text", "facets", "sql", "token_budget",
+        "where", "exclude", "min_similarity", "related", "rerank", "boost", "decay", "diversity",
+        "group_by", "per_subject", "cursor", "full_text", "facets", "sql", "token_budget",
     ],
     "context": ["question", "hops", "types", "language", "graphs", "token_budget"],
     "similar": [

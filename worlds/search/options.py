@@ -73,7 +73,7 @@ OPTIONS: Mapping[str, Option] = {
         Option(
             "mode",
             "text",
-            "Search by meaning (vector), by words (text), or by both (hybrid).",
+            "Search by meaning (vector), words (text), or both (hybrid).",
             "hybrid",
             choices=("hybrid", "vector", "text"),
             group="fusion",
@@ -83,9 +83,7 @@ OPTIONS: Mapping[str, Option] = {
             "predicates", "texts", "Search only texts under these predicates.", group="filter", example="rdfs:label"
         ),
         Option("types", "texts", "Search only texts of subjects of these types.", group="filter", example="ex:Report"),
-        Option(
-            "subclasses", "boolean", "The filter `types` includes the subclasses of each type.", False, group="filter"
-        ),
+        Option("subclasses", "boolean", "The filter `types` includes subclasses.", False, group="filter"),
         Option("graphs", "texts", 'Search only texts in these graphs; "default" is the default graph.', group="filter"),
         Option(
             "languages",
@@ -104,7 +102,7 @@ OPTIONS: Mapping[str, Option] = {
         Option(
             "exclude",
             "json",
-            "Leave out the texts that these filters match: an object of the filters, by their names.",
+            "Leave out the texts that these filters match: an object, by their names.",
             group="filter",
         ),
         Option(
@@ -205,7 +203,7 @@ OPTIONS: Mapping[str, Option] = {
         Option(
             "min_similarity",
             "number",
-            "The lowest cosine similarity of a match by vector.",
+            "The lowest cosine of a match by vector.",
             least=-1,
             most=1,
             group="fusion",
@@ -215,7 +213,7 @@ OPTIONS: Mapping[str, Option] = {
         Option(
             "related",
             "boolean",
-            "Add texts that quads connect with the first hits: for a question over two of them.",
+            "Add texts linked to the first hits. It is for questions over two texts.",
             group="stage",
             usual=False,
             kept=True,
@@ -258,14 +256,14 @@ OPTIONS: Mapping[str, Option] = {
         Option(
             "decay",
             "json",
-            'Halve scores with age: {"predicate", "half_life" (days)}, and optionally "now", "evergreen_types", '
+            'Halve scores with age: {"predicate", "half_life" (days)}, and maybe "now", "evergreen_types", '
             '"evergreen_predicates", "evergreen_flags".',
             group="stage",
         ),
         Option(
             "diversity",
             "number",
-            "The lambda of maximal marginal relevance: 1 ranks by relevance alone, 0 by diversity alone.",
+            "The lambda of maximal marginal relevance: 1 is relevance alone, 0 diversity alone.",
             least=0,
             most=1,
             group="stage",
@@ -283,14 +281,14 @@ OPTIONS: Mapping[str, Option] = {
         Option(
             "per_subject",
             "integer",
-            "The number of hits of one subject at most, with group_by.",
+            "The most hits of one subject, with group_by.",
             least=1,
             most=MOST_CANDIDATES,
             group="stage",
             usual=1,
             kept=True,
         ),
-        Option("cursor", "text", "The cursor of an earlier answer: give the hits that follow.", group="page"),
+        Option("cursor", "text", "The cursor of an earlier answer gives the next hits.", group="page"),
         Option(
             "facet",
             "texts",

@@ -199,6 +199,8 @@ class SearchStatements:
         covered: bool,
     ) -> dict[str, object]:
         """What the plan for words gives the statement, besides the expression."""
+        if words == "eligible" and eligible is not None:
+            return {"chunks_json": json_ids(eligible.chunks[:depth])}
         if words == "lookup" and eligible is not None:
             return {
                 "chunks_json": json_ids(eligible.chunks),

@@ -156,6 +156,7 @@ _NARROWING = ("where", "predicates", "exclude", "related", "rerank")
 _CONTEXT = {
     "exclude": _at("command agents", "`where` says it: FILTER NOT EXISTS { … }"),
     "predicates": _at("agents", "`search` takes it"),
+    "related": _at("agents", "`search` takes it"),
     "where": _at("agents", "`search` takes it"),
     "rerank": {**_SEARCH["rerank"].absent, **_at("command agents", "`search` takes it")},
 }
