@@ -44,7 +44,6 @@ _ELSEWISE: Mapping[str, Any] = {
     **dict.fromkeys(("quads", "add", "remove", "relies_on"), list[list[Part]]),
 }
 _TOLD: Mapping[str, str] = {  # what a model is told of an option, in the place of its line
-    "related": "Add texts linked to the first hits.",
     "rerank": "Rerank by a cross-encoder; slow.",
     "add": 'Triples or quads to add, as lists of terms: [["ex:a", "rdfs:label", "\\"A\\"@en"]].',
     "remove": "Triples or quads to remove, likewise.",

@@ -213,7 +213,7 @@ OPTIONS: Mapping[str, Option] = {
         Option(
             "related",
             "boolean",
-            "Add texts linked to the first hits. It is for questions over two texts.",
+            "Add texts linked to the first hits.",
             group="stage",
             usual=False,
             kept=True,
