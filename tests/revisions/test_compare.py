@@ -15,7 +15,7 @@ import worlds
 from tests.revisions.test_recognition import canonical, documents, file_of, parsed, renamed
 from tests.support.oracle import problems
 from tests.support.readback import exported
-from worlds import World, WorldsError
+from worlds import ConflictError, World, WorldsError
 
 HEAD = """@prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> . """
@@ -147,6 +147,58 @@ def test_a_comparison_is_a_patch_from_the_one_to_the_other(one: Any, other: Any,
         assert canonical(exported(world)) == canonical(set(b))
         assert not worlds.compare(world, file_of(b), format="nq")
         assert problems(world) == []
+
+
+@given(documents, documents, st.integers(0, 1000))
+def test_a_patch_of_two_files_is_applied_to_a_world_that_holds_the_first(one: Any, other: Any, seed: int) -> None:
+    def quads(versions: Any) -> list[ox.Quad]:
+        text = "".join(f"GRAPH {g} {{ {s} {p} {o} }}\n" for version in versions for s, p, o, g in version)
+        return parsed("@prefix : <http://example.org/> . " + text)
+
+    a, b = quads(one), renamed(quads(other), random.Random(seed))
+    with worlds.open(embedder=None) as world:
+        world.load(file_of(renamed(a, random.Random(seed + 1))), format="nq")
+        world.apply_patch(worlds.compare(file_of(a), file_of(b), format="nq").patch())
+        assert canonical(exported(world)) == canonical(set(b))
+        assert problems(world) == []
+
+
+def test_a_patch_tells_its_nodes_by_all_that_is_beside_them() -> None:
+    new = OLD.replace("owl:someValuesFrom :B", "owl:someValuesFrom :C")
+    patch = worlds.compare(OLD.encode(), new.encode(), format="ttl").patch()
+    with worlds.open(embedder=None) as world:
+        turtle(world, OLD)
+        change = world.apply_patch(patch)
+        assert (change.added, change.removed) == (1, 1)
+        assert not worlds.compare(world, new.encode(), format="ttl")
+        with pytest.raises(ConflictError, match="deletes what is not there"):
+            world.apply_patch(patch)  # the node is another one now
+        turtle(world, OLD)
+        world.update("INSERT { :other :says ?n } WHERE { ?n owl:onProperty ?p }")
+        with pytest.raises(ConflictError, match="deletes what is not there"):
+            world.apply_patch(patch)  # something more is said of it, which the patch does not know
+        terms = world.stats().terms
+        with pytest.raises(ConflictError):
+            world.apply_patch(patch)
+        assert world.stats().terms == terms
+        assert problems(world) == []
+
+
+def test_a_patch_that_tells_a_part_of_a_node_names_none() -> None:
+    with worlds.open(embedder=None) as world:
+        turtle(world, OLD)
+        with pytest.raises(ConflictError, match="deletes what is not there"):
+            world.apply_patch(f"D _:r <http://www.w3.org/2002/07/owl#onProperty> <{EX}p> .")
+
+
+def test_nodes_that_are_alike_are_removed_one_by_one() -> None:
+    text = "@prefix : <http://example.org/> . :a :p [ :q 1 ] , [ :q 1 ] , [ :q 1 ] , [ :q 2 ] ."
+    fewer = "@prefix : <http://example.org/> . :a :p [ :q 1 ] , [ :q 2 ] ."
+    with worlds.open(embedder=None) as world:
+        world.load(text.encode(), format="ttl")
+        patch = worlds.compare(text.encode(), fewer.encode(), format="ttl").patch()
+        assert world.apply_patch(patch).removed == 4
+        assert not worlds.compare(world, fewer.encode(), format="ttl")
 
 
 # --- three ways -------------------------------------------------------------------------------------------------------

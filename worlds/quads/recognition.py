@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
@@ -35,7 +35,12 @@ class Recognition:
         self.past = 0
 
     def alike(self, quads: Ids) -> Ids:
-        """The quads, with nodes that the world has in the place of those that are wholly equal to them.
+        """The quads, with nodes that the world has in the place of those that are wholly equal to them."""
+        pairs = self.equal(quads)
+        return in_storing_order(self.settle(quads, pairs)) if pairs else quads
+
+    def equal(self, quads: Ids) -> dict[int, int]:
+        """New node → the node of the world that is wholly equal to it.
 
         Equal is what hangs together by blank nodes: its quads are all there, and there are no others.
         """
@@ -44,7 +49,7 @@ class Recognition:
         wholes = {name: part for name, part in parts.items() if self._can_be_held(rows[part])}
         held = self._around(self._candidates([rows[part] for part in wholes.values()]), rows)
         if not len(held):
-            return quads
+            return {}
         pairs = self._match(held, rows)
         theirs = set(map(tuple, held.tolist()))
         component_of = self._components_of_old(held)
@@ -57,11 +62,24 @@ class Recognition:
             if all(row in theirs for row in image) and len(names) == 1 and there[names.pop()] == len(image):
                 own = set(rows[part].ravel().tolist()) | self._inner(rows[part].ravel().tolist())
                 kept |= {node: pairs[node] for node in own if node in pairs}
-        return self._settle(quads, kept)
+        return kept
 
     def among(self, quads: Ids, held: Ids) -> Ids:
         """The quads, with nodes of `held`, whose place they take, so that the fewest quads differ."""
-        return self._settle(quads, self._match(held, quads))
+        pairs = self._match(held, quads)
+        return in_storing_order(self.settle(quads, pairs)) if pairs else quads
+
+    def settle(self, quads: Ids, pairs: Mapping[int, int]) -> Ids:
+        """The quads with nodes of the world in the place of new ones, which are no longer stored then."""
+        changed = self._triples_under(pairs, store=True)
+        gone = {**pairs, **changed}
+        for ids in batches(np.fromiter(sorted(gone), dtype=np.int64)):
+            self._connection.run(_SQL["delete_terms"], (ids,))
+        self._fresh -= pairs.keys()
+        for one in changed:
+            self._triples.pop(one, None)
+        self._dictionary.forget()
+        return assigned(quads, gone)
 
     # -- steps ----------------------------------------------------------------------------------------------------
 
@@ -106,20 +124,6 @@ class Recognition:
         self._old |= found - self._fresh
         return found
 
-    def _settle(self, quads: Ids, pairs: Mapping[int, int]) -> Ids:
-        """Put nodes in the place of new ones, which are no longer stored then."""
-        if not pairs:
-            return quads
-        changed = self._triples_under(pairs, store=True)
-        gone = {**pairs, **changed}
-        for ids in batches(np.fromiter(sorted(gone), dtype=np.int64)):
-            self._connection.run(_SQL["delete_terms"], (ids,))
-        self._fresh -= pairs.keys()
-        for one in changed:
-            self._triples.pop(one, None)
-        self._dictionary.forget()
-        return in_storing_order(assigned(quads, gone))
-
     def _triples_under(self, pairs: Mapping[int, int], *, store: bool = False) -> dict[int, int]:
         """The triple terms with new nodes, and what they are with others in their place, as far as there are such.
 
@@ -155,11 +159,11 @@ class Recognition:
 
     def _components(self, rows: Ids) -> dict[int, list[int]]:
         """What hangs together by new blank nodes: the places of its rows."""
-        return _components(rows, set(self._open().tolist()), self._inner)
+        return components(rows, set(self._open().tolist()), self._inner)
 
     def _components_of_old(self, rows: Ids) -> dict[tuple[int, ...], int]:
         """Row → what it hangs together with."""
-        parts = _components(rows, self._bearing(), self._inner)
+        parts = components(rows, self._bearing(), self._inner)
         table = rows.tolist()
         return {tuple(table[place]): name for name, places in parts.items() for place in places}
 
@@ -225,7 +229,8 @@ def _anchor(row: list[int], new: set[int]) -> tuple[int, list[int | None]]:
     return (3, [p]) if o in new else (1, [p, o, graph])
 
 
-def _components(rows: Ids, nodes: set[int], inner: object) -> dict[int, list[int]]:
+def components(rows: Ids, nodes: set[int], inner: Callable[[Iterable[int]], Iterable[int]]) -> dict[int, list[int]]:
+    """A node → the places, ascending, of the rows that hang together by it; `inner` gives the nodes within terms."""
     above: dict[int, int] = {}
 
     def top(node: int) -> int:
@@ -237,7 +242,7 @@ def _components(rows: Ids, nodes: set[int], inner: object) -> dict[int, list[int
     firsts: list[int] = []
     for row in rows.tolist():
         own = [term for term in row if term in nodes]
-        own += [term for term in inner(own) if term in nodes]  # type: ignore[operator]
+        own += [term for term in inner(own) if term in nodes]
         first = top(own[0]) if own else DEFAULT_GRAPH_ID
         for other in own[1:]:
             above[top(other)] = first

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pyoxigraph as ox
 
+from worlds.graph.patches import write_patch
 from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, Ids
 from worlds.quads.matching import assigned, match
+from worlds.quads.recognition import components
 from worlds.quads.rows import NO_QUADS, decoded, difference, unique_quads
-from worlds.revisions.diff import Diff
+from worlds.revisions.diff import Diff, decoded_quads
 from worlds.revisions.edits import InQuads
 from worlds.revisions.threeway import Conflict, three_way
 
@@ -19,13 +22,21 @@ from worlds.revisions.threeway import Conflict, three_way
 class Comparison(Diff):
     """What is different in one data set from how it is in another: a `Diff` without revisions.
 
-    Blank nodes that are the same in both have the labels that they have in the first. With a base, `conflicts` tells
+    Blank nodes that are the same in both have the labels that they have in the first. `patch` tells all of what hangs
+    together with a changed blank node: each quad that stays is deleted and added, so that a world that holds the first
+    data set knows the node by it, under whatever label. With a base, `conflicts` tells
     what both sides changed since, each in its own way, and `agreed` how many quads both added, or removed, alike.
     """
 
     conflicts: tuple[Conflict, ...] = ()
     agreed: int = 0
     prefixes: Mapping[str, str] = {}
+    beside: Ids = NO_QUADS
+
+    def pieces(self) -> Iterator[str]:
+        """The text of `patch`, some thousand rows at a time."""
+        stay = list(decoded_quads(self._dictionary, self.beside))
+        return write_patch(chain(stay, self.removed.terms()), chain(stay, self.added.terms()), self._headers)
 
     def __repr__(self) -> str:
         told = f", {len(self.conflicts)} conflicts" if self.conflicts else ""
@@ -102,6 +113,20 @@ class Space:
                 pairs[one] = self._triple(parts)
         return unique_quads(assigned(new, pairs))
 
+    def beside(self, changed: Ids, quads: Ids) -> Ids:
+        """Those of `quads` that hang together by blank nodes with `changed`, without these."""
+        inner: dict[int, set[int]] = {node: {node} for node in self._nodes}  # term → the blank nodes in it
+        for one, parts in self._parts.items():  # parts come before wholes
+            if nodes := {node for part in parts for node in inner.get(part, ())}:
+                inner[one] = nodes
+        both = np.concatenate([changed, quads])
+        rows = both[np.isin(both, np.fromiter(inner, dtype=np.int64)).any(axis=1)]
+        told = int(np.isin(changed, np.fromiter(inner, dtype=np.int64)).any(axis=1).sum())
+        parts_of = components(rows, set(inner), lambda terms: {node for term in terms for node in inner.get(term, ())})
+        near = [rows[places] for places in parts_of.values() if min(places) < told]
+        reached = unique_quads(np.concatenate([NO_QUADS, *near]))
+        return difference(reached, changed)
+
     def quads(self, ids: Ids) -> Iterator[ox.Quad]:
         """The quads of numbers."""
         return decoded(ids, dict(enumerate(self._terms)))
@@ -119,7 +144,9 @@ def compared(a: Iterable[ox.Quad], b: Iterable[ox.Quad], base: Iterable[ox.Quad]
     if base is not None:
         mine, theirs = space.like(old, mine), space.like(old, theirs)
     theirs = space.like(mine, theirs)
-    found = Comparison(space, 0, 0, difference(theirs, mine), difference(mine, theirs), {})
+    came, went = difference(theirs, mine), difference(mine, theirs)
+    found = Comparison(space, 0, 0, came, went, {})
+    found.beside = space.beside(unique_quads(np.concatenate([came, went])), mine)
     found.around = InQuads(space.quads(np.concatenate([old, mine, theirs])))
     if space.past:
         found.notes = (

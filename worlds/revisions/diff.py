@@ -88,6 +88,7 @@ class Diff:
         self.dropped = _graphs(dictionary, removed)
         self.notes: tuple[str, ...] = ()
         self.around: Around = InQuads(())
+        self._dictionary = dictionary
         self._headers = dict(headers)
 
     def __bool__(self) -> bool:

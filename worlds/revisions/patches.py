@@ -19,6 +19,7 @@ from worlds.quads.dictionary import Dictionary, Ids
 from worlds.quads.interner import Interner
 from worlds.quads.namespaces import Namespaces
 from worlds.quads.patterns import Patterns
+from worlds.quads.recognition import Recognition
 from worlds.quads.rows import NO_QUADS, difference, unique_quads
 from worlds.revisions.diff import named
 from worlds.revisions.threeway import ThreeWay, three_way
@@ -70,8 +71,20 @@ class Patches:
         for first, last in aborted:
             valid[first:last] = False
         ids, adding = ids[valid], np.array(adds, dtype=np.bool_)[valid]
+        ids = self._recognised(ids, adding, interner.before)
         self._rows = unique_quads(ids[adding]), unique_quads(ids[~adding])
         return self._net(ids, adding, strict=strict)
+
+    def _recognised(self, quads: Ids, adds: NDArray[np.bool_], before: int) -> Ids:
+        """The rows of a patch with nodes of the world in the place of new ones that are wholly equal to them, as the
+        rows tell these that delete. `before` is the last term from before the patch.
+        """
+        if not before or not (quads[~adds] > before).any():
+            return quads
+        _, first = np.unique(quads, axis=0, return_index=True)
+        said = quads[np.sort(first[~adds[first]])]  # a quad that the patch added before is none of the world's
+        recognition = Recognition(self._connection, self._dictionary, before)
+        return recognition.settle(quads, recognition.equal(said))
 
     def merged(self, patterns: Patterns) -> ThreeWay:
         """What becomes of the patch that was read last beside what the world has changed since it was made."""

@@ -121,9 +121,10 @@ class Remembering(Parts):
     ) -> Change | Diff:
         """Apply an RDF Patch as one revision: its path, its bytes or its text, or a file object.
 
-        The labels of its blank nodes name nodes of this world. ConflictError if it adds a quad that is there, or
-        deletes one that is not; `strict=False` ignores these. ParseError (with line and column) if it is not an RDF
-        Patch, or a compressed one that unpacks to more than `max_unpacked` bytes.
+        The labels of its blank nodes name nodes of this world; one that no node has means the node of which the world
+        holds all that the patch deletes beside it, and no more, or else a new one. ConflictError if it adds a quad that
+        is there, or deletes one that is not; `strict=False` ignores these. ParseError (with line and column) if it is
+        not an RDF Patch, or a compressed one that unpacks to more than `max_unpacked` bytes.
 
         `three_way=True` takes a patch that was made for another state: where the world has another value in the place
         of one that it deletes, or has none of an entity any more, its version becomes a proposal; the rest is applied.
