@@ -29,6 +29,7 @@ TEXT = ox.NamedNode("http://purl.org/dc/terms/description")
 LAYOUTS = ("joined", "fields")
 COLLECTIONS = ("cranfield", "cisi", "medline", "cacm")
 FILMS = "metaqa-movies"
+PLOTS = Path(__file__).with_name("plots.tsv")  # films of it, each with its plot in other words
 MOST_QUESTIONS = 300  # that a set made of RDF asks
 
 _SKOS = "http://www.w3.org/2004/02/skos/core#"
@@ -56,13 +57,15 @@ class JudgedSet:
 def find_set(name: str, data: Path, layout: str) -> JudgedSet:
     """The set that `name` means: the path of a folder or an RDF file, or the name of one below `data`.
 
-    `FILE:synonyms` and `FILE:descriptions` hide those of an RDF file, or of the one in a folder. FileNotFoundError
-    if there is no such folder, ValueError if it holds nothing to measure on.
+    `FILE:synonyms` and `FILE:descriptions` hide those of an RDF file, or of the one in a folder; `FOLDER:plots` asks
+    for films by plots.tsv. FileNotFoundError if there is no such folder, ValueError if it holds nothing to measure on.
     """
-    place, _, hidden = name.partition(":") if name.rpartition(":")[2] in HIDDEN else (name, "", "")
+    place, _, hidden = name.partition(":") if name.rpartition(":")[2] in (*HIDDEN, "plots") else (name, "", "")
     path = Path(place) if Path(place).exists() else data / place
     if not path.exists():
         raise FileNotFoundError(f"there is neither {place} nor {data / place}")
+    if hidden == "plots":
+        return film_plots(_graph_file(path), f"{path.name}:plots")
     if hidden:
         return entity_search(_graph_file(path), f"{path.name}:{hidden}", HIDDEN[hidden])
     if (path / "questions.jsonl").exists():
@@ -151,6 +154,18 @@ def film_questions(folder: Path, hops: int = 1) -> JudgedSet:
             questions[str(number)] = line["question"]
             judgements[str(number)] = right
     return JudgedSet(folder.name, lambda: _parse(file), questions, judgements)
+
+
+def film_plots(file: Path, name: str) -> JudgedSet:
+    """The films of plots.tsv by what happens in them; a film is right by its label, if it has a description."""
+    described = {subject.value for subject, predicate, _ in _parse(file) if _local_name(predicate) == "description"}
+    by_label: dict[str, dict[str, int]] = {}
+    for subject, predicate, value in _parse(file):
+        if predicate == _LABEL and isinstance(value, ox.Literal) and subject.value in described:
+            by_label.setdefault(value.value, {})[subject.value] = 1
+    asked = [line.rstrip("\n").split("\t") for line in PLOTS.read_text("utf-8").splitlines()]
+    judgements = {plot: by_label[film] for film, plot in asked}
+    return JudgedSet(name, lambda: _parse(file), {plot: plot for _, plot in asked}, judgements)
 
 
 def _document(name: str) -> str:

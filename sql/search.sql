@@ -69,17 +69,59 @@ text_matches (chunk, rank, bm25) AS MATERIALIZED (
     FROM (SELECT chunk, bm25 FROM all_texts ORDER BY bm25, chunk LIMIT :depth)
 )
 
+-- name: texts_scored
+-- All that match any term, by BM25 with the statistics that are given: those of one world, or of several.
+-- :words_json has (term, inverse document frequency here, the one that counts times how often the term was asked).
+-- FTS5's bm25() of one term gives, over that term's frequency here, what the term's count in the text weighs; with the
+-- text's length (in tokens; FTS5 keeps it in one to three bytes) that gives the count itself, a whole number. k1 is 1.2
+-- and b .75, as FTS5 has them; a length counts as its share of the average to the power of :length.
+gained (chunk, weight, gain) AS MATERIALIZED (
+    SELECT chunks_fts.rowid, words.value ->> 2, -bm25(chunks_fts) / (words.value ->> 1)
+    FROM json_each(:words_json) AS words CROSS JOIN chunks_fts
+    WHERE chunks_fts MATCH (words.value ->> 0)
+      AND (:eligible IS NULL OR substr(:eligible, chunks_fts.rowid + 1, 1) = x'01')
+      AND (:excluded IS NULL OR chunks_fts.rowid NOT IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH :excluded))
+),
+sized (chunk, weight, gain, tokens) AS (
+    SELECT chunk, weight, gain, CASE length(sz)
+        WHEN 1 THEN instr(:bytes, sz) - 1
+        WHEN 2 THEN (instr(:bytes, substr(sz, 1, 1)) - 129) * 128 + instr(:bytes, substr(sz, 2, 1)) - 1
+        ELSE ((instr(:bytes, substr(sz, 1, 1)) - 129) * 128 + instr(:bytes, substr(sz, 2, 1)) - 129) * 128
+             + instr(:bytes, substr(sz, 3, 1)) - 1 END
+    FROM gained CROSS JOIN chunks_fts_docsize ON chunks_fts_docsize.id = gained.chunk
+),
+counted (chunk, weight, count, long) AS (
+    SELECT chunk, weight, round(gain * 1.2 * (0.25 + 0.75 * tokens / :average_here) / (2.2 - gain)),
+           1.2 * (0.25 + 0.75 * CASE WHEN :length = 1 THEN tokens / :average ELSE exp(:length * ln(tokens / :average)) END)
+    FROM sized
+),
+all_texts (chunk, bm25) AS MATERIALIZED (
+    SELECT chunk, -sum(weight * count * 2.2 / (count + long)) FROM counted GROUP BY chunk
+)
+
+-- name: relevant
+-- After `texts_scored`, what one world gives to a search of several: the best, and those of :only_json.
+SELECT chunk, bm25, rank FROM (SELECT chunk, bm25, row_number() OVER (ORDER BY bm25, chunk) AS rank FROM all_texts)
+WHERE rank <= :depth OR chunk IN (SELECT value FROM json_each(:only_json)) ORDER BY rank
+
+-- name: text_leg_scored
+-- The best of `texts_scored`.
+text_matches (chunk, rank, bm25) AS MATERIALIZED (
+    SELECT chunk, row_number() OVER (ORDER BY bm25, chunk), bm25
+    FROM (SELECT chunk, bm25 FROM all_texts ORDER BY bm25, chunk LIMIT :depth)
+)
+
 -- name: text_leg_lookup
 -- The same for so few eligible chunks that each is looked up: a scan reads all that any text says of the words, and
--- bm25() reads that once more. :words_json has (term, what it weighs): the inverse document frequency times how often it
+-- bm25() reads that once more. :words_json has (term, inverse document frequency, the same times how often it
 -- was asked. A text has a term as often as highlight() marks it, by one byte; its length in tokens FTS5 keeps in one to
--- three bytes. k1 is 1.2 and b .75, as in bm25().
+-- three bytes. k1 is 1.2 and b .75, as in bm25(), and :length as in `texts_scored`.
 few (chunk) AS MATERIALIZED (
     SELECT chunks_fts.rowid FROM json_each(:chunks_json) AS sought CROSS JOIN chunks_fts
     WHERE chunks_fts MATCH :match AND chunks_fts.rowid = sought.value
 ),
 counted (chunk, weight, count) AS MATERIALIZED (
-    SELECT few.chunk, words.value ->> 1,
+    SELECT few.chunk, words.value ->> 2,
            length(CAST(highlight(chunks_fts, 0, '.', '') AS BLOB)) - length(CAST(chunks_fts.text AS BLOB))
     FROM few CROSS JOIN json_each(:words_json) AS words CROSS JOIN chunks_fts
     WHERE chunks_fts MATCH (words.value ->> 0) AND chunks_fts.rowid = few.chunk
@@ -93,7 +135,7 @@ sized (chunk, tokens) AS MATERIALIZED (
     FROM few CROSS JOIN chunks_fts_docsize ON chunks_fts_docsize.id = few.chunk
 ),
 all_texts (chunk, bm25) AS MATERIALIZED (
-    SELECT chunk, -sum(weight * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * tokens / :average)))
+    SELECT chunk, -sum(weight * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * CASE WHEN :length = 1 THEN tokens / :average ELSE exp(:length * ln(tokens / :average)) END)))
     FROM counted JOIN sized USING (chunk) GROUP BY chunk
 ),
 text_matches (chunk, rank, bm25) AS MATERIALIZED (

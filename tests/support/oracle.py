@@ -23,6 +23,7 @@ from tests.support.embedder import HashingEmbedder
 from tests.support.fts import CREATE_TEXTS
 from worlds import SearchResults, TextPolicy, World
 from worlds.graph.terms import to_rdflib
+from worlds.search.frequencies import LENGTH
 from worlds.sql.connection import Connection
 from worlds.texts.chunking import chunk_spans
 from worlds.texts.segmentation import segment
@@ -233,12 +234,33 @@ class Oracle:
         connection.run(CREATE_TEXTS)
         rows = [(number, segment(chunk.text) or chunk.text) for number, chunk in enumerate(self.chunks)]
         connection.insert("INSERT INTO texts (rowid, text)", rows)
+        connection.run("CREATE VIRTUAL TABLE tokens USING fts5vocab (texts, instance)")
         return connection
 
     def bm25(self, match: str) -> dict[Chunk, float]:
         """SQLite's BM25, lower is better, of every chunk that matches the FTS5 expression."""
         rows = self._full_text.rows("SELECT rowid, bm25(texts) FROM texts WHERE texts MATCH ?1", (match,))
         return {self.chunks[number]: score for number, score in rows}
+
+    def scored(self, match: str, length: float) -> dict[Chunk, float]:
+        """BM25 of every chunk that matches, as the definition says; its length counts to this power."""
+        terms = re.findall(r'"[^"]*"\*?', match.partition(" NOT ")[0])
+        if length == 1 or not terms or not self.chunks:
+            return self.bm25(match)
+        tokens: dict[int, int] = dict(self._full_text.rows("SELECT doc, count(*) FROM tokens GROUP BY doc"))
+        average = sum(tokens.values()) / len(self.chunks)
+        found: dict[Chunk, float] = dict.fromkeys(self.bm25(match), 0.0)
+        for term in terms:
+            marked = self._full_text.rows(
+                "SELECT rowid, highlight(texts, 0, '\x01', '') FROM texts WHERE texts MATCH ?1", (term,)
+            )
+            weight = max(math.log((len(self.chunks) - len(marked) + 0.5) / (len(marked) + 0.5)), 1e-6)
+            for number, text in marked:
+                count = text.count("\x01") - self.chunks[number].text.count("\x01")
+                norm = 1.2 * (0.25 + 0.75 * (tokens[number] / average) ** length)
+                if self.chunks[number] in found:
+                    found[self.chunks[number]] -= weight * count * 2.2 / (count + norm)
+        return found
 
     def coverage(self, match: str, chunk: Chunk) -> float:
         """The square root of what a chunk holds of the terms of a match, by their inverse document frequencies."""
@@ -401,7 +423,7 @@ def expect(
     similarities = {} if query is None else oracle.similarities(query)
     embedded = set(similarities)
     pending = sum(weights.values()) / weights["text"] if weights["text"] else 1.0
-    scores = {} if match is None else oracle.bm25(match)
+    scores = {} if match is None else oracle.scored(match, 1 if fusion == "rrf" else LENGTH)
     legs = {
         "vector": (
             {chunk: value for chunk, value in similarities.items() if chunk in eligible and value >= min_similarity},

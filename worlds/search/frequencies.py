@@ -14,6 +14,10 @@ from worlds.sql.values import reading
 _SQL = statements("queries.sql")
 _MOST = 10_000  # terms that are remembered
 _LEAST = 1e-6  # what BM25 gives a term that more than half of the texts have
+# What a text's share of the average length is raised to in BM25: below 1, short texts gain less by their length. Labels
+# stand beside descriptions, and by FTS5's own measure, 1, a label with one word of a question is before the
+# description with five. Measured in docs/benchmarks.md.
+LENGTH = 0.6
 
 
 class TextState(NamedTuple):
@@ -56,10 +60,11 @@ class Frequencies:
         """In how many chunks the terms stand, one that has several of them counted as often."""
         return sum(count for _, count in self._counted(terms))
 
-    def weights(self, terms: Sequence[str]) -> list[tuple[str, float]]:
-        """Each distinct term that stands anywhere, with what BM25 multiplies it by, as often as it was asked."""
+    def weights(self, terms: Sequence[str]) -> list[tuple[str, float, float]]:
+        """Each distinct term that stands anywhere, what BM25 multiplies it by, and that as often as it was asked."""
         asked = Counter(terms)
-        return [(term, self.weight(count) * asked[term]) for term, count in self._counted(list(asked)) if count]
+        told = [(term, self.weight(count)) for term, count in self._counted(list(asked)) if count]
+        return [(term, weight, weight * asked[term]) for term, weight in told]
 
     def weight(self, count: int) -> float:
         """What BM25 multiplies a term by that so many chunks have."""
@@ -83,6 +88,12 @@ class Frequencies:
 
     def _weight(self, count: int) -> float:
         return math.log(max((self.rows - count + 0.5) / (count + 0.5), 1.0))
+
+
+def length_power(fusion: str, syntax: str, tokenizer: str) -> float:
+    """What a length is raised to in a search: 1, as in FTS5's bm25(), where ranks are fused, FTS5's syntax is asked, or
+    letters are tokens."""
+    return 1.0 if fusion == "rrf" or syntax == "fts5" or tokenizer == "trigram" else LENGTH
 
 
 def read_numbers(block: bytes) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from worlds.search.facets import FacetCounter, Facets
 from worlds.search.facts import FactReader, WorldFacts
 from worlds.search.fields import Fields
 from worlds.search.filters import Filters
-from worlds.search.frequencies import read_numbers
+from worlds.search.frequencies import length_power, read_numbers
 from worlds.search.fusion import Scores
 from worlds.search.hits import Hit
 from worlds.search.language import WorldLanguages, read_in
@@ -31,6 +31,7 @@ from worlds.vectors.codes import Codes
 _SQL = statements("group.sql")
 _QUERIES = statements("queries.sql")
 _PIECES = texts("search.sql")
+_RELEVANT = compile_statement(f"WITH {_PIECES['texts_scored'].strip()}\n{_PIECES['relevant'].strip()}")
 FUSED = compile_statement("WITH\n" + ",\n".join(_PIECES[name].strip() for name in ("scores_given", "weighed", "fused")))
 _BYTES = bytes(range(256))
 _LEAST_IDF = 1e-6  # FTS5's, of a term that more than half of the texts have
@@ -150,11 +151,12 @@ class MemberSearch:
         ]
         if not weights:
             return []
-        statement = _SQL["relevant"]
+        request, tokenizer = self.request, self._part.filters.policy.tokenizer
         return self._connection.rows(
-            statement,
-            statement.bind(
-                terms_json=json.dumps(weights),
+            _RELEVANT,
+            _RELEVANT.bind(
+                words_json=json.dumps(weights),
+                length=length_power(request.fusion, request.syntax, tokenizer),
                 eligible=None if self.eligible is None else self.eligible.mask,
                 excluded=self._excluded,
                 bytes=_BYTES,

@@ -1,8 +1,9 @@
 """Posting lists in memory: which texts have a term, and how often, so that NumPy works out BM25 from them.
 
 FTS5's bm25() looks at every match of a question anew in each search, at .4 µs each. Here the list of a term is read
-once, at .15 µs a place, as FTS5's own vocabulary gives it; so texts have the tokens, the lengths and, to the last bit,
-the values that bm25() gives (https://www.sqlite.org/fts5.html#the_bm25_function), and a filter costs no recall.
+once, at .15 µs a place, as FTS5's own vocabulary gives it; so texts have the tokens and lengths, and if lengths count
+as in FTS5, to the last bit the values that bm25() gives (https://www.sqlite.org/fts5.html#the_bm25_function), and a
+filter costs no recall.
 """
 
 from __future__ import annotations
@@ -88,11 +89,15 @@ class Relevance:
 
 
 class PostingLists:
-    """The posting lists of one world: those that questions asked for last, while the texts stay as they are."""
+    """The posting lists of one world: those that questions asked for last, while the texts stay as they are.
 
-    def __init__(self, connection: Connection, frequencies: Frequencies) -> None:
+    A text's share of the average length counts to the power of `length` in BM25.
+    """
+
+    def __init__(self, connection: Connection, frequencies: Frequencies, length: float) -> None:
         self._connection = connection
         self._frequencies = frequencies
+        self._length = length
         self._state: TextState | None = None
         self._held: OrderedDict[str, Postings] = OrderedDict()
         self._total = 0  # postings held
@@ -130,7 +135,8 @@ class PostingLists:
         chunks, tokens = self._connection.columns(_SQL["lengths"], _SQL["lengths"].bind(bytes=_BYTES, after=known - 1))
         lengths[chunks] = tokens
         self._lengths = lengths
-        self._norms = _K1 * (1 - _B + _B * lengths / self._frequencies.average)
+        shares = np.arange(lengths.max(initial=0) + 1) / self._frequencies.average
+        self._norms = (_K1 * (1 - _B + _B * shares**self._length))[lengths.astype(np.intp)]
         self._held.clear()
         self._total = 0
         self._state = state

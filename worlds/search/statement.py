@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from worlds.errors import QueryError, WorldsError
@@ -13,7 +13,7 @@ from worlds.quads.dictionary import json_ids
 from worlds.search.candidates import Fused, fused
 from worlds.search.fields import Fields
 from worlds.search.filters import Eligible, Filters
-from worlds.search.frequencies import Frequencies
+from worlds.search.frequencies import Frequencies, length_power
 from worlds.search.hits import Clock
 from worlds.search.language import WorldLanguages, read_in, spoken
 from worlds.search.plans import Plans, VectorPlan
@@ -34,14 +34,14 @@ _SCORES = {
 _TEXT_LEGS = {
     "scan": _PIECES["text_leg_scan"],
     "whole": _PIECES["text_leg_whole"],
+    "terms": f"{_PIECES['texts_scored'].strip()},\n{_PIECES['text_leg_scored']}",
     "lookup": _PIECES["text_leg_lookup"],
     "lists": _PIECES["text_leg_lists"],
     "eligible": _PIECES["text_leg_eligible"],
 }
 _TEXTS_COMPLETED = {
     "scan": _PIECES["text_completed_scan"],
-    "whole": _PIECES["text_completed_whole"],
-    "lookup": _PIECES["text_completed_whole"],
+    **dict.fromkeys(("whole", "terms", "lookup"), _PIECES["text_completed_whole"]),
     "lists": _PIECES["text_completed_lists"],
 }
 _compiled = lru_cache(compile_statement)  # there are some twenty
@@ -54,7 +54,7 @@ _NEAREST = {
 MOST_LOOKED_UP = 2000  # eligible chunks that are looked up in the full-text index one by one
 LOOKING_UP = 500  # matches that a scan reads in the time of looking up one chunk
 LISTED = 1500  # postings that are read in that time, or kept for the next search
-LISTS_FROM = 4000  # chunks from which on posting lists in memory cost less than a scan
+LISTS_FROM = 1000  # chunks from which on posting lists in memory cost less than a scan
 NARROW = 10_000  # eligible chunks up to which keeping all that match is cheaper than matching twice
 _COMPARED = 4  # times as many chunks as passages are wanted
 _THEORETICAL = {"least_similarity": -1.0, "least_relevance": 0.0}
@@ -90,7 +90,7 @@ class SearchStatements:
         self._plans = plans
         self._fields = fields
         self._frequencies = Frequencies(connection)
-        self._lists = PostingLists(connection, self._frequencies)
+        self._lists = cache(partial(PostingLists, connection, self._frequencies))
         self._languages = WorldLanguages(connection, filters)
 
     def prepare(
@@ -125,6 +125,8 @@ class SearchStatements:
             legs = [leg for leg in ("vector", "text") if leg == "text" or request.vector is not None]
             if match is None and len(legs) == 2:
                 legs.remove("text")
+            power = length_power(request.fusion, request.syntax, self._filters.policy.tokenizer)
+            values["length"] = power
             values["match"] = '""' if match is None else match  # what matches nothing: a search for no words
             completed = request.fusion != "rrf" and len(legs) == 2
             in_sql = request.plan == "index" and request.fusion == "rrf"  # one statement, and nothing in memory
@@ -134,7 +136,7 @@ class SearchStatements:
             if request.listing and eligible is not None:
                 words = "eligible"
             elif "text" in legs:
-                words = "scan" if in_sql else self._words_plan(eligible, terms, excluded, completed)
+                words = "scan" if in_sql else self._words_plan(eligible, terms, excluded, completed, power)
             ctes: list[str] = []
             plan = None
             nearest: list[Row] = []
@@ -150,7 +152,9 @@ class SearchStatements:
                     ctes += [_CANDIDATES[plan.compared is None], _PIECES["vector_leg"]]
             if words is not None:
                 ctes.append(_TEXT_LEGS[words])
-                values |= self._text_values(words, terms, excluded, eligible, depth, nearest, covered=covered)
+                values |= self._text_values(
+                    words, terms, excluded, eligible, depth, nearest, covered=covered, power=power
+                )
             listed = [_FOUND[leg] for leg in legs]
             if completed and words is not None:
                 listed += [_PIECES["vector_completed"], _TEXTS_COMPLETED[words]]
@@ -175,7 +179,7 @@ class SearchStatements:
                 statement.bind(**wanted),
                 depth,
                 match,
-                "scan" if words == "whole" else words,
+                "scan" if words in ("whole", "terms") else words,
                 tuple(sorted(languages)),
                 plan,
                 eligible,
@@ -197,20 +201,23 @@ class SearchStatements:
         nearest: list[Row],
         *,
         covered: bool,
+        power: float,
     ) -> dict[str, object]:
-        """What the plan for words gives the statement, besides the expression."""
+        """What the plan for words gives the statement, besides the expression; `power` is that of lengths."""
         if words == "eligible" and eligible is not None:
             return {"chunks_json": json_ids(eligible.chunks[:depth])}
-        if words == "lookup" and eligible is not None:
+        if words in ("lookup", "terms"):
             return {
-                "chunks_json": json_ids(eligible.chunks),
+                "chunks_json": None if eligible is None else json_ids(eligible.chunks),
                 "words_json": json.dumps(self._frequencies.weights(readings(terms))),
+                "average_here": self._frequencies.average,
                 "average": self._frequencies.average,
                 "bytes": _BYTES,
+                "excluded": " OR ".join(excluded) or None,
                 "terms_json": json.dumps(self._frequencies.weigh(terms)),
             }
         if words == "lists":
-            relevance = self._lists.relevance(readings(terms), " OR ".join(excluded) or None)
+            relevance = self._lists(power).relevance(readings(terms), " OR ".join(excluded) or None)
             best = relevance.best(depth, None if eligible is None else eligible.chunks)
             values: dict[str, object] = {
                 "texts_json": json.dumps(best),
@@ -226,12 +233,15 @@ class SearchStatements:
             return values
         return {"terms_json": json.dumps(self._frequencies.weigh(terms))} if covered else {}
 
-    def _words_plan(self, eligible: Eligible | None, terms: list[str], excluded: list[str], completed: bool) -> str:
+    def _words_plan(
+        self, eligible: Eligible | None, terms: list[str], excluded: list[str], completed: bool, power: float
+    ) -> str:
         """How the words' list is made; all ways give the same.
 
         "lookup" looks each eligible chunk up, where that costs less than to read all that the full-text index has of
         the terms and memory lacks: these are single words, which highlight() marks as often as they stand. "lists" has
-        posting lists in memory, where there is much to read. The others scan the index: "whole" keeps all that match.
+        posting lists in memory, where there is much to read. The others scan the index: "terms" term by term, "whole"
+        keeps all that match.
         """
         plain = bool(terms) and self._filters.policy.tokenizer != "trigram"
         self._frequencies.agree()
@@ -242,11 +252,13 @@ class SearchStatements:
             and len(eligible.chunks) <= MOST_LOOKED_UP
             and not excluded
             and all(map(_WORD.fullmatch, sought := readings(terms)))
-            and len(eligible.chunks) * (LISTED if large else LOOKING_UP) < self._lists.unread(sought)
+            and len(eligible.chunks) * (LISTED if large else LOOKING_UP) < self._lists(power).unread(sought)
         ):
             return "lookup"
         if plain and large:
             return "lists"
+        if plain and power != 1:
+            return "terms"
         return "whole" if completed and eligible is not None and len(eligible.chunks) <= NARROW else "scan"
 
     def _words(self, request: SearchRequest) -> tuple[str | None, list[str], list[str], frozenset[str]]:
