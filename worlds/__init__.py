@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from worlds.curation.changing.proposals import Proposal
     from worlds.curation.claims.verification import Verification
     from worlds.curation.duplicates.finder import Duplicate
+    from worlds.curation.findings.drafted import ShapeSuggestion, ShapeSuggestions
     from worlds.curation.findings.findings import Finding, Findings
     from worlds.curation.findings.report import WorldReport
     from worlds.curation.linking.links import Mentions
@@ -112,6 +113,8 @@ __all__ = [
     "SchemaError",
     "SearchResults",
     "SentenceTransformerEmbedder",
+    "ShapeSuggestion",
+    "ShapeSuggestions",
     "ShapesError",
     "Solutions",
     "Split",
@@ -141,6 +144,7 @@ _HOMES = {
     "worlds.curation.linking.suggesting": "Link",
     "worlds.curation.linking.links": "Mentions",
     "worlds.curation.findings.report": "WorldReport",
+    "worlds.curation.findings.drafted": "ShapeSuggestion ShapeSuggestions",
     "worlds.curation.findings.findings": "Finding Findings",
     "worlds.curation.duplicates.finder": "Duplicate",
     "worlds.curation.claims.verification": "Verification",

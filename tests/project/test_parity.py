@@ -100,6 +100,7 @@ READS: dict[str, dict[str, Any]] = {  # a call of each verb that reads, by Pytho
     "validate": {"subjects": ["ex:Curiosity"]},
     "contradictions": {"suggested": True, "kinds": ["functional", "outlier"], "author": "ann", "limit": 3},
     "duplicates": {"types": "s:Rover", "probability": 0.1, "limit": 3},
+    "suggest_shapes": {"types": "s:Mission", "minimum": 0.9, "least": 10, "limit": 4},
     "report": {},
     "proposals": {"status": "any", "limit": 5},
     "proposal": {"id": 1},
@@ -142,7 +143,7 @@ def python(world: worlds.World, verb: str, given: Mapping[str, Any]) -> Any:
         return [one.to_dict() for one in found]
     if verb == "query":
         return json.loads(found.serialize("json"))
-    if verb in ("contradictions", "duplicates", "suggest_links"):
+    if verb in ("contradictions", "duplicates", "suggest_links", "suggest_shapes"):
         return found.to_dict()
     if verb == "validate":
         return {"conforms": found.conforms, "results": found.to_dicts()}
@@ -265,7 +266,7 @@ def essence(verb: str, document: Any) -> Any:
         return [one[key] for one in document]
     if verb == "provenance":
         return [one["added"]["revision"] for one in document]
-    if verb in ("contradictions", "duplicates"):
+    if verb in ("contradictions", "duplicates", "suggest_shapes"):
         return document["counts"]
     if verb == "report":
         return [one["name"] for one in document["checks"] if one["count"]]

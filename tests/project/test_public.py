@@ -60,6 +60,8 @@ ALL = [
     "SchemaError",
     "SearchResults",
     "SentenceTransformerEmbedder",
+    "ShapeSuggestion",
+    "ShapeSuggestions",
     "ShapesError",
     "Solutions",
     "Split",
@@ -244,6 +246,7 @@ VERBS = {
     "contradictions": ["*suggested", "*kinds", "*author", "*entity", "*after", "*limit"],
     "validate": ["*subjects", "*shapes"],
     "mentions": ["text", "*types", "*graphs"],
+    "suggest_shapes": ["*types", "*minimum", "*least", "*revisions", "*limit"],
     "suggest_links": ["*types", "*graphs", "*predicates", "*limit", "*minimum"],
     "verify": ["claim", "*extract", "*at", "*graphs"],
     "update": [

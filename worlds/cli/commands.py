@@ -85,6 +85,7 @@ _PANELS = {
         "verify",
         "mentions",
         "suggest-links",
+        "suggest-shapes",
         "report",
         "contradictions",
         "duplicates",

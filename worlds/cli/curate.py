@@ -1,4 +1,4 @@
-"""The commands that find what is wrong: report, contradictions, duplicates, distinct."""
+"""The commands that find what is wrong: report, contradictions, duplicates, distinct, suggest-shapes."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from worlds.verbs.table import VERBS
 if TYPE_CHECKING:
     from worlds.curation.changing.proposals import Proposal
     from worlds.curation.duplicates.finder import Duplicate
+    from worlds.curation.findings.drafted import ShapeSuggestion
     from worlds.curation.findings.findings import Finding, Findings
     from worlds.world import World
 
@@ -163,6 +164,40 @@ def duplicates(
     print_findings(found, limit, json=json, proposed=proposed, prefixes=prefixes, head=head, row=row)
 
 
+@of_verb("suggest_shapes")
+def suggest_shapes(
+    path: WorldPath,
+    *,
+    limit: Limit = None,
+    format: Annotated[
+        str, typer.Option("--format", "-f", metavar="FORMAT", help="table, json or turtle (a draft of the shapes).")
+    ] = "table",
+    propose: Propose = False,
+    author: Author = None,
+    json: Json = False,
+    **given: Any,
+) -> None:
+    """Axioms come first; --propose proposes these."""
+    if format not in ("table", "json", "turtle"):
+        raise ValueError(f"--format is one of table, json, turtle, not {format!r}")
+    json = json or format == "json"
+    with opened(path, write=propose) as world:
+        with waiting("reading"):
+            every = json or propose or format == "turtle"
+            found = world.suggest_shapes(limit=limit or (None if every else SHOWN), **given)
+        proposed = propose_all(world, found, author) if propose else None
+        prefixes = world.prefixes
+    if format == "turtle":
+        write_utf8(found.turtle)
+        return
+
+    def row(one: ShapeSuggestion) -> tuple[str, ...]:
+        return one.kind, clean(one.message), f"{one.exceptions:,}", f"{one.revisions:,}"
+
+    head = ("kind", "what the data keep", "exceptions", "revisions")
+    print_findings(found, limit, json=json, proposed=proposed, prefixes=prefixes, head=head, row=row)
+
+
 @of_verb("distinct")
 def distinct(path: WorldPath, *, json: Json = False, **given: Any) -> None:
     """It is kept as an owl:differentFrom."""
@@ -226,6 +261,10 @@ def register(app: typer.Typer) -> None:
             duplicates,
             ("worlds duplicates kb.db --type ex:Person", "worlds duplicates kb.db --between default ex:new"),
         ),
+        (
+            suggest_shapes,
+            ("worlds suggest-shapes kb.db --type ex:Person", "worlds suggest-shapes kb.db -f turtle > shapes.ttl"),
+        ),
         (distinct, ("worlds distinct kb.db ex:paris ex:paris-texas --author ann",)),
     ):
-        app.command(cls=Command, epilog=examples(*lines))(command)
+        app.command(command.__name__.replace("_", "-"), cls=Command, epilog=examples(*lines))(command)

@@ -17,6 +17,7 @@ from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
     from worlds.curation.duplicates.finder import Duplicates
+    from worlds.curation.findings.drafted import ShapeSuggestions
     from worlds.curation.findings.findings import Finding, Findings
     from worlds.curation.findings.report import WorldReport
 
@@ -86,6 +87,35 @@ class Auditing(Parts):
             graphs=None if graphs is None else [self._namespaces.graph(one) for one in listed(graphs)],
             between=None if between is None else (*map(self._namespaces.graph, between),),  # type: ignore[arg-type]
             probability=probability,
+            limit=limit,
+            prefixes=self._namespaces.prefixes,
+        )
+
+    def suggest_shapes(
+        self,
+        *,
+        types: object = None,
+        minimum: float = 0.95,
+        least: int = 20,
+        revisions: int = 100,
+        limit: int | None = 1000,
+    ) -> ShapeSuggestions:
+        """What the data nearly keep: axioms of OWL and RDF Schema, and constraints of SHACL shapes, to be declared.
+
+        Domains and ranges, functional, inverse functional, symmetric and inverse properties, disjoint classes, keys;
+        and of each class (of `types` and those below, or of all) whether its instances have a property, one value at
+        most, one a language, values of one datatype, class or form, or of a short list. A share of at least `minimum`
+        of at least `least` cases keeps each; `score` is the lower bound of that share at 95 % (Wilson 1927), and the
+        exceptions are told with their quads. `revisions` of a suggestion is how many of this many last revisions added
+        an exception that is still there. `turtle` is a draft of all shapes, for `shapes.load` after editing;
+        `propose_all` proposes the axioms. What is declared already does not come again. At most `limit` are given, None
+        for all; `counts` has how many there are of each kind. All quads are read, in any graph but that of the shapes.
+        """
+        return self._drafting.suggest(
+            types=None if types is None else [self._namespaces.term(one) for one in listed(types)],
+            minimum=minimum,
+            least=least,
+            revisions=revisions,
             limit=limit,
             prefixes=self._namespaces.prefixes,
         )

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from worlds.curation.claims.verifying import Verifier
     from worlds.curation.duplicates.finder import DuplicateFinder
     from worlds.curation.findings.contradictions import Contradictions
+    from worlds.curation.findings.drafted import Drafting
     from worlds.curation.findings.report import Reporter
     from worlds.curation.linking.links import Linker
     from worlds.curation.linking.suggesting import Suggesting
@@ -284,6 +285,12 @@ class Parts:
         from worlds.curation.duplicates.finder import DuplicateFinder
 
         return DuplicateFinder(self._connection, self._dictionary, self._chunks, self._history)
+
+    @cached_property
+    def _drafting(self) -> Drafting:
+        from worlds.curation.findings.drafted import Drafting
+
+        return Drafting(self._connection, self._dictionary, self._history)
 
     @cached_property
     def _reporter(self) -> Reporter:

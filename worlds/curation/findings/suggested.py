@@ -25,7 +25,7 @@ _RARE = 0.02  # share of all that is at most unlike the others
 _FENCE = 3.0  # interquartile ranges beyond the quartiles
 _MOST_DATES = 60  # predicates of dates that are compared with each other
 _SHAPES = 200_000  # texts of a predicate whose forms are compared
-_IDLE = (RDF, RDFS, OWL, SKOS, "http://www.w3.org/ns/shacl#")
+IDLE = (RDF, RDFS, OWL, SKOS, "http://www.w3.org/ns/shacl#")
 
 _ORDERED = (  # what is called so comes before what is called so
     (r"birth|born", r"death|died"),
@@ -45,7 +45,7 @@ class Suggested:
         self.axioms = axioms
         names = table.values(table.used)
         self._names = {number: names[number] for number in table.used.tolist()}
-        self._telling = [number for number, iri in self._names.items() if not iri.startswith(_IDLE)]
+        self._telling = [number for number, iri in self._names.items() if not iri.startswith(IDLE)]
 
     @property
     def checks(self) -> dict[str, Callable[[], Iterator[Raw]]]:
@@ -82,7 +82,7 @@ class Suggested:
             many = keys[often > 1]
             if len(keys) < _FEWEST or not 0 < len(many) <= max(1.0, _RARE * len(keys)):
                 continue
-            score = _at_least(len(keys) - len(many), len(keys))
+            score = at_least(len(keys) - len(many), len(keys))
             left, right, rows = self._rows(predicate)
             of = np.isin(left * len(names) + places[right], many)
             for key, (others, at) in groups((left * len(names) + places[right])[of], right[of], rows[of]):
@@ -198,7 +198,7 @@ class Suggested:
                 declared = self.axioms.objects(predicate, RDFS + ("range" if place == "value" else "domain"))
                 allowed = [name for one in declared for name in self.axioms.any_of(one) or ()]
                 odd &= ~np.isin(nodes, self.axioms.instances(self.axioms.below(allowed)))
-                score = _at_least(fitting, total)
+                score = at_least(fitting, total)
                 for node, (at,) in groups(nodes[odd], rows[odd]):
                     yield Raw(
                         "odd type",
@@ -219,12 +219,12 @@ class Suggested:
                 continue
             objects, rows = objects[of], rows[of]
             sample = self.table.values(objects[:: max(1, len(objects) // 200)])
-            shapes = [_shape(text) for text in sample.values()]
+            shapes = [form(text) for text in sample.values()]
             if max(map(shapes.count, set(shapes))) < 0.9 * len(shapes) or not re.search(r"9|[^Aa ]", shapes[0]):
                 continue
             texts = self.table.values(objects)
             numbered: dict[str, int] = {}
-            keys = [numbered.setdefault(_shape(texts[number]), len(numbered)) for number in objects.tolist()]
+            keys = [numbered.setdefault(form(texts[number]), len(numbered)) for number in objects.tolist()]
             for row, score, total in _odd(np.array(keys, dtype=np.int64), rows):
                 subject, value = int(self.table.subjects[row]), int(self.table.objects[row])
                 yield Raw(
@@ -261,7 +261,7 @@ class Suggested:
                 rare = 0 < np.count_nonzero(wrong) <= _RARE * len(both) and len(both) >= _FEWEST
                 if not by_name and (not rare or np.count_nonzero(earliest[a] < latest[b]) < 0.5 * len(both)):
                     continue
-                score = 1.0 if by_name else _at_least(len(both) - int(np.count_nonzero(wrong)), len(both))
+                score = 1.0 if by_name else at_least(len(both) - int(np.count_nonzero(wrong)), len(both))
                 for subject in both[wrong].tolist():
                     at = [row for predicate in (one, other) for row in self._dated(subject, predicate)]
                     values = [int(self.table.objects[row]) for row in (at[0], at[-1])]
@@ -284,7 +284,7 @@ class Suggested:
         return list(range(first, last))
 
 
-def _at_least(good: int, total: int) -> float:
+def at_least(good: int, total: int) -> float:
     """The lower bound of a share, at 95 % (Wilson 1927)."""
     z, share = 1.96, good / total
     middle = share + z * z / (2 * total)
@@ -299,7 +299,7 @@ def _odd(keys: Ids, rows: Ids) -> Iterator[tuple[int, float, int]]:
     common = int(often.max())
     if common == len(keys) or len(keys) - common > max(1.0, _RARE * len(keys)):
         return
-    score = _at_least(common, len(keys))
+    score = at_least(common, len(keys))
     for row in rows[keys != found[often.argmax()]].tolist():
         yield row, score, common
 
@@ -331,7 +331,7 @@ def _beyond(values: NDArray[np.float64]) -> tuple[NDArray[np.bool_], NDArray[np.
     return far, np.maximum(distance, 0.0)
 
 
-def _shape(text: str) -> str:
+def form(text: str) -> str:
     """The form of a text: runs of letters and of digits, and the signs between them."""
     return re.sub(r"[^\W\d_]+", "A", re.sub(r"\d+", "9", text[:60]))
 

@@ -19,6 +19,13 @@ def finding_operations() -> tuple[Operation, ...]:
             "contradictions", "GET", "/contradictions", answered("The findings, the gravest first.", "Findings"), **_FEW
         ),
         of("duplicates", "GET", "/duplicates", answered("The pairs, the likeliest first.", "Duplicates"), **_FEW),
+        of(
+            "suggest_shapes",
+            "GET",
+            "/suggested-shapes",
+            answered("The suggestions, axioms first, and a draft of the shapes.", "ShapeSuggestions"),
+            **_FEW,
+        ),
         of("report", "GET", "/report", answered("Checks with counts, examples and queries.", "WorldReport")),
         of(
             "verify",

@@ -353,7 +353,7 @@ async def _openapi(request: Request, given: Given) -> Response:
 
 _READ = """
     context contradictions duplicates history mentions policy prefixes proposals report schema stats suggest_links
-    validate
+    suggest_shapes validate
 """.split()  # noqa: SIM905
 
 HANDLERS: Mapping[str, Handler] = {

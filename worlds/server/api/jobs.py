@@ -98,7 +98,17 @@ def _reads(verb: str) -> Callable[..., bytes]:
     return read
 
 
-for _verb in ["context", "contradictions", "history", "mentions", "report", "schema", "suggest_links", "validate"]:
+for _verb in [
+    "context",
+    "contradictions",
+    "history",
+    "mentions",
+    "report",
+    "schema",
+    "suggest_links",
+    "suggest_shapes",
+    "validate",
+]:
     job(_verb)(_reads(_verb))
 
 

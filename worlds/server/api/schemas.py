@@ -11,6 +11,7 @@ from worlds.curation.changing.merging import Split
 from worlds.curation.changing.proposals import Proposal
 from worlds.curation.claims.verification import Verification
 from worlds.curation.duplicates.finder import Duplicate
+from worlds.curation.findings.drafted import ShapeSuggestion
 from worlds.curation.findings.findings import Finding
 from worlds.curation.findings.report import WorldReport
 from worlds.curation.linking.links import Mentions
@@ -63,7 +64,7 @@ def _findings(of: str) -> dict[str, Any]:
 _FACET = _list(_object({"value": _TEXT, "label": _TEXT, "count": _COUNT}))
 _RECORDS = schemas((
     Change, Context, Description, Duplicate, Entries, Explanation, Finding, Hit, Link, Mentions, Proposal, Provenance,
-    ValidationReport, Resolution, RevisionDetails, Schema, Split, Stats, Verification, WorldReport,
+    ValidationReport, Resolution, RevisionDetails, Schema, ShapeSuggestion, Split, Stats, Verification, WorldReport,
 ))  # fmt: skip
 
 SCHEMAS: dict[str, Any] = {
@@ -97,6 +98,9 @@ SCHEMAS: dict[str, Any] = {
     "Findings": _findings("Finding"),
     "Links": _findings("Link"),
     "Duplicates": _findings("Duplicate"),
+    "ShapeSuggestions": _and(
+        _findings("ShapeSuggestion"), {"turtle": {**_TEXT, "description": "A draft of all shapes."}}
+    ),
     "Resolutions": _list(_ref("Resolution")),
     "Provenances": _object({"quads": _list(_ref("Provenance"))}),
     "Proposals": _object({"proposals": _list(_ref("Proposal"))}),
