@@ -58,17 +58,6 @@ text_matches (chunk, rank, bm25) AS MATERIALIZED (
     SELECT chunk, row_number() OVER (ORDER BY bm25, chunk), bm25 FROM best_texts
 )
 
--- name: text_leg_whole
--- The same for few eligible chunks, where all that match are kept for `text_completed_whole`: one scan instead of two.
-all_texts (chunk, bm25) AS MATERIALIZED (
-    SELECT rowid, bm25(chunks_fts) FROM chunks_fts
-    WHERE chunks_fts MATCH :match AND substr(:eligible, rowid + 1, 1) = x'01'
-),
-text_matches (chunk, rank, bm25) AS MATERIALIZED (
-    SELECT chunk, row_number() OVER (ORDER BY bm25, chunk), bm25
-    FROM (SELECT chunk, bm25 FROM all_texts ORDER BY bm25, chunk LIMIT :depth)
-)
-
 -- name: texts_scored
 -- All that match any term, by BM25 with the statistics that are given: those of one world, or of several.
 -- :words_json has (term, inverse document frequency here, the one that counts times how often the term was asked).

@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from worlds.comparison import compare
+    from worlds.curation.changing.decisions import Decision
     from worlds.curation.changing.merging import Merge, Split
     from worlds.curation.changing.proposals import Proposal
     from worlds.curation.claims.verification import Verification
     from worlds.curation.duplicates.finder import Duplicate
     from worlds.curation.findings.drafted import ShapeSuggestion, ShapeSuggestions
+    from worlds.curation.findings.evaluating import Evaluation
     from worlds.curation.findings.findings import Finding, Findings
     from worlds.curation.findings.report import WorldReport
     from worlds.curation.linking.links import Mentions
@@ -78,6 +80,7 @@ __all__ = [
     "Comparison",
     "ConflictError",
     "Context",
+    "Decision",
     "Description",
     "Diff",
     "Duplicate",
@@ -86,6 +89,7 @@ __all__ = [
     "EmbedderError",
     "Entries",
     "Entry",
+    "Evaluation",
     "Explanation",
     "FallbackEmbedder",
     "FilterError",
@@ -151,6 +155,8 @@ _HOMES = {
     "worlds.embedders": "Embedder FallbackEmbedder OnnxEmbedder OpenAIEmbedder SentenceTransformerEmbedder",
     "worlds.errors": "ConflictError EmbedderError FilterError IntegrityError OpenError ParseError QueryError "
     "QueryTimeout ReadOnlyError SchemaError ShapesError UncertainError ValidationError WorldsError",
+    "worlds.curation.changing.decisions": "Decision",
+    "worlds.curation.findings.evaluating": "Evaluation",
     "worlds.curation.changing.merging": "Merge Split",
     "worlds.curation.changing.proposals": "Proposal",
     "worlds.revisions.gate": "Change",

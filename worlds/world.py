@@ -35,10 +35,8 @@ if TYPE_CHECKING:
     from worlds.remote.replica import ReplicaConnection
     from worlds.remote.status import Replica
 
-from worlds.verbs.auditing import Auditing
-from worlds.verbs.curating import Curating
 from worlds.verbs.deciding import Deciding
-from worlds.verbs.knowing import Knowing
+from worlds.verbs.evaluating import Evaluating
 from worlds.verbs.querying import Querying
 from worlds.verbs.reading import Reading
 from worlds.verbs.remembering import Remembering
@@ -158,7 +156,7 @@ def _open_replica(
         raise
 
 
-class World(Settings, Deciding, Auditing, Curating, Knowing, Searching, Querying, Remembering, Reading, Writing):
+class World(Settings, Deciding, Evaluating, Searching, Querying, Remembering, Reading, Writing):
     """A knowledge graph with search, in one file. Made by `worlds.open`; safe to share between threads.
 
     Its verbs stand in `worlds.verbs`: it is set by `bind`, `policy`, `default_graph`, `embedder`, `embed`; written by

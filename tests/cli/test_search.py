@@ -139,7 +139,7 @@ def test_explain_shows_legs_plan_and_time(made: Path) -> None:
     assert re.search(r"(?m)^ +1 +ex:kite rdfs:label$", shown)
     assert re.search(r"(?m)^mode +text$", shown)
     assert re.search(r"(?m)^fusion +relative, minmax$", shown)
-    assert "best_texts (chunk, bm25) AS" in shown
+    assert "all_texts (chunk, bm25) AS" in shown
     assert re.search(r"(?m)^time +filter [\d.]+, ", shown)
 
 

@@ -46,12 +46,13 @@ def test_what_all_keep() -> None:
     with made() as world:
         found = kinds(world.suggest_shapes())
     assert found["domain"] == {
-        **{(name, "Person"): (60, 60, 0) for name in ("code", "mood", "born", "worksFor", "child")},
+        **dict.fromkeys([(name, "Person") for name in ("code", "mood", "born", "worksFor", "child")], (60, 60, 0)),
         ("knows", "Person"): (120, 120, 0),
         ("parent", "Child"): (60, 60, 0),
     }
     assert found["range"] == {
-        **{(name,): (60, 60, 0) for name in ("code", "mood")},
+        ("code",): (60, 60, 0),
+        ("mood",): (60, 60, 0),
         ("born", "http://www.w3.org/2001/XMLSchema#date"): (60, 60, 0),
         ("worksFor", "Firm"): (60, 60, 0),
         ("knows", "Person"): (120, 120, 0),

@@ -100,6 +100,7 @@ READS: dict[str, dict[str, Any]] = {  # a call of each verb that reads, by Pytho
     "validate": {"subjects": ["ex:Curiosity"]},
     "contradictions": {"suggested": True, "kinds": ["functional", "outlier"], "author": "ann", "limit": 3},
     "duplicates": {"types": "s:Rover", "probability": 0.1, "limit": 3},
+    "decisions": {},
     "suggest_shapes": {"types": "s:Mission", "minimum": 0.9, "least": 10, "limit": 4},
     "report": {},
     "proposals": {"status": "any", "limit": 5},
@@ -122,6 +123,8 @@ def make(path: Path) -> None:
 def kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("parity") / "kb.db"
     make(path)
+    with worlds.open(path, embedder=None) as world:
+        world.distinct("ex:Saturn", "ex:Jupiter", author="ann")
     return path
 
 
@@ -195,7 +198,7 @@ def same(verb: str, document: Any) -> Any:
     return document
 
 
-LISTED = ("history", "provenance", "proposals", "mentions")
+LISTED = ("history", "provenance", "proposals", "mentions", "decisions")
 PASSING = (
     "bytes",
     "explain",
@@ -261,6 +264,8 @@ def essence(verb: str, document: Any) -> Any:
         return [one["predicate"] for one in document["properties"]]
     if verb == "schema":
         return [one["iri"] for one in document["classes"]]
+    if verb == "decisions":
+        return [one["how"] for one in document]
     if verb in ("history", "mentions", "proposals"):
         key = {"history": "revision", "mentions": "start", "proposals": "id"}[verb]
         return [one[key] for one in document]

@@ -22,7 +22,7 @@ import worlds
 from tests.support import seams, tables
 from tests.support.embedder import HashingEmbedder
 from worlds import OpenError, SchemaError
-from worlds.search.member import FUSED
+from worlds.search.member import FUSED, RELEVANT
 from worlds.search.plans import VectorPlan
 from worlds.search.statement import nearest_by
 from worlds.sql import (
@@ -381,6 +381,8 @@ def test_every_piece_of_the_search_is_in_a_statement(world: worlds.World, monkey
             nearest_by(VectorPlan("index", "", {}, compared)).sql for compared in (1, None)
         ),  # of searches of several worlds
         FUSED.sql,
+        RELEVANT.sql,
+        tables.fused(world, "kite", syntax="fts5")[0],
         tables.fused(world, "", subjects="<urn:a>")[0],
     ]
     seams.look_up_texts(monkeypatch, always=True)

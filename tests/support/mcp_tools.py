@@ -30,7 +30,7 @@ READING = {
     "mentions": ["text", "types", "graphs", "token_budget"],
     "verify": ["subject", "predicate", "object", "at", "graphs", "token_budget"],
     "contradictions": ["suggested", "kinds", "author", "entity", "after", "limit", "token_budget"],
-    "duplicates": ["types", "graphs", "probability", "limit", "between", "token_budget"],
+    "duplicates": ["types", "graphs", "probability", "limit", "learn", "between", "token_budget"],
     "report": ["token_budget"],
     "sparql": ["query", "union", "limit", "format", "timeout", "token_budget"],
 }  # fmt: skip

@@ -90,6 +90,8 @@ _PANELS = {
         "contradictions",
         "duplicates",
         "distinct",
+        "decisions",
+        "evaluate",
         "merge",
         "split",
         "propose",

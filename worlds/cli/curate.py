@@ -1,4 +1,5 @@
-"""The commands that find what is wrong: report, contradictions, duplicates, distinct, suggest-shapes."""
+"""The commands that find what is wrong: report, contradictions, duplicates, distinct, decisions, evaluate,
+suggest-shapes."""
 
 from __future__ import annotations
 
@@ -164,6 +165,67 @@ def duplicates(
     print_findings(found, limit, json=json, proposed=proposed, prefixes=prefixes, head=head, row=row)
 
 
+@of_verb("decisions")
+def decisions(path: WorldPath, *, json: Json = False) -> None:
+    """Decided proposals to merge, merges, and what `worlds distinct` keeps apart; the oldest come first."""
+    with opened(path) as world:
+        found, prefixes = world.decisions(), world.prefixes
+    if json:
+        write_json([one.to_dict() for one in found])
+        return
+    if not found:
+        output().print("nothing was decided")
+        return
+    rows = [
+        (
+            "one" if one.same else "two",
+            *(named(f"<{iri}>", prefixes) for iri in one.entities),
+            one.how,
+            "" if one.confidence is None else f"{one.confidence:.2f}",
+            clean(one.author or ""),
+        )
+        for one in found
+    ]
+    show.print_table(output(), ("decision", "one", "other", "how", "probability", "by"), rows)
+
+
+@of_verb("evaluate")
+def evaluate(
+    path: WorldPath,
+    truth: Annotated[
+        Path | None,
+        typer.Argument(metavar="[TRUTH]", help="A CSV or TSV file of what is known; by default the decided proposals."),
+    ] = None,
+    *,
+    between: Annotated[
+        tuple[str, str] | None,
+        typer.Option("--between", metavar="GRAPH GRAPH", help=VERBS["evaluate"].options["between"].help),
+    ] = None,
+    page: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with pictures.")] = None,
+    json: Json = False,
+    **given: Any,
+) -> None:
+    """A row is two entities, a link, a name and its entity, or a text and an entity, and maybe yes or no."""
+    with opened(path) as world, waiting("comparing"):
+        found = world.evaluate(truth, between=between, **given)
+    if page is not None:
+        page.write_text(found.to_html(Path(path).stem), encoding="utf-8")
+    if json:
+        write_json(found.to_dict())
+        return
+
+    def told(value: float | None) -> str:
+        return "" if value is None else f"{value:.3f}"
+
+    rows = [(f"{one.minimum:g}", f"{one.found:,}", told(one.precision), told(one.recall)) for one in found.thresholds]
+    show.print_table(output(), ("from", "found", "precision", "recall"), rows)
+    rows = [
+        (f"{one.low:.1f} to {one.high:.1f}", f"{one.cases:,}", told(one.promised), told(one.held)) for one in found.bins
+    ]
+    show.print_table(output(), ("probability", "cases", "promised", "held"), rows)
+    output().print(f"{found.truths:,} to be found; calibration error {told(found.error)}")
+
+
 @of_verb("suggest_shapes")
 def suggest_shapes(
     path: WorldPath,
@@ -260,6 +322,14 @@ def register(app: typer.Typer) -> None:
         (
             duplicates,
             ("worlds duplicates kb.db --type ex:Person", "worlds duplicates kb.db --between default ex:new"),
+        ),
+        (decisions, ("worlds decisions kb.db --json",)),
+        (
+            evaluate,
+            (
+                "worlds evaluate kb.db truth.csv --between default ex:new",
+                "worlds evaluate kb.db --html evaluation.html",
+            ),
         ),
         (
             suggest_shapes,

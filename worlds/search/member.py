@@ -31,7 +31,7 @@ from worlds.vectors.codes import Codes
 _SQL = statements("group.sql")
 _QUERIES = statements("queries.sql")
 _PIECES = texts("search.sql")
-_RELEVANT = compile_statement(f"WITH {_PIECES['texts_scored'].strip()}\n{_PIECES['relevant'].strip()}")
+RELEVANT = compile_statement(f"WITH {_PIECES['texts_scored'].strip()}\n{_PIECES['relevant'].strip()}")
 FUSED = compile_statement("WITH\n" + ",\n".join(_PIECES[name].strip() for name in ("scores_given", "weighed", "fused")))
 _BYTES = bytes(range(256))
 _LEAST_IDF = 1e-6  # FTS5's, of a term that more than half of the texts have
@@ -153,8 +153,8 @@ class MemberSearch:
             return []
         request, tokenizer = self.request, self._part.filters.policy.tokenizer
         return self._connection.rows(
-            _RELEVANT,
-            _RELEVANT.bind(
+            RELEVANT,
+            RELEVANT.bind(
                 words_json=json.dumps(weights),
                 length=length_power(request.fusion, request.syntax, tokenizer),
                 eligible=None if self.eligible is None else self.eligible.mask,

@@ -33,7 +33,6 @@ _SCORES = {
 }
 _TEXT_LEGS = {
     "scan": _PIECES["text_leg_scan"],
-    "whole": _PIECES["text_leg_whole"],
     "terms": f"{_PIECES['texts_scored'].strip()},\n{_PIECES['text_leg_scored']}",
     "lookup": _PIECES["text_leg_lookup"],
     "lists": _PIECES["text_leg_lists"],
@@ -41,7 +40,7 @@ _TEXT_LEGS = {
 }
 _TEXTS_COMPLETED = {
     "scan": _PIECES["text_completed_scan"],
-    **dict.fromkeys(("whole", "terms", "lookup"), _PIECES["text_completed_whole"]),
+    **dict.fromkeys(("terms", "lookup"), _PIECES["text_completed_whole"]),
     "lists": _PIECES["text_completed_lists"],
 }
 _compiled = lru_cache(compile_statement)  # there are some twenty
@@ -55,7 +54,6 @@ MOST_LOOKED_UP = 2000  # eligible chunks that are looked up in the full-text ind
 LOOKING_UP = 500  # matches that a scan reads in the time of looking up one chunk
 LISTED = 1500  # postings that are read in that time, or kept for the next search
 LISTS_FROM = 1000  # chunks from which on posting lists in memory cost less than a scan
-NARROW = 10_000  # eligible chunks up to which keeping all that match is cheaper than matching twice
 _COMPARED = 4  # times as many chunks as passages are wanted
 _THEORETICAL = {"least_similarity": -1.0, "least_relevance": 0.0}
 _WORD = re.compile('"[0-9A-Za-z]+"')
@@ -136,7 +134,7 @@ class SearchStatements:
             if request.listing and eligible is not None:
                 words = "eligible"
             elif "text" in legs:
-                words = "scan" if in_sql else self._words_plan(eligible, terms, excluded, completed, power)
+                words = "scan" if in_sql else self._words_plan(eligible, terms, excluded, power)
             ctes: list[str] = []
             plan = None
             nearest: list[Row] = []
@@ -179,7 +177,7 @@ class SearchStatements:
                 statement.bind(**wanted),
                 depth,
                 match,
-                "scan" if words in ("whole", "terms") else words,
+                "scan" if words == "terms" else words,
                 tuple(sorted(languages)),
                 plan,
                 eligible,
@@ -233,15 +231,13 @@ class SearchStatements:
             return values
         return {"terms_json": json.dumps(self._frequencies.weigh(terms))} if covered else {}
 
-    def _words_plan(
-        self, eligible: Eligible | None, terms: list[str], excluded: list[str], completed: bool, power: float
-    ) -> str:
+    def _words_plan(self, eligible: Eligible | None, terms: list[str], excluded: list[str], power: float) -> str:
         """How the words' list is made; all ways give the same.
 
         "lookup" looks each eligible chunk up, where that costs less than to read all that the full-text index has of
         the terms and memory lacks: these are single words, which highlight() marks as often as they stand. "lists" has
-        posting lists in memory, where there is much to read. The others scan the index: "terms" term by term, "whole"
-        keeps all that match.
+        posting lists in memory, where there is much to read. The others scan the index: "terms" term by term, "scan" by
+        the whole expression.
         """
         plain = bool(terms) and self._filters.policy.tokenizer != "trigram"
         self._frequencies.agree()
@@ -257,9 +253,7 @@ class SearchStatements:
             return "lookup"
         if plain and large:
             return "lists"
-        if plain and power != 1:
-            return "terms"
-        return "whole" if completed and eligible is not None and len(eligible.chunks) <= NARROW else "scan"
+        return "terms" if plain and power != 1 else "scan"
 
     def _words(self, request: SearchRequest) -> tuple[str | None, list[str], list[str], frozenset[str]]:
         """The FTS5 expression of a search, None where it has none, what a person's words seek and exclude, and the

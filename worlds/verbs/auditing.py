@@ -16,6 +16,7 @@ from worlds.revisions.rehearsing import rehearsable
 from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
+    from worlds.curation.changing.decisions import Decision
     from worlds.curation.duplicates.finder import Duplicates
     from worlds.curation.findings.drafted import ShapeSuggestions
     from worlds.curation.findings.findings import Finding, Findings
@@ -68,6 +69,7 @@ class Auditing(Parts):
         between: tuple[object, object] | None = None,
         probability: float = 0.5,
         limit: int | None = 1000,
+        learn: bool = False,
     ) -> Duplicates:
         """Pairs of entities that may be one, the likeliest first, with the evidence for and against each.
 
@@ -79,7 +81,16 @@ class Auditing(Parts):
         common are compared at all. `between` two graphs an entity has one twin at most, so that its candidates share
         what is likely. Pairs that owl:sameAs or owl:differentFrom (see `distinct`) decided do not come again.
         `.clusters()` puts together what pairs hold together.
+
+        With `learn` the probabilities are scaled by what was decided of proposals of this kind (Platt 1999);
+        `.learned` is how many decisions that stands on. It takes 30 of them, five accepted and five rejected at least
+        (ArgumentError for fewer). A proposal has the probability before learning.
         """
+        scale = None
+        if learn:
+            from worlds.curation.findings.evaluating import learned
+
+            scale = learned(*self._decided("duplicate"))
         if between is not None and (isinstance(between, str) or len(between) != 2):
             raise ArgumentError(f"between is a pair of graphs, not {between!r}")
         return self._duplicates.find(
@@ -89,7 +100,40 @@ class Auditing(Parts):
             probability=probability,
             limit=limit,
             prefixes=self._namespaces.prefixes,
+            scale=scale,
         )
+
+    def _decided(self, kind: str) -> tuple[list[float], list[bool]]:
+        """The probabilities of decided proposals of a kind, and whether they were accepted."""
+        found = [
+            (one.confidence, status == "accepted")
+            for status in ("accepted", "rejected")
+            for one in self._proposals.find(
+                status=status,
+                author=None,
+                entity=None,
+                kind=kind,
+                minimum=None,
+                limit=None,
+            )
+            if one.confidence is not None
+        ]
+        return [chance for chance, _ in found], [same for _, same in found]
+
+    def decisions(self) -> list[Decision]:
+        """What people decided of pairs of entities, oldest first: that they are one, or two.
+
+        Decided proposals to merge, merges without a proposal, and what `distinct` keeps apart. What was taken back by
+        `split` or `undo` is not there.
+        """
+        from worlds.curation.changing.decisions import decisions
+        from worlds.quads.redirects import REDIRECTS
+
+        with self._connection.snapshot():
+            proposals = self._proposals.find(status=None, author=None, entity=None, kind=None, minimum=None, limit=None)
+            redirects = self._provenances.of((None, None, None), REDIRECTS)
+            different = self._provenances.of((None, _DIFFERENT, None), None)
+        return decisions(proposals, redirects, different)
 
     def suggest_shapes(
         self,

@@ -233,7 +233,7 @@ class Deciding(Querying, Writing):
                         remove=one.remove,
                         merge=merged,
                         why=one.message,
-                        confidence=one.score,
+                        confidence=getattr(one, "unlearned", None) or one.score,
                         author=author,
                         kind=one.kind,
                     )

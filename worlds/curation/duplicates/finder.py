@@ -17,8 +17,10 @@ from worlds.curation.columns.vocabularies import OWL
 from worlds.curation.duplicates.judging import Where, features, probabilities
 from worlds.curation.duplicates.likeness import INITIALS, JOINED
 from worlds.curation.duplicates.pairs import Candidates, Pairs, Weights
+from worlds.curation.findings.evaluating import Learned
 from worlds.curation.findings.findings import Finding, Findings
 from worlds.errors import ArgumentError
+from worlds.graph.records import Score
 from worlds.graph.terms import format_term, to_rdflib
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, IRI, Dictionary, Ids
 from worlds.quads.redirects import Redirects
@@ -47,14 +49,19 @@ class Duplicate(Finding):
     """Two entities that may be one; `score` is the probability, as measured on data whose duplicates are known.
 
     `evidence` says what is for it and `against` what is against it, each in short sentences, the weightiest first.
+    Where the score was learnt from decisions, `unlearned` is the one before.
     """
 
     evidence: tuple[str, ...] = ()
     against: tuple[str, ...] = ()
+    unlearned: Score | None = None
 
 
 class Duplicates(Findings[Duplicate]):
-    """Pairs that may be one entity, the likeliest first."""
+    """Pairs that may be one entity, the likeliest first; `learned` is how many decisions the scores stand on."""
+
+    _also = ("counts", "causes", "learned", "findings")
+    learned: int = 0
 
     def clusters(self, *, probability: float = 0.5) -> list[tuple[Any, ...]]:
         """The entities that pairs of at least this probability hold together, the largest groups first."""
@@ -93,6 +100,7 @@ class DuplicateFinder:
         probability: float,
         limit: int | None,
         prefixes: Mapping[str, str],
+        scale: Learned | None = None,
     ) -> Duplicates:
         """See `World.duplicates`."""
         if not 0 <= probability <= 1:
@@ -102,11 +110,16 @@ class DuplicateFinder:
             pairs, found, weights = self.compared(table, types=types, graphs=graphs, between=between)
             where: Where = "within" if between is None else "between"
             chances = probabilities(found, features(found, weights), where, taken=pairs.taken)
+            before = chances
+            chances = chances if scale is None else scale(chances)
             likely = np.flatnonzero(chances >= probability)
             likely = likely[np.lexsort((found.b[likely], found.a[likely], -chances[likely]))]
             shown = likely[:limit]
             told = _told(pairs, found.of(shown), weights.of(shown), chances[shown].tolist())
-            return self._shown(table, pairs, told, len(likely), prefixes)
+            unlearned = [None] * len(shown) if scale is None else before[shown].tolist()
+            duplicates = self._shown(table, pairs, told, len(likely), prefixes, unlearned)
+            duplicates.learned = 0 if scale is None else scale.decisions
+            return duplicates
 
     def compared(
         self,
@@ -172,6 +185,7 @@ class DuplicateFinder:
         likely: Sequence[Told],
         total: int,
         prefixes: Mapping[str, str],
+        unlearned: Sequence[float | None],
     ) -> Duplicates:
         rows = [self._rows(table, pairs, pair) for pair in likely]
         every = sorted({row for found in rows for row in found})
@@ -191,7 +205,7 @@ class DuplicateFinder:
             for row, quad in zip(every, quads, strict=True)
         }
         found: list[Duplicate] = []
-        for pair, its in zip(likely, rows, strict=True):
+        for pair, its, before in zip(likely, rows, unlearned, strict=True):
             evidence, against = _reasons(pair, terms, prefixes)
             one, other = (format_term(terms[number], prefixes) for number in pair.entities)
             found.append(
@@ -205,6 +219,7 @@ class DuplicateFinder:
                     tuple(said[row] for row in its),
                     evidence=evidence,
                     against=against,
+                    unlearned=before,
                 )
             )
         return Duplicates(found, {"duplicate": total} if total else {})

@@ -6,7 +6,7 @@ import datetime
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
 from worlds.curation.columns.table import Table
 from worlds.graph.records import As, Count, Iri, Node, Quad, Record, Score, told
@@ -99,7 +99,7 @@ class Findings(Record, Tabular, Sequence[F]):
 
     counts: dict[str, int]
     causes: tuple[Cause, ...]
-    _also = ("counts", "causes", "findings")
+    _also: ClassVar[tuple[str, ...]] = ("counts", "causes", "findings")
 
     def __init__(self, findings: Iterable[F], counts: Mapping[str, int], causes: Iterable[Cause] = ()) -> None:
         self._findings = tuple(findings)

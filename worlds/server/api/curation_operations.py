@@ -18,6 +18,7 @@ def finding_operations() -> tuple[Operation, ...]:
         of(
             "contradictions", "GET", "/contradictions", answered("The findings, the gravest first.", "Findings"), **_FEW
         ),
+        of("decisions", "GET", "/decisions", answered("The decisions, the oldest first.", "Decisions")),
         of("duplicates", "GET", "/duplicates", answered("The pairs, the likeliest first.", "Duplicates"), **_FEW),
         of(
             "suggest_shapes",

@@ -121,6 +121,12 @@ def duplicates(world: World, *, between: Sequence[str] | None = None, **options:
     return encoded(found.to_dict())
 
 
+@job("decisions")
+def decisions(world: World) -> bytes:
+    """`World.decisions`."""
+    return encoded({"decisions": [one.to_dict() for one in world.decisions()]})
+
+
 @job("verify")
 def verify(world: World, *, claim: str | list[Any], **options: Any) -> bytes:
     """`World.verify`, without an `extract`; the trail too."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from worlds.curation.changing.decisions import Decision
 from worlds.curation.changing.merging import Split
 from worlds.curation.changing.proposals import Proposal
 from worlds.curation.claims.verification import Verification
@@ -63,8 +64,9 @@ def _findings(of: str) -> dict[str, Any]:
 
 _FACET = _list(_object({"value": _TEXT, "label": _TEXT, "count": _COUNT}))
 _RECORDS = schemas((
-    Change, Context, Description, Duplicate, Entries, Explanation, Finding, Hit, Link, Mentions, Proposal, Provenance,
-    ValidationReport, Resolution, RevisionDetails, Schema, ShapeSuggestion, Split, Stats, Verification, WorldReport,
+    Change, Context, Decision, Description, Duplicate, Entries, Explanation, Finding, Hit, Link, Mentions, Proposal,
+    Provenance, ValidationReport, Resolution, RevisionDetails, Schema, ShapeSuggestion, Split, Stats, Verification,
+    WorldReport,
 ))  # fmt: skip
 
 SCHEMAS: dict[str, Any] = {
@@ -97,7 +99,8 @@ SCHEMAS: dict[str, Any] = {
     ),
     "Findings": _findings("Finding"),
     "Links": _findings("Link"),
-    "Duplicates": _findings("Duplicate"),
+    "Duplicates": _and(_findings("Duplicate"), {"learned": _COUNT}),
+    "Decisions": _object({"decisions": _list(_ref("Decision"))}),
     "ShapeSuggestions": _and(
         _findings("ShapeSuggestion"), {"turtle": {**_TEXT, "description": "A draft of all shapes."}}
     ),
