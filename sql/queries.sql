@@ -259,12 +259,12 @@ WITH RECURSIVE found (predicate) AS (
 SELECT predicate FROM found WHERE predicate IS NOT NULL LIMIT :limit;
 
 -- name: classes_after
--- The objects of rdf:type with ids above :after, as predicates_after has them.
+-- The objects of :predicate, such as rdf:type, with ids above :after, as predicates_after has them.
 WITH RECURSIVE found (class) AS (
-    SELECT min(object) FROM quads INDEXED BY quads_posg WHERE predicate = :rdf_type AND object > :after
+    SELECT min(object) FROM quads INDEXED BY quads_posg WHERE predicate = :predicate AND object > :after
     UNION ALL
     SELECT (SELECT min(object) FROM quads INDEXED BY quads_posg
-            WHERE predicate = :rdf_type AND object > found.class)
+            WHERE predicate = :predicate AND object > found.class)
     FROM found WHERE found.class IS NOT NULL
 )
 SELECT class FROM found WHERE class IS NOT NULL LIMIT :limit;

@@ -15,7 +15,6 @@ from tests.support import seams
 from worlds.errors import QueryError
 
 SPACE = Path(__file__).resolve().parents[2] / "examples" / "space.ttl"
-MISSED = {"SELECT ?s { ?s a s:Spacemission }"}
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +38,7 @@ def test_a_hint_leads_to_the_right_query(world: worlds.World, row: Wrong, monkey
     seams.wait_for_hints(monkeypatch, 60.0)
     meant = world.query(row.right)
     assert len(meant), "the mended query has an answer"  # type: ignore[arg-type]
-    if row.wrong in MISSED:
-        assert row.hint not in said(world, row.wrong), "it is found now: take it out of MISSED"
-    else:
-        assert row.hint in said(world, row.wrong)
+    assert row.hint in said(world, row.wrong)
 
 
 def test_right_queries_are_left_alone(world: worlds.World) -> None:
@@ -73,11 +69,10 @@ def test_a_range_is_told_where_all_values_were_looked_at() -> None:
         assert "go from" not in said(world, asked)
 
 
-def test_there_are_sixty_and_at_most_ten_are_missed() -> None:
+def test_there_are_sixty_of_all_kinds() -> None:
     kinds = [row.kind for row in WRONG]
     assert len(WRONG) >= 60
     assert all(kinds.count(kind) >= 10 for kind in ("syntax", "names", "direction", "datatypes", "languages"))
-    assert len(MISSED) <= 10
 
 
 def test_a_hint_costs_at_most_a_moment(world: worlds.World) -> None:

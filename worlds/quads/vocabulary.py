@@ -22,6 +22,7 @@ _NEAREST = 3
 _ALIKE = 0.65  # of spelling, from 0 to 1
 _COMPARED = 40  # names that are compared letter by letter
 _RDF_TYPE = ox.NamedNode(RDF + "type")
+_BELOW = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#subClassOf")
 
 
 class Budget:
@@ -70,10 +71,11 @@ class Vocabulary:
         """Go on reading the names, as far as the budget allows."""
         state = (*self._connection.rows(_SQL["state"])[0], self._connection.rollbacks)
         if state != self._state:
-            (rdf_type,) = self._dictionary.find([_RDF_TYPE])
+            rdf_type, below = self._dictionary.find([_RDF_TYPE, _BELOW])
             self._unread = [
                 ("predicates", _SQL["predicates_after"], {"after": 0}),
-                ("classes", _SQL["classes_after"], {"after": 0, "rdf_type": rdf_type or 0}),
+                ("classes", _SQL["classes_after"], {"after": 0, "predicate": rdf_type or 0}),
+                ("classes", _SQL["classes_after"], {"after": 0, "predicate": below or 0}),  # may have no instances
             ]
             self._spellings, self._pairs, self._state = {"predicates": {}, "classes": {}}, {}, state
         while self._unread and len(self._pairs) < _MOST and not budget.spent:
@@ -100,7 +102,8 @@ def nearest(name: str, spellings: Mapping[str, str], pairs: Mapping[str, frozens
     likely = sorted((spelling for spelling in shared if shared[spelling]), key=shared.__getitem__, reverse=True)
     matches = get_close_matches(sought, likely[:_COMPARED], n=2 * _NEAREST, cutoff=_ALIKE)
     within = [one for one in spellings if len(sought) > 3 and (sought in one or one in sought)]
-    close = [*matches, *sorted(within, key=len)]
+    ends = [one for one in within if len(one) > 3 and (sought.endswith(one) or one.endswith(sought))]
+    close = [*sorted(set(ends) & set(matches), key=len), *matches, *sorted(within, key=len)]
     return list(dict.fromkeys(spellings[spelling] for spelling in close if len(spelling) > 2))[:_NEAREST]
 
 
