@@ -76,6 +76,26 @@ def test_nothing_is_meant(world: World, name: str) -> None:
     assert (found.outcome, found.best) == ("no match", None)
 
 
+def test_namesakes_are_told_apart_by_a_fact(world: World) -> None:
+    found = world.resolve("Paris")
+    told = {str(one.iri).removeprefix(EX): one.apart for one in found.candidates}
+    assert {name: fact for name, fact in told.items() if fact} == {"paris": "in: France", "texan": "in: Texas"}
+    world.add([("ex:third", "rdf:type", "ex:Ship"), ("ex:third", "skos:prefLabel", '"Paris"@en')])
+    world.add([("ex:fourth", "rdf:type", "ex:City"), ("ex:fourth", "skos:prefLabel", '"Paris"@en')])
+    apart = {str(one.iri).removeprefix(EX): one.apart for one in world.resolve("Paris").candidates}
+    assert apart["paris"] == "in: France", "by most of them"
+    assert apart["third"] is None, "nothing that the chosen predicate says"
+    world.update("DELETE WHERE { ?c ex:in ?x }")
+    assert {one.apart for one in world.resolve("Paris", types="ex:City").candidates} == {
+        "definition: The capital on the Seine",
+        "definition: A town in Lamar County",
+        None,
+    }
+    alike = [("ex:a", "rdfs:label", '"Twin"'), ("ex:b", "rdfs:label", '"Twin"')]
+    world.add(alike)
+    assert {one.apart for one in world.resolve("Twin").candidates if one.label == "Twin"} == {None}
+
+
 def test_a_name_of_two_is_ambiguous_until_something_tells_them_apart(world: World) -> None:
     found = world.resolve("paris")
     assert (found.outcome, found.best, set(iris(found)[:2])) == ("ambiguous", None, {"paris", "texan"})

@@ -120,7 +120,8 @@ def _print_resolution(console: Console, found: Resolution, prefixes: Mapping[str
         line.append(clean(one.label or str(one.iri)), style="not dim bold")
         line.append(f"  {_term(one.iri, prefixes)}", style="not dim not bold cyan")
         matched = "" if one.matched == one.label else f" {clean(one.matched)}"
-        console.print(line.append(f"  {one.kind}{matched}", style="dim not bold"), soft_wrap=True)
+        apart = f"  {clean(one.apart)}" if one.apart else ""
+        console.print(line.append(f"  {one.kind}{matched}{apart}", style="dim not bold"), soft_wrap=True)
 
 
 def _print_description(console: Console, found: Description, prefixes: Mapping[str, str]) -> None:

@@ -62,7 +62,8 @@ class Candidate(Record):
     `confidence`, from 0 to 1, is the chance that it is meant. `kind` says how `matched`, one of its names, fits:
     "exact" (its label), "alias", "identifier", "part" (one has all words of the other, and more), "fuzzy" (written
     alike) or "semantic" (near in meaning only). `score` is the likeness of spelling, `similarity` the cosine or None,
-    `context` the share of the context's words that are said of the entity; all from 0 to 1.
+    `context` the share of the context's words that are said of the entity; all from 0 to 1. `apart` is a fact that
+    tells it from other candidates of its label ("country: France"), where there are such.
     """
 
     iri: Iri
@@ -74,6 +75,7 @@ class Candidate(Record):
     similarity: float | None
     context: float
     types: tuple[Iri, ...]
+    apart: str | None = None
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyoxigraph as ox
 
+from worlds.entities.apart import told_apart
 from worlds.entities.limits import check_limit
 from worlds.entities.names import (
+    Candidate,
     Named,
     Resolution,
     nearest,
@@ -19,7 +23,7 @@ from worlds.entities.names import (
     words,
 )
 from worlds.errors import EmbedderError
-from worlds.graph.terms import to_rdflib
+from worlds.graph.terms import to_oxigraph, to_rdflib
 from worlds.quads.dictionary import Dictionary, json_ids
 from worlds.quads.redirects import Redirects
 from worlds.search.engine import Passage, Searches
@@ -70,11 +74,27 @@ class Resolver:
         with self._connection.snapshot():
             sought, close, known = self.compared(name, context=context, types=types, graphs=graphs, exclude=exclude)
             notes = self._searches.unknown(types=types, graphs=graphs)
-        found = [candidate for _, candidate in ranked(sought, close, known)]
-        meant = outcome(sought, close, found, known)
+            found = [candidate for _, candidate in ranked(sought, close, known)]
+            meant = outcome(sought, close, found, known)
+            shown = self._told_apart(found[:limit])
         if meant == "no match" and not notes:
             notes = (_UNLIKELY.format(found[0].confidence) if found else _NOBODY,)
-        return Resolution(name, meant, tuple(found[:limit]), notes)
+        return Resolution(name, meant, tuple(shown), notes)
+
+    def _told_apart(self, found: Sequence[Candidate]) -> list[Candidate]:
+        """The candidates; those of one label with a fact that tells each from the others."""
+        named: dict[str, list[Candidate]] = defaultdict(list)
+        for one in found:
+            named[(one.label or one.matched).casefold()].append(one)
+        groups = [group for group in named.values() if len(group) > 1]
+        if not groups:
+            return list(found)
+        iris = [to_oxigraph(one.iri) for group in groups for one in group]
+        numbers = dict(zip(iris, self._dictionary.find(iris), strict=True))
+        ids = [[number for one in group if (number := numbers[to_oxigraph(one.iri)]) is not None] for group in groups]
+        told = told_apart(self._connection, self._dictionary, self._chunks.policy, ids)
+        facts = {iri: told.get(number) for iri, number in numbers.items() if number is not None}
+        return [replace(one, apart=facts.get(to_oxigraph(one.iri))) for one in found]
 
     def compared(
         self,

@@ -164,6 +164,7 @@ class CandidateShown(BaseModel):
     confidence: float = Field(description="The chance that it is meant, from 0 to 1.")
     matched: str
     kind: str = Field(description="How the name fits: exact, alias, prefix, fuzzy or semantic.")
+    apart: str | None = Field(default=None, description="A fact that tells it from others of its label.")
 
 
 class ResolutionShown(BaseModel):

@@ -201,6 +201,7 @@ def _candidate(one: Candidate, terms: Terms) -> CandidateShown:
         confidence=round(one.confidence, 2),
         matched=clip(one.matched, 120),
         kind=one.kind,
+        apart=None if one.apart is None else clip(one.apart, 120),
     )
 
 
@@ -209,5 +210,6 @@ def _resolution(one: ResolutionShown) -> str:
     for each in one.candidates:
         types = f" ({', '.join(each.types)})" if each.types else ""
         matched = "" if each.matched == each.label else f" “{clip(each.matched, 120)}”"
-        lines.append(f"  {each.confidence:.2f} {each.iri}{quoted(each.label)}{types} {each.kind}{matched}")
+        apart = f"; {each.apart}" if each.apart else ""
+        lines.append(f"  {each.confidence:.2f} {each.iri}{quoted(each.label)}{types} {each.kind}{matched}{apart}")
     return "\n".join(lines)
