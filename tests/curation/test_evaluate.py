@@ -184,3 +184,10 @@ def test_a_wrong_truth(truth: Any, options: dict[str, Any], error: type[Exceptio
         world.bind("", EX)
         with pytest.raises(error):
             world.evaluate(truth, **options)
+
+
+def test_a_table_that_is_no_text(tmp_path: Path) -> None:
+    table = tmp_path / "truth.csv"
+    table.write_bytes(b"\xff\xfe\x00")
+    with worlds.open(embedder=None) as world, pytest.raises(ParseError, match="UTF-8"):
+        world.evaluate(table)

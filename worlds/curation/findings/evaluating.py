@@ -138,7 +138,10 @@ def truths(source: Any, columns: int, optional: int = 0) -> list[tuple[tuple[str
     of headings is passed over.
     """
     if isinstance(source, str | Path):
-        text = Path(source).read_text("utf-8-sig")
+        try:
+            text = Path(source).read_text("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise ParseError(f"it is no text in UTF-8: {error}", source=str(source)) from error
         first = text.partition("\n")[0]
         rows: Iterable[Any] = csv.reader(io.StringIO(text), delimiter="\t" if "\t" in first else ",")
         name = str(source)
