@@ -45,7 +45,7 @@ def test_it_finds_what_a_scan_finds(texts: list[str], others: list[str], asked: 
 def test_it_is_taken_where_it_costs_less() -> None:
     words = random.Random(5)
     with worlds.open(embedder=None) as world:
-        world.add([(f"urn:s{number}", "urn:p", f'"kite {words.random()}"') for number in range(900)])
+        world.add([(f"urn:s{number}", "urn:p", f'"kite {words.random()}"') for number in range(2000)])
         for subjects, few in ((["urn:s7"], True), ([f"urn:s{number}" for number in range(50)], False)):
             assert ("highlight(" in tables.fused(world, "kite", subjects=subjects)[0]) == few
             assert len(world.search("kite", subjects=subjects, limit=50)) == len(subjects)

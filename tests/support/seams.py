@@ -78,7 +78,7 @@ def read_quads_in_pages(monkeypatch: Setter, quads: int) -> None:
 
 
 def keep_posting_lists(monkeypatch: Setter, always: bool, postings: int = 1000) -> None:
-    """Let words be found by posting lists in memory, of so many postings together, or never; otherwise from 1,000 texts
+    """Let words be found by posting lists in memory, of so many postings together, or never; otherwise from 200 texts
     on.
     """
     monkeypatch.setattr("worlds.search.statement.LISTS_FROM", 0 if always else 1e9)
