@@ -103,7 +103,7 @@ def nearest(name: str, spellings: Mapping[str, str], pairs: Mapping[str, frozens
     matches = get_close_matches(sought, likely[:_COMPARED], n=2 * _NEAREST, cutoff=_ALIKE)
     within = [one for one in spellings if len(sought) > 3 and (sought in one or one in sought)]
     ends = [one for one in within if len(one) > 3 and (sought.endswith(one) or one.endswith(sought))]
-    close = [*sorted(set(ends) & set(matches), key=len), *matches, *sorted(within, key=len)]
+    close = [*sorted(set(ends) & set(matches), key=lambda one: (len(one), one)), *matches, *sorted(within, key=len)]
     return list(dict.fromkeys(spellings[spelling] for spelling in close if len(spelling) > 2))[:_NEAREST]
 
 

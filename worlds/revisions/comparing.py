@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -31,11 +32,11 @@ class Comparison(Diff):
     conflicts: tuple[Conflict, ...] = ()
     agreed: int = 0
     prefixes: Mapping[str, str] = {}
-    beside: Ids = NO_QUADS
+    _beside: Callable[[], Ids]  # the quads that stay, of what hangs together with a changed blank node
 
     def pieces(self) -> Iterator[str]:
         """The text of `patch`, some thousand rows at a time."""
-        stay = list(decoded_quads(self._dictionary, self.beside))
+        stay = list(decoded_quads(self._dictionary, self._beside()))
         return write_patch(chain(stay, self.removed.terms()), chain(stay, self.added.terms()), self._headers)
 
     def __repr__(self) -> str:
@@ -146,7 +147,7 @@ def compared(a: Iterable[ox.Quad], b: Iterable[ox.Quad], base: Iterable[ox.Quad]
     theirs = space.like(mine, theirs)
     came, went = difference(theirs, mine), difference(mine, theirs)
     found = Comparison(space, 0, 0, came, went, {})
-    found.beside = space.beside(unique_quads(np.concatenate([came, went])), mine)
+    found._beside = partial(space.beside, unique_quads(np.concatenate([came, went])), mine)
     found.around = InQuads(space.quads(np.concatenate([old, mine, theirs])))
     if space.past:
         found.notes = (
