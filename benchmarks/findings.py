@@ -7,6 +7,7 @@ so many are planted among them, each about an entity of its own, in a revision o
 from __future__ import annotations
 
 import argparse
+import statistics
 import tempfile
 import time
 from pathlib import Path
@@ -92,9 +93,11 @@ def main() -> None:
         began = time.process_time()
         found = world.contradictions(limit=None)
         contradictions = time.process_time() - began
-        began = time.process_time()
-        report = world.report()
-        reported = time.process_time() - began
+        reported = []
+        for _ in range(3):
+            began = time.process_time()
+            report = world.report()
+            reported.append(time.process_time() - began)
         told = {(one.kind, str(subject)) for one in found for subject in one.subjects}
         told |= {(one.kind, str(part)) for one in found for said in one.quads for part in said.quad}
         rows = [
@@ -113,7 +116,7 @@ def main() -> None:
         table(
             "Time",
             ("quads", "contradictions, CPU s", "report, CPU s", "found before planting"),
-            [(f"{len(world):,}", f"{contradictions:.1f}", f"{reported:.1f}", str(clean))],
+            [(f"{len(world):,}", f"{contradictions:.1f}", f"{statistics.median(reported):.1f}", str(clean))],
         )
         assert report.counts
 

@@ -81,13 +81,14 @@ SELECT id, status, kind, time, author, why, confidence, base, patch, merged, rel
 FROM proposals WHERE id = :proposal;
 
 -- name: proposals
--- The oldest first; NULL and an empty entity stand for any.
+-- The oldest first; NULL stands for any. Entities are a JSON array.
 SELECT id, status, kind, time, author, why, confidence, base, patch, merged, relies_on, validation, discussion,
        reviewer, decided, decision, revision
 FROM proposals
 WHERE (:status IS NULL OR status = :status) AND (:author IS NULL OR author = :author)
   AND (:kind IS NULL OR kind = :kind) AND (:minimum IS NULL OR confidence >= :minimum)
-  AND (:entity IS NULL OR id IN (SELECT proposal FROM proposal_entities WHERE entity = :entity))
+  AND (:entities_json IS NULL OR id IN (SELECT proposal FROM proposal_entities
+                                        WHERE entity IN (SELECT value FROM json_each(:entities_json))))
 ORDER BY id LIMIT :limit;
 
 -- name: amend_proposal

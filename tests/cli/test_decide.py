@@ -74,6 +74,22 @@ def test_many_are_accepted_by_what_holds_of_them(path: Path) -> None:
             world.proposals(minimum=2)
 
 
+def test_a_query_chooses_the_entities_whose_proposals_are_decided(path: Path) -> None:
+    with worlds.open(path, embedder=None) as world:
+        world.add([("ex:e1", "ex:of", "ex:a"), ("ex:e3", "ex:of", "ex:a"), ("ex:e4", "ex:of", "ex:b")])
+    query = "SELECT ?e { ?e <http://example.org/of> <http://example.org/a> }"
+    ok("accept", path, "--query", query, "--min", "0.9")
+    assert statuses(path) == ["accepted", "open", "open", "open"]
+    assert ok("reject", path, "--query", query + " LIMIT 0") == "0 proposals rejected\n"
+    assert statuses(path) == ["accepted", "open", "open", "open"]
+    ok("reject", path, "--query", query)
+    assert statuses(path) == ["accepted", "open", "rejected", "open"]
+    for wrong in ("ASK {}", "SELECT ?x { VALUES ?x { 1 } }", "SELECT"):
+        assert run("accept", path, "--query", wrong).exit_code not in (0, 1), wrong
+    assert run("accept", path, "--query", query, "--entity", "ex:e1").exit_code == 2
+    assert statuses(path) == ["accepted", "open", "rejected", "open"]
+
+
 def test_a_table_goes_out_and_its_decisions_come_back(path: Path) -> None:
     rows = table(path)
     assert [row["proposal"] for row in rows] == ["1", "2", "3", "4"]

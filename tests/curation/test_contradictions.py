@@ -366,6 +366,17 @@ def test_one_wrong_type_is_one_cause() -> None:
         assert world.contradictions(after=(number or 0) - 1).counts == found.counts
 
 
+def test_findings_of_a_graph() -> None:
+    data = "ex:f a owl:FunctionalProperty . ex:a ex:f 1, 2 . ex:c ex:f 1 ."
+    data += "GRAPH ex:g { ex:b ex:f 1, 2 } GRAPH ex:h { ex:c ex:f 2 }"
+    with made(data) as world:
+        names = {
+            str(graphs): {local(one.subjects[0]) for one in world.contradictions(graphs=graphs)}
+            for graphs in ("default", "ex:g", ["ex:g", "ex:h"], "ex:nothing")
+        }
+        assert names == {"default": {"a", "c"}, "ex:g": {"b"}, "['ex:g', 'ex:h']": {"b", "c"}, "ex:nothing": set()}
+
+
 def test_a_domain_that_is_too_narrow_is_one_cause_with_its_way_out() -> None:
     data = "ex:p rdfs:domain ex:Firm . ex:Firm a owl:Class . ex:Shop a owl:Class . "
     data += "".join(f"ex:a{n} a ex:Shop ; ex:p {n} . " for n in range(30)) + "ex:b a ex:Firm ; ex:p 1 ."

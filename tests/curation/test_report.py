@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import worlds
 from worlds import Solutions, World
 from worlds.curation.findings.report import Check
+from worlds.errors import ArgumentError
 
 PREFIXES = """
 @prefix ex: <http://ex/> . @prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix oth: <http://other/> .
@@ -64,7 +65,9 @@ PLANTED = {
     "contradiction": ("error", "ex:f a owl:FunctionalProperty . ex:a ex:f 1, 2 .", 1),
     "near-duplicate predicates": ("warning", "ex:a ex:birthDate 1 ; ex:birth_date 2 ; oth:hasBirthDates 3 .", 1),
 }
-UNCOUNTED = ("cycle", "near-duplicate predicates", "near-duplicate classes", "contradiction")
+UNCOUNTED = (
+    "cycle", "near-duplicate predicates", "near-duplicate classes", "contradiction", "duplicate",
+)  # fmt: skip
 """Checks that count groups, whose queries give their members."""
 
 
@@ -145,6 +148,59 @@ def test_a_report_as_a_document() -> None:
     assert "<script" not in page
     assert "1 literals" in str(report)
     assert str(report).startswith("error: 1 ")
+
+
+def test_the_health_of_a_world_over_its_revisions() -> None:
+    data = "".join(f'ex:n{n} a ex:C ; rdfs:label "n{n}" ; rdfs:comment "c" ; ex:to ex:n0 . ' for n in range(9))
+    with made(data + "ex:f a owl:FunctionalProperty .") as world:
+        world.remove([("ex:n1", "rdfs:label", '"n1"')])
+        world.add([("ex:n2", "rdfs:label", '"n1"'), ("ex:n3", "ex:f", 1), ("ex:n3", "ex:f", 2)], author="bob")
+        world.add([("ex:n4", "ex:f", 1), ("ex:n4", "ex:f", 2)], author="bob")
+        world.undo(2)
+        shape = b"[] sh:targetClass ex:C ; sh:property [ sh:path rdfs:label ; sh:maxCount 1 ] ."
+        world.shapes.load((PREFIXES + "@prefix sh: <http://www.w3.org/ns/shacl#> . ").encode() + shape, format="turtle")
+        report = world.report(after=1, points=10)
+        found = {one.name: (one.count, one.new) for one in report if one.count and one.level != "info"}
+        assert found == {
+            "contradiction": (2, 2),
+            "label clash": (1, 1),
+            "violations of the shapes": (1, None),
+            "missing label": (1, 0),
+            "broken reference": (1, 0),
+            "duplicate": (1, None),
+        }
+        assert [point.revision for point in report.points] == [1, 2, 3, 4, 5, 6]
+        told = [point.counts for point in report.points]
+        assert [one["error"] for one in told] == [0, 0, 1, 2, 2, 2]
+        assert [one["warning"] for one in told] == [2, 3, 3, 3, 3, 3]
+        assert [point.quads for point in report.points] == [37, 36, 39, 41, 42, 42]
+        for point in report.points[:-1]:
+            with worlds.open(":memory:", embedder=None) as before:  # the oracle: a world of the quads of then
+                before.add(world.at(point.revision).quads())
+                assert before.report().counts["error"] == point.counts["error"]
+                judged = sum(one.count for one in before.report() if one.name == "duplicate")
+                assert before.report().counts["warning"] - judged == point.counts["warning"]
+        (cause,) = report.causes
+        assert cause.count == 2
+        page = report.to_html("kb")
+        HTMLParser().feed(page)
+        assert "Since revision 1" in page
+        assert page.count("<polyline") == 4
+        assert "Causes of contradictions" in page
+        assert "(2 new)" in report.to_markdown()
+        assert json.loads(json.dumps(report.to_dict()))["points"][0]["revision"] == 1
+        for wrong in (-1, 101, True, "1"):
+            with pytest.raises(ArgumentError):
+                world.report(points=wrong)  # type: ignore[arg-type]
+        with pytest.raises(ArgumentError, match="no revision 99"):
+            world.report(after=99)
+
+
+def test_likely_duplicates_are_counted() -> None:
+    with made("".join(f'ex:{n} a ex:C ; rdfs:label "Grace Brewster Hopper" ; ex:born 1906 . ' for n in "ab")) as world:
+        found = {one.name: one for one in world.report()}
+        assert found["duplicate"].count == len(world.duplicates()) == 1
+        assert rows(world, found["duplicate"]) == 6
 
 
 def test_a_world_without_anything() -> None:

@@ -102,7 +102,7 @@ READS: dict[str, dict[str, Any]] = {  # a call of each verb that reads, by Pytho
     "duplicates": {"types": "s:Rover", "probability": 0.1, "limit": 3},
     "decisions": {},
     "suggest_shapes": {"types": "s:Mission", "minimum": 0.9, "least": 10, "limit": 4},
-    "report": {},
+    "report": {"after": 1},
     "proposals": {"status": "any", "limit": 5},
     "proposal": {"id": 1},
     "query": {"query": "SELECT ?r { ?r a s:Rover } ORDER BY ?r", "union": True},

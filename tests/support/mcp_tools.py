@@ -29,9 +29,9 @@ READING = {
     "resolve": ["names", "types", "graphs", "exclude", "limit", "context"],
     "mentions": ["text", "types", "graphs", "token_budget"],
     "verify": ["subject", "predicate", "object", "at", "graphs", "token_budget"],
-    "contradictions": ["suggested", "kinds", "author", "entity", "after", "limit", "token_budget"],
+    "contradictions": ["suggested", "kinds", "author", "entity", "graphs", "after", "limit", "token_budget"],
     "duplicates": ["types", "graphs", "probability", "limit", "learn", "between", "token_budget"],
-    "report": ["token_budget"],
+    "report": ["after", "token_budget"],
     "sparql": ["query", "union", "limit", "format", "timeout", "token_budget"],
 }  # fmt: skip
 PROPOSING = {

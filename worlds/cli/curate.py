@@ -271,10 +271,18 @@ def distinct(path: WorldPath, *, json: Json = False, **given: Any) -> None:
 
 _FORMATS = ("table", "json", "markdown", "html")
 _LEVELS = ("error", "warning", "info", "never")
+_DRAWN = 10  # points of a page
+_POINTS = f"{VERBS['report'].options['points'].help[:-1]}; by default {_DRAWN} in a page of HTML."
 
 
+@of_verb("report")
 def report(
     path: WorldPath,
+    *,
+    points: Annotated[
+        int | None,
+        typer.Option("--points", metavar="NUMBER", min=0, max=100, help=_POINTS),
+    ] = None,
     fail_on: Annotated[
         str, typer.Option("--fail-on", metavar="LEVEL", help=f"Exit with 1 from this level on: {', '.join(_LEVELS)}.")
     ] = "error",
@@ -283,13 +291,14 @@ def report(
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to this file instead.")
     ] = None,
     json: Json = False,
+    **given: Any,
 ) -> None:
-    """Tell what a world lacks and what is untidy in it: counts, examples, and queries that give all."""
-    for what, given, known in (("--fail-on", fail_on, _LEVELS), ("--format", format, _FORMATS)):
-        if given not in known:
-            raise ValueError(f"{what} is one of {', '.join(known)}, not {given!r}")
+    """Each count comes with examples and a query that gives all. The exit code is 1 if something so grave is found."""
+    for what, chosen, known in (("--fail-on", fail_on, _LEVELS), ("--format", format, _FORMATS)):
+        if chosen not in known:
+            raise ValueError(f"{what} is one of {', '.join(known)}, not {chosen!r}")
     with opened(path) as world, waiting("reading"):
-        found = world.report()
+        found = world.report(points=points if points is not None else _DRAWN if format == "html" else 0, **given)
     if json or format == "json":
         text = dumps(found.to_dict(), ensure_ascii=False, indent=2) + "\n"
     elif format == "table":
@@ -300,9 +309,17 @@ def report(
     if target is not None:
         target.write_text(text, encoding="utf-8")
     elif format == "table" and not json:
-        rows = [(one.level, f"{one.count:,}", one.title, clean("; ".join(one.examples))) for one in found if one.count]
+        after = given["after"] is not None
+        rows = [
+            (one.level, f"{one.count:,}", *(["" if one.new is None else f"{one.new:,}"] if after else []), one.title,
+             clean("; ".join(one.examples)))
+            for one in found
+            if one.count
+        ]  # fmt: skip
+        for cause in found.causes[:_CAUSES]:
+            output().print(Text(clean(cause.message), style="bold"), soft_wrap=True)
         if rows:
-            show.print_table(output(), ("level", "count", "what", "examples"), rows)
+            show.print_table(output(), ("level", "count", *(["new"] if after else []), "what", "examples"), rows)
         else:
             output().print("nothing was found")
     else:
@@ -314,7 +331,7 @@ def report(
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     for command, lines in (
-        (report, ("worlds report kb.db --fail-on warning", "worlds report kb.db -f html -o report.html")),
+        (report, ("worlds report kb.db --fail-on warning --after 12", "worlds report kb.db -f html -o report.html")),
         (
             contradictions,
             ("worlds contradictions kb.db", "worlds contradictions kb.db --kind functional --by ann"),

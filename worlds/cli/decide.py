@@ -37,6 +37,12 @@ Minimum = Annotated[
 Kind = Annotated[str | None, typer.Option("--kind", metavar="KIND", help="All open proposals of this kind.")]
 Proposer = Annotated[str | None, typer.Option("--proposer", metavar="NAME", help="All open proposals of this author.")]
 About = Annotated[str | None, typer.Option("--entity", metavar="IRI", help="All open proposals about this entity.")]
+Query = Annotated[
+    str | None,
+    typer.Option(
+        "--query", metavar="SELECT", help="All open proposals about an entity of this query's first column; - reads it."
+    ),
+]
 Update = Annotated[
     str | None, typer.Argument(metavar="[UPDATE]", help="A SPARQL Update, or - for standard input.", show_default=False)
 ]
@@ -185,6 +191,7 @@ def accept(
     kind: Kind = None,
     proposer: Proposer = None,
     entity: About = None,
+    query: Query = None,
     embedder: EmbedderName = "auto",
     author: Author = None,
     json: Json = False,
@@ -196,7 +203,7 @@ def accept(
     """
     reviewer = given.pop("reviewer") or author
     with opened(path, write=True, embedder=embedder) as world:
-        chosen = _chosen(world, numbers, minimum=minimum, kind=kind, author=proposer, entity=entity)
+        chosen = _chosen(world, numbers, query, minimum=minimum, kind=kind, author=proposer, entity=entity)
         with _counting() as decided:
             for number, version in chosen.items():
                 began = time.perf_counter()
@@ -217,6 +224,7 @@ def reject(
     kind: Kind = None,
     proposer: Proposer = None,
     entity: About = None,
+    query: Query = None,
     author: Author = None,
     json: Json = False,
     **given: Any,
@@ -224,7 +232,7 @@ def reject(
     """All of them are rejected or, after an error, none."""
     reviewer = given.pop("reviewer") or author
     with opened(path, write=True) as world:
-        chosen = _chosen(world, numbers, minimum=minimum, kind=kind, author=proposer, entity=entity)
+        chosen = _chosen(world, numbers, query, minimum=minimum, kind=kind, author=proposer, entity=entity)
         decided = world.reject_all(chosen, reviewer=reviewer, **given)
     if json:
         write_json({"proposals": [one.to_dict() for one in decided]})
@@ -242,12 +250,27 @@ def _counting() -> Iterator[list[Any]]:
         raise Interrupted(f"{counted(len(decided), 'proposal')} decided before; the rest waits") from interrupt
 
 
-def _chosen(world: World, numbers: list[int] | None, **asked: Any) -> dict[int, int]:
+def _chosen(world: World, numbers: list[int] | None, query: str | None, **asked: Any) -> dict[int, int]:
     """The proposals that are given by their numbers, or by what holds of them, each with its version now."""
-    if bool(numbers) == any(value is not None for value in asked.values()):
-        raise typer.BadParameter("give the numbers of proposals, or one of --minimum, --kind, --proposer and --entity")
+    if bool(numbers) == any(value is not None for value in (query, *asked.values())):
+        options = "--minimum, --kind, --proposer, --entity and --query"
+        raise typer.BadParameter(f"give the numbers of proposals, or one of {options}")
+    if query is not None:
+        if asked["entity"] is not None:
+            raise typer.BadParameter("give --entity or --query: each says which entities are meant")
+        asked["entity"] = _entities(world, given_query(query, None))
     found = [world.proposal(number) for number in numbers] if numbers else world.proposals(**asked)
     return {one.id: one.version for one in found}
+
+
+def _entities(world: World, query: str) -> list[Any]:
+    """The entities in the first column of a query's solutions."""
+    from worlds.graph.query.results import Solutions
+
+    found = world.query(query)
+    if not isinstance(found, Solutions):
+        raise typer.BadParameter("--query is a SELECT whose first column has entities")
+    return [row[0] for row in found if row[0] is not None]
 
 
 def decide(

@@ -30,6 +30,8 @@ Keys: TypeAlias = list[tuple[str, ...]]
 
 def plain(text: str) -> str:
     """The words of a normal name without accents."""
+    if text.isascii():
+        return text
     decomposed = unicodedata.normalize("NFKD", text)
     return "".join(character for character in decomposed if not unicodedata.combining(character))
 

@@ -16,6 +16,7 @@ from worlds.verbs.table import VERBS
 
 if TYPE_CHECKING:
     from worlds.curation.findings.findings import Finding, Findings
+    from worlds.curation.findings.report import WorldReport
 
 _CAUSES = 5  # that are told
 _CUT = 400  # characters of a sentence
@@ -50,6 +51,7 @@ class CheckShown(BaseModel):
     count: int
     examples: list[str]
     query: str = Field(description="SPARQL that gives all, over the union of all graphs.")
+    new: int | None
 
 
 class Reported(BaseModel):
@@ -57,6 +59,7 @@ class Reported(BaseModel):
 
     quads: int
     entities: int
+    causes: list[str]
     checks: list[CheckShown]
     notes: list[str]
 
@@ -84,9 +87,9 @@ def register(server: MCPServer[Any], service: Service) -> None:
         return _found(service, service.world.duplicates(between=pair, **given), token_budget)
 
     @tool(server, service, "report", "Report")
-    def report(*, token_budget: Tokens = None) -> Annotated[CallToolResult, Reported]:
+    def report(*, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, Reported]:
         """It gives counts, examples, and queries that give all."""
-        return _reported(service, token_budget)
+        return _reported(service.world.report(**given), service, token_budget)
 
 
 def _found(service: Service, found: Findings[Any], tokens: int | None) -> CallToolResult:
@@ -114,13 +117,16 @@ def _found(service: Service, found: Findings[Any], tokens: int | None) -> CallTo
     notes = [f"{hidden:,} more are not shown: raise `limit` or `token_budget`."] if hidden else []
     if not every:
         notes.append("Nothing was found.")
-    causes = [clip(one.message, _CUT) for one in found.causes[:_CAUSES]]
+    causes = _causes(found)
     text = "\n".join([*(f"cause: {one}" for one in causes), *map(line, shown), *notes])
     return answer(text, Found(counts=found.counts, causes=causes, findings=shown, notes=notes))
 
 
-def _reported(service: Service, tokens: int | None) -> CallToolResult:
-    found = service.world.report()
+def _causes(found: Findings[Any] | WorldReport) -> list[str]:
+    return [clip(one.message, _CUT) for one in found.causes[:_CAUSES]]
+
+
+def _reported(found: WorldReport, service: Service, tokens: int | None) -> CallToolResult:
     checks = [
         CheckShown.model_validate({name: told[name] for name in CheckShown.model_fields})
         for told in found.to_dicts()
@@ -128,11 +134,14 @@ def _reported(service: Service, tokens: int | None) -> CallToolResult:
     ]
 
     def line(one: CheckShown) -> str:
-        return f"{one.level}: {one.count:,} {one.title}: {clip('; '.join(one.examples), _CUT)}"
+        new = f" ({one.new:,} new)" if one.new else ""
+        return f"{one.level}: {one.count:,}{new} {one.title}: {clip('; '.join(one.examples), _CUT)}"
 
     shown = service.budget(tokens).fill(checks, lambda one: (line(one), plain(one)))
     notes = [] if checks else ["Nothing was found."]
     if len(shown) < len(checks):
         notes.append(f"{len(checks) - len(shown)} checks are not shown: raise `token_budget`.")
-    text = "\n".join([f"{found.quads:,} quads, {found.entities:,} entities", *map(line, shown), *notes])
-    return answer(text, Reported(quads=found.quads, entities=found.entities, checks=shown, notes=notes))
+    causes = _causes(found)
+    told = (f"cause: {one}" for one in causes)
+    text = "\n".join([f"{found.quads:,} quads, {found.entities:,} entities", *told, *map(line, shown), *notes])
+    return answer(text, Reported(quads=found.quads, entities=found.entities, causes=causes, checks=shown, notes=notes))

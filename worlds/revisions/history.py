@@ -232,11 +232,10 @@ class History:
             return int(self._connection.value(_SQL["count_at"], (revision,)))
 
     def state(self, revision: int) -> Ids:
-        """The quads after a revision, markers included, int64 [n, 4]."""
+        """The quads after a revision, markers included, with the revisions that had added them: int64 [n, 5]."""
         with self._connection.snapshot():
             revision = self.check(revision)
-            held, gone = self.held(0, revision), self.gone(revision, revision)
-        return np.concatenate([held[:, :4], gone[:, :4]])
+            return np.concatenate([self.held(0, revision), self.gone(revision, revision)[:, :5]])
 
     def diff(self, a: Moment, b: Moment | None) -> Diff:
         """The difference between two states; `b` None is the world as it is now, an open transaction included."""

@@ -86,7 +86,7 @@ class Past:
         """All quads of that time as ids, markers included, int64 [n, 4]."""
         with self._connection.lock:
             if self._known is None:
-                self._known = self._history.state(self.revision)
+                self._known = self._history.state(self.revision)[:, :4]
             return self._known
 
     def quads(

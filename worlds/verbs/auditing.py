@@ -12,6 +12,7 @@ from worlds.quads.namespaces import listed
 from worlds.quads.reader import quad_ids
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
+from worlds.revisions.history import is_whole
 from worlds.revisions.rehearsing import rehearsable
 from worlds.verbs.parts import Parts
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from worlds.curation.findings.findings import Finding, Findings
     from worlds.curation.findings.report import WorldReport
 
+_MOST_POINTS = 100
 _DIFFERENT = ox.NamedNode("http://www.w3.org/2002/07/owl#differentFrom")
 
 
@@ -35,6 +37,7 @@ class Auditing(Parts):
         kinds: Iterable[str] | str | None = None,
         author: str | None = None,
         entity: object = None,
+        graphs: object = None,
         after: int | None = None,
         limit: int | None = 1000,
     ) -> Findings[Finding]:
@@ -45,10 +48,10 @@ class Auditing(Parts):
         `suggested`, by what the data themselves suggest: a second value where nearly all subjects have one, numbers and
         dates far from all others, values of another kind, class or form, dates in an impossible order. Nothing is
         found in what is only missing. `kinds` narrows the findings to these kinds (ArgumentError for one that there is
-        not), `author` to those with a quad that this author wrote, `entity` to those about it, `after` to those with a
-        quad that was added after this revision. At most `limit` findings of a kind are given, None for all; `.counts`
-        has how many there are, and `.causes` what several have in common. All quads are read, in any graph but that of
-        the shapes.
+        not), `author` to those with a quad that this author wrote, `entity` to those about it, `graphs` to those with a
+        quad in one of them, `after` to those with a quad that was added after this revision. At most `limit` findings
+        of a kind are given, None for all; `.counts` has how many there are, and `.causes` what several have in common.
+        All quads are read, in any graph but that of the shapes.
         """
         about = None if entity is None else self._namespaces.entity(entity)
         return self._contradictions.find(
@@ -56,6 +59,7 @@ class Auditing(Parts):
             kinds=[kinds] if isinstance(kinds, str) else kinds,
             author=author,
             entity=about,
+            graphs=None if graphs is None else [self._namespaces.graph(one) for one in listed(graphs)],
             after=after,
             limit=limit,
             prefixes=self._namespaces.prefixes,
@@ -111,7 +115,7 @@ class Auditing(Parts):
             for one in self._proposals.find(
                 status=status,
                 author=None,
-                entity=None,
+                entities=None,
                 kind=kind,
                 minimum=None,
                 limit=None,
@@ -130,7 +134,9 @@ class Auditing(Parts):
         from worlds.quads.redirects import REDIRECTS
 
         with self._connection.snapshot():
-            proposals = self._proposals.find(status=None, author=None, entity=None, kind=None, minimum=None, limit=None)
+            proposals = self._proposals.find(
+                status=None, author=None, entities=None, kind=None, minimum=None, limit=None
+            )
             redirects = self._provenances.of((None, None, None), REDIRECTS)
             different = self._provenances.of((None, _DIFFERENT, None), None)
         return decisions(proposals, redirects, different)
@@ -188,13 +194,19 @@ class Auditing(Parts):
             revision.apply(added=quad_ids(self._connection, self._dictionary, [quad]))
         return revision.change
 
-    def report(self) -> WorldReport:
-        """What the world lacks and what is untidy in it, as ROBOT's report says of ontologies and qSKOS of thesauri.
+    def report(self, *, after: int | None = None, points: int = 0) -> WorldReport:
+        """The health of a world on one page: what it lacks, contradicts and repeats, as ROBOT's report and qSKOS tell.
 
         Entities without a label, a type or a description, broken references, ill-typed literals, circles, labels that
         several have, languages that some have no label in, unused classes and properties, predicates of nearly one
-        name, …: each with its level, a count, examples, and the SPARQL query that gives all (over the union of all
-        graphs). `.fails("error")` says whether there is anything so grave; `to_markdown()`, `to_html()` and `to_dict()`
-        give it as a document. All quads are read, in any graph but that of the shapes.
+        name, …; contradictions of what is declared with their `causes`, violations of the world's shapes, and pairs
+        that are likely one entity: each with its level, a count, examples, and the SPARQL query that gives all (over
+        the union of all graphs). With `after`, a revision, such as that of the last report, `new` of a check is how
+        many are found that were not there then; of shapes and duplicates it is None. With `points` the counts after so
+        many earlier revisions are told, evenly apart; each takes as long as a report. `.fails("error")` says whether
+        there is anything so grave; `to_markdown()`, `to_html()` and `to_dict()` give it as a document. All quads are
+        read, in any graph but that of the shapes. Errors are those of `diff`.
         """
-        return self._reporter.report(self._namespaces.prefixes)
+        if not is_whole(points) or points > _MOST_POINTS:
+            raise ArgumentError(f"points is a whole number from 0 to {_MOST_POINTS}, not {points!r}")
+        return self._reporter.report(self._namespaces.prefixes, after=after, points=points)

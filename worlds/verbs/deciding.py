@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from worlds.curation.changing.merging import Merge, Redirect, Split
 from worlds.errors import ArgumentError
+from worlds.quads.namespaces import listed
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.rehearsing import rehearsable
@@ -130,10 +131,13 @@ class Deciding(Querying, Writing):
     ) -> list[Proposal]:
         """The proposals, the oldest first: the open ones, those of another `status`, or with None all.
 
-        `entity` is the subject or object of a quad in it, or one to be merged; `minimum` the lowest confidence.
+        `entity` is the subject or object of a quad in it, or one to be merged, or several of which one is; `minimum`
+        the lowest confidence.
         """
-        about = None if entity is None else self._namespaces.entity(entity)
-        return self._proposals.find(status=status, author=author, entity=about, kind=kind, minimum=minimum, limit=limit)
+        about = None if entity is None else [self._namespaces.entity(one) for one in listed(entity)]
+        return self._proposals.find(
+            status=status, author=author, entities=about, kind=kind, minimum=minimum, limit=limit
+        )
 
     def proposal(self, id: int) -> Proposal:
         """One proposal, by its number; ArgumentError if there is none."""

@@ -296,7 +296,14 @@ class Parts:
     def _reporter(self) -> Reporter:
         from worlds.curation.findings.report import Reporter
 
-        return Reporter(self._connection, self._dictionary, self._chunks, self._history)
+        return Reporter(
+            self._connection,
+            self._dictionary,
+            self._chunks,
+            self._history,
+            self._contradictions.by_shapes,
+            self._duplicates.likely,
+        )
 
     @cached_property
     def _linker(self) -> Linker:

@@ -327,7 +327,7 @@ class Proposals:
         *,
         status: Status | None,
         author: str | None,
-        entity: Any | None,
+        entities: Sequence[Any] | None,
         kind: str | None,
         minimum: float | None,
         limit: int | None,
@@ -343,7 +343,7 @@ class Proposals:
             author=author,
             kind=kind,
             minimum=_share(minimum, "minimum"),
-            entity=None if entity is None else str(entity),
+            entities_json=None if entities is None else json.dumps([str(entity) for entity in entities]),
             limit=_MOST if limit is None else min(limit, _MOST),
         )
         with self._connection.snapshot():

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyoxigraph as ox
 from numpy.typing import NDArray
 
 from worlds.quads.dataset import SHAPES_GRAPH
-from worlds.quads.dictionary import Dictionary, Ids, batches
+from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids, batches
 from worlds.quads.redirects import REDIRECTS
 from worlds.quads.rows import distinct as distinct
 from worlds.sql import statements
@@ -34,10 +34,12 @@ class Table:
     """
 
     def __init__(self, connection: Connection, dictionary: Dictionary, rows: Ids | None = None) -> None:
-        """`rows`, int64 [n, 5], are the quads; None for all of the world."""
+        """`rows`, int64 [n, 5], are the quads, those of the two graphs among them; None for all of the world."""
         self._connection = connection
         self._dictionary = dictionary
-        found = self._whole() if rows is None else rows
+        shapes, redirects = (-1 if number is None else number for number in dictionary.find([SHAPES_GRAPH, REDIRECTS]))
+        found = self._whole(shapes) if rows is None else rows[(rows[:, 0] > 0) & (rows[:, 3] != shapes)]
+        found = found[found[:, 3] != redirects]
         found = found[np.lexsort((found[:, 3], found[:, 2], found[:, 0], found[:, 1]))]
         self.subjects, self.predicates, self.objects, self.graphs, self.revisions = (
             np.ascontiguousarray(column) for column in found.T
@@ -45,19 +47,18 @@ class Table:
         self.used, self._starts = np.unique(self.predicates, return_index=True)
         self._ids: dict[str, int] = {}
 
-    def _whole(self) -> Ids:
-        shapes, redirects = self._dictionary.find([SHAPES_GRAPH, REDIRECTS])
+    def _whole(self, shapes: int) -> Ids:
         blocks, after = [np.empty((0, 5), dtype=np.int64)], 0
         while True:
             statement = _SQL["all_quads"]
             last, block = self._connection.page(
                 statement,
-                statement.bind(after=after, limit=_BLOCK, shapes=-1 if shapes is None else shapes),
+                statement.bind(after=after, limit=_BLOCK, shapes=shapes),
                 after=after,
             )
             if last is None:
                 return np.concatenate(blocks)
-            blocks.append(block if redirects is None else block[block[:, 3] != redirects])
+            blocks.append(block)
             after = last
 
     def __len__(self) -> int:
@@ -93,11 +94,26 @@ class Table:
 
     def quads_of(self, subject: int, predicate: int, value: int) -> range:
         """The rows of a triple."""
+        of = self.values_of(subject, predicate)
+        objects = self.objects[of.start : of.stop]
+        first, last = (of.start + int(np.searchsorted(objects, value, side=side)) for side in ("left", "right"))
+        return range(first, last)
+
+    def values_of(self, subject: int, predicate: int) -> range:
+        """The rows of a subject and a predicate."""
         of = self.rows(predicate)
-        first = of.start + int(np.searchsorted(self.subjects[of], subject))
-        last = of.start + int(np.searchsorted(self.subjects[of], subject, side="right"))
-        start = first + int(np.searchsorted(self.objects[first:last], value))
-        return range(start, first + int(np.searchsorted(self.objects[first:last], value, side="right")))
+        first, last = (
+            of.start + int(np.searchsorted(self.subjects[of], subject, side=side)) for side in ("left", "right")
+        )
+        return range(first, last)
+
+    def within(self, graphs: Sequence[Any]) -> Mask:
+        """Which rows are in one of the graphs."""
+        named = [graph for graph in graphs if not isinstance(graph, ox.DefaultGraph)]
+        wanted = [number for number in self._dictionary.find(named) if number is not None]
+        wanted += [DEFAULT_GRAPH_ID] * (len(named) < len(graphs))
+        found: Mask = np.isin(self.graphs, wanted)
+        return found
 
     # -- terms ----------------------------------------------------------------------------------------------------
 

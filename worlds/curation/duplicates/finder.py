@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyoxigraph as ox
 
 from worlds.curation.columns.axioms import Axioms
 from worlds.curation.columns.lists import code, place
@@ -22,7 +21,7 @@ from worlds.curation.findings.findings import Finding, Findings
 from worlds.errors import ArgumentError
 from worlds.graph.records import Score
 from worlds.graph.terms import format_term, to_rdflib
-from worlds.quads.dictionary import DEFAULT_GRAPH_ID, IRI, Dictionary, Ids
+from worlds.quads.dictionary import IRI, Dictionary, Ids
 from worlds.quads.redirects import Redirects
 from worlds.revisions.history import History
 from worlds.revisions.provenance import Provenance
@@ -121,6 +120,13 @@ class DuplicateFinder:
             duplicates.learned = 0 if scale is None else scale.decisions
             return duplicates
 
+    def likely(self, table: Table) -> list[tuple[int, int]]:
+        """The pairs within a world that are more likely one entity than two."""
+        pairs, found, weights = self.compared(table)
+        likely = probabilities(found, features(found, weights), "within", taken=pairs.taken) >= 0.5
+        both = pairs.entities[found.a[likely]], pairs.entities[found.b[likely]]
+        return list(zip(*(column.tolist() for column in both), strict=True))
+
     def compared(
         self,
         table: Table,
@@ -139,11 +145,11 @@ class DuplicateFinder:
         entities = np.setdiff1d(entities, merged, assume_unique=True)
         sides: Ids | None = None
         if between is not None:
-            first, second = (self._in(table, [graph]) for graph in between)
+            first, second = (distinct(table.subjects[table.within([graph])]) for graph in between)
             entities = np.intersect1d(entities, np.union1d(first, second), assume_unique=True)
             sides = np.isin(entities, first) + 2 * np.isin(entities, second)
         elif graphs is not None:
-            entities = np.intersect1d(entities, self._in(table, graphs), assume_unique=True)
+            entities = np.intersect1d(entities, distinct(table.subjects[table.within(graphs)]), assume_unique=True)
         pairs = Pairs(table, axioms, entities, roles["label"], roles["alias"])
         found = pairs.candidates(sides, self._decided(table, axioms, entities))
         return pairs, found, pairs.weigh(found)
@@ -159,13 +165,6 @@ class DuplicateFinder:
         found = distinct(np.concatenate([NO_IDS, axioms.types[0], *named]))
         iris: Ids = found[table.kinds[found] == IRI]
         return iris
-
-    def _in(self, table: Table, graphs: Sequence[Any]) -> Ids:
-        """The subjects in graphs."""
-        named = [graph for graph in graphs if not isinstance(graph, ox.DefaultGraph)]
-        wanted = [number for number in self._dictionary.find(named) if number is not None]
-        wanted += [DEFAULT_GRAPH_ID] * (len(named) < len(graphs))
-        return distinct(table.subjects[np.isin(table.graphs, wanted)])
 
     @staticmethod
     def _decided(table: Table, axioms: Axioms, entities: Ids) -> Ids:
@@ -233,12 +232,8 @@ class DuplicateFinder:
                 found += pairs.names.rows(entity, name)
         told = {predicate for predicate, _ in pair.agreeing[:_SHOWN]} | {*pair.close[:_SHOWN], *pair.differing[:_SHOWN]}
         for predicate in sorted(told):
-            of = table.rows(predicate)
             for entity in pair.entities:
-                first, last = (
-                    of.start + int(np.searchsorted(table.subjects[of], entity, side=side)) for side in ("left", "right")
-                )
-                found += range(first, min(last, first + 3))
+                found += table.values_of(entity, predicate)[:3]
         return found
 
 

@@ -13,14 +13,18 @@ from heapq import heapify, heappop, heappush
 from typing import TypeAlias
 
 import numpy as np
+import pyoxigraph as ox
 
 from worlds.curation.columns.axioms import Axioms
 from worlds.curation.columns.table import Table
 from worlds.curation.columns.vocabularies import OWL, RDFS, SKOS
-from worlds.curation.findings.findings import Raw
+from worlds.curation.findings.findings import Cause, Raw, Shown
+from worlds.graph.terms import format_term, to_oxigraph, to_rdflib
+from worlds.revisions.history import History
 
 _FEWEST = 2  # findings that a cause has
 _MOST = 100  # causes that are told
+_EXAMPLES = 5  # findings of a cause that are told with it
 _SHARE = 0.8  # of the nodes outside of a domain or range, that one class has to have to be the way out
 _QUAD, _RULE = 0, 1
 
@@ -36,6 +40,7 @@ class RawCause:
     row: int | None = None
     parts: tuple[int, ...] = ()
     below: tuple[int, int] | None = None
+    revision: int | None = None  # that brought the newest quad of each of them
 
 
 def causes(found: Sequence[Raw], table: Table, axioms: Axioms) -> list[RawCause]:
@@ -66,16 +71,15 @@ def causes(found: Sequence[Raw], table: Table, axioms: Axioms) -> list[RawCause]
 
 
 def _keys(one: Raw, table: Table, classes: set[int]) -> Iterator[Key]:
-    """What a finding may come from: each of its quads, and the rule that it breaks."""
+    """What a finding may come from: each of its quads, and the rule that it breaks, that of its kind at least."""
     yield from ((_QUAD, "", (row,)) for row in set(one.rows))
-    if parts := _rule(one, table, classes):
-        yield _RULE, one.kind, parts
+    yield _RULE, f"{one.kind} {one.rule}".rstrip(), _rule(one, table, classes)
 
 
 def _rule(one: Raw, table: Table, classes: set[int]) -> tuple[int, ...]:
     """The predicates and classes that a finding speaks of: neither its entities nor their values."""
     values = set(table.objects[list(one.rows)].tolist()) - classes
-    return tuple(part for part in one.parts if part not in values and part not in one.subjects)
+    return tuple(part for part in one.parts if part and part not in values and part not in one.subjects)
 
 
 def _cause(key: Key, places: tuple[int, ...], found: Sequence[Raw], table: Table, axioms: Axioms) -> RawCause:
@@ -86,7 +90,9 @@ def _cause(key: Key, places: tuple[int, ...], found: Sequence[Raw], table: Table
     below = None
     if kind in ("domain", "range") and all(found[place].severity == "warning" for place in places):
         below = _way_out(first.parts[2], [found[place].parts[0] for place in places], table, axioms)
-    return RawCause(places, kind, parts=numbers, below=below)
+    brought = {max((int(table.revisions[row]) for row in found[place].rows), default=0) for place in places}
+    revision = min(brought) if len(brought) == 1 and not below else 0
+    return RawCause(places, kind, parts=numbers, below=below, revision=revision or None)
 
 
 def _way_out(wanted: int, nodes: Sequence[int], table: Table, axioms: Axioms) -> tuple[int, int] | None:
@@ -98,6 +104,50 @@ def _way_out(wanted: int, nodes: Sequence[int], table: Table, axioms: Axioms) ->
     return (best, wanted) if best is not None and often[best] >= _SHARE * len(set(nodes)) else None
 
 
-def counted(found: Sequence[Raw], cause: RawCause) -> Mapping[str, int]:
-    """Kind → findings of a cause, the most first."""
-    return dict(Counter(found[place].kind for place in cause.places).most_common())
+def told_causes(
+    found: Sequence[Raw], table: Table, axioms: Axioms, history: History, prefixes: Mapping[str, str]
+) -> list[Cause]:
+    """The causes of findings as their readers see them."""
+    why = causes(found, table, axioms)
+    examples = [[found[place] for place in cause.places[:_EXAMPLES]] for cause in why]
+    rows = {cause.row for cause in why if cause.row is not None}
+    parts = {number for some in examples for one in some for number in (*one.parts, *one.subjects)}
+    parts |= {number for cause in why for number in (*cause.parts, *(cause.below or ()))}
+    shown = Shown(table, history, prefixes, rows, parts)
+    entries = history.numbered({cause.revision for cause in why if cause.revision is not None})
+    told: list[Cause] = []
+    for cause, some in zip(why, examples, strict=True):
+        kinds = dict(Counter(found[place].kind for place in cause.places).most_common())
+        entry = entries.get(cause.revision or 0)
+        by = (
+            ""
+            if entry is None or history.last == 1
+            else f", all with revision {entry.revision} by {_who(entry.author)}"
+        )
+        told.append(_told(cause, kinds, some, shown, by))
+    return told
+
+
+def _told(cause: RawCause, kinds: dict[str, int], examples: Sequence[Raw], shown: Shown, by: str) -> Cause:
+    count = len(cause.places)
+    subjects = tuple(dict.fromkeys(shown.term(number) for one in examples for number in one.subjects))[:_EXAMPLES]
+    messages = tuple(sorted(map(shown.message, examples)))
+    if cause.row is not None:
+        said = shown.said(cause.row)
+        s, p, o = (format_term(to_oxigraph(term), shown.prefixes) for term in said.quad[:3])
+        by = "" if said.added is None else f", revision {said.added.revision} by {_who(said.added.author)}"
+        return Cause(f"{count:,} findings with {s} {p} {o}{by}", count, kinds, messages, subjects, remove=(said.quad,))
+    told = f"{count:,} findings of the kind {cause.kind}"
+    if cause.parts:
+        told += f", with {', '.join(map(shown.text, cause.parts))}"
+    if cause.below is None:
+        return Cause(told + by, count, kinds, messages, subjects)
+    below, above = cause.below
+    told += f": nearly all are of {shown.text(below)}, which is not said to be below {shown.text(above)}"
+    sub_class = to_rdflib(ox.NamedNode(RDFS + "subClassOf"))
+    add = ((shown.term(below), sub_class, shown.term(above), None),)
+    return Cause(told, count, kinds, messages, subjects, add=add)
+
+
+def _who(author: str | None) -> str:
+    return author or "nobody named"

@@ -16,7 +16,7 @@ from worlds.curation.columns.axioms import Axioms
 from worlds.curation.columns.table import NO_IDS, Mask, Table, distinct
 from worlds.curation.columns.vocabularies import OWL, RDFS, SKOS, TYPE
 from worlds.curation.findings.declared import Declared
-from worlds.curation.findings.findings import Raw
+from worlds.curation.findings.findings import Raw, Severity
 from worlds.curation.findings.met import Met
 from worlds.curation.findings.tidiness import Tidiness, spelling
 from worlds.graph.terms import RDF
@@ -95,18 +95,19 @@ class Checks:
 
     def _contradictions(self) -> Met:
         """What `World.contradictions` finds of what is declared, but for the literals that are told by themselves."""
-        kinds = [kind for kind in self.declared.checks if kind != "ill-typed literal"]
-        found = [one for kind in kinds for one in self.declared.checks[kind]() if one.severity == "error"]
-        terms = self.table.terms({number for one in found[:_LISTED] for number in one.subjects})
-        listed = " ".join(sorted({str(term) for number, term in terms.items() if number and str(term)[0] == "<"}))
-        return Met(
+        return of_entities(
+            self.table,
             "contradiction",
             "error",
             "contradictions of what is declared, which `contradictions` tells",
-            NO_IDS,
-            f"SELECT ?entity ?p ?o WHERE {{ VALUES ?entity {{ {listed} }} ?entity ?p ?o }}",
-            groups=[one.subjects for one in found],
+            [one.subjects for one in self.contradicting],
         )
+
+    @cached_property
+    def contradicting(self) -> list[Raw]:
+        """The contradictions of what is declared."""
+        kinds = [kind for kind in self.declared.checks if kind != "ill-typed literal"]
+        return [one for kind in kinds for one in self.declared.checks[kind]() if one.severity == "error"]
 
     def _missing(self) -> Iterator[Met]:
         for role in ("label", "type", "description"):
@@ -307,6 +308,14 @@ class Checks:
 
 _ENTITY = "FILTER(isIRI(?entity)" + "".join(f' && !STRSTARTS(STR(?entity), "{iri}")' for iri in _VOCABULARIES) + ")"
 _ENTITY += f" FILTER NOT EXISTS {{ GRAPH <{REDIRECTS.value}> {{ ?entity ?redirect ?kept }} }}"
+
+
+def of_entities(table: Table, name: str, level: Severity, title: str, found: Sequence[Sequence[int]]) -> Met:
+    """What another verb tells: the entities of each case, and a query that gives what is said of the first."""
+    terms = table.terms({number for group in found[:_LISTED] for number in group})
+    listed = " ".join(sorted({str(term) for number, term in terms.items() if number and str(term)[0] == "<"}))
+    query = f"SELECT ?entity ?p ?o WHERE {{ VALUES ?entity {{ {listed} }} ?entity ?p ?o }}"
+    return Met(name, level, title, NO_IDS, query, groups=found)
 
 
 def _namespace(iri: str) -> str:

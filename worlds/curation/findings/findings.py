@@ -144,7 +144,10 @@ class Findings(Record, Tabular, Sequence[F]):
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """A finding as ids, before it is shown: `rows` of the table, and a `text` with places for the terms of `parts`."""
+    """A finding as ids, before it is shown: `rows` of the table, and a `text` with places for the terms of `parts`.
+
+    `rule` tells the rules of one kind apart.
+    """
 
     kind: str
     severity: Severity
@@ -154,6 +157,7 @@ class Raw:
     text: str
     parts: tuple[int, ...] = ()
     remove: tuple[int, ...] = field(default=())  # rows
+    rule: str = ""
 
 
 def graver(one: Raw) -> tuple[Any, ...]:

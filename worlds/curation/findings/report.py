@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime
 import html
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from worlds.curation.columns.table import Table
-from worlds.curation.findings.checks import Checks
-from worlds.curation.findings.findings import SEVERITIES, Severity
+from worlds.curation.findings.causes import told_causes
+from worlds.curation.findings.checks import Checks, of_entities
+from worlds.curation.findings.findings import SEVERITIES, Cause, Raw, Severity
 from worlds.curation.findings.met import Met
 from worlds.graph.records import Count, Record
 from worlds.graph.tabular import Tabular
@@ -22,6 +23,7 @@ from worlds.texts.chunks import ChunkStore
 
 _EXAMPLES = 5
 _LONGEST = 120  # characters of an example
+_CAUSES = 10  # that a document tells
 _COLOURS = {"error": "#c0392b", "warning": "#d68910", "info": "#2471a3"}
 
 
@@ -29,7 +31,8 @@ _COLOURS = {"error": "#c0392b", "warning": "#d68910", "info": "#2471a3"}
 class Check(Record):
     """One thing that was looked for: how many were found, some of them, and the SPARQL query that gives all.
 
-    `level` is "error", "warning" or "info". The query is asked of all graphs: `query(check.query, union=True)`.
+    `level` is "error", "warning" or "info". The query is asked of all graphs: `query(check.query, union=True)`. `new`
+    is how many of them were not there after the revision that was asked for, None where it cannot be told.
     """
 
     name: str
@@ -38,21 +41,46 @@ class Check(Record):
     count: Count
     examples: tuple[str, ...]
     query: str
+    new: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportPoint(Record):
+    """What a report would have counted after an earlier revision: level → count, but for shapes and duplicates."""
+
+    revision: Count
+    time: datetime.datetime | None
+    quads: Count
+    counts: dict[str, int]
 
 
 class WorldReport(Record, Tabular, Sequence[Check]):
     """What a world lacks and what is untidy in it: its checks, those that found something first, the gravest first.
 
-    `revision` and `time` are those of the last revision that it read; 0 and None of a world without one.
+    `revision` and `time` are those of the last revision that it read; 0 and None of a world without one. `causes` are
+    what several contradictions have in common, what explains most first. `points` are earlier counts, and, as the last
+    of them, those of today that compare with them.
     """
 
     quads: Count
     entities: Count
     revision: Count
     time: datetime.datetime | None
-    _also = ("quads", "entities", "revision", "time", "counts", "checks")
+    causes: tuple[Cause, ...]
+    points: tuple[ReportPoint, ...]
+    _also = ("quads", "entities", "revision", "time", "counts", "causes", "points", "checks")
 
-    def __init__(self, checks: Sequence[Check], quads: int, entities: int, last: Entry | None = None) -> None:
+    def __init__(
+        self,
+        checks: Sequence[Check],
+        quads: int,
+        entities: int,
+        last: Entry | None = None,
+        causes: Sequence[Cause] = (),
+        points: Sequence[ReportPoint] = (),
+    ) -> None:
+        self.causes = tuple(causes)
+        self.points = tuple(points)
         self._checks = tuple(sorted(checks, key=lambda one: (not one.count, SEVERITIES.index(one.level))))
         self.quads = quads
         self.entities = entities
@@ -88,11 +116,12 @@ class WorldReport(Record, Tabular, Sequence[Check]):
         return f"<WorldReport: {', '.join(f'{count} {level}' for level, count in self.counts.items())}>"
 
     def __str__(self) -> str:
-        return "\n".join(f"{one.level}: {one.count:,} {one.title}" for one in self if one.count) or "nothing was found"
+        found = (f"{one.level}: {one.count:,} {one.title}{_new(one)}" for one in self if one.count)
+        return "\n".join(found) or "nothing was found"
 
     @property
     def _columns(self) -> Sequence[str]:
-        return ("level", "name", "count", "title", "examples")
+        return ("level", "name", "count", "new", "title", "examples")
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """One dict a check, as JSON-ready values."""
@@ -115,9 +144,11 @@ class WorldReport(Record, Tabular, Sequence[Check]):
             "",
             "| level | count | what | examples |",
             "| --- | ---: | --- | --- |",
-            *(f"| {one.level} | {one.count:,} | {one.title} | {_cell(one.examples)} |" for one in found),
+            *(f"| {one.level} | {one.count:,}{_new(one)} | {one.title} | {_cell(one.examples)} |" for one in found),
             "",
         ]
+        if self.causes:
+            lines += ["## Causes of contradictions", "", *(f"- {one.message}" for one in self.causes[:_CAUSES]), ""]
         for one in found:
             lines += [f"## {one.title.capitalize()}", "", "```sparql", one.query, "```", ""]
         return "\n".join(lines)
@@ -126,7 +157,7 @@ class WorldReport(Record, Tabular, Sequence[Check]):
         """One page, which needs nothing else: charts as SVG, the table, and the queries; `name` is the world's."""
         found = [one for one in self if one.count]
         rows = "".join(
-            f'<tr><td class="{one.level}">{one.level}</td><td class="n">{one.count:,}</td>'
+            f'<tr><td class="{one.level}">{one.level}</td><td class="n">{one.count:,}{_new(one)}</td>'
             f"<td>{html.escape(one.title)}<details><summary>query</summary><pre>{html.escape(one.query)}</pre></details>"
             f"</td><td>{'<br>'.join(html.escape(example) for example in one.examples)}</td></tr>"
             for one in found
@@ -139,6 +170,8 @@ class WorldReport(Record, Tabular, Sequence[Check]):
             entities=f"{self.entities:,}",
             levels=_bars([(level, level, count) for level, count in self.counts.items()]),
             chart=_bars([(one.title, one.level, one.count) for one in found]),
+            over=_over(self.points),
+            causes=_causes(self.causes[:_CAUSES]),
             rows=rows,
             clean=f"<p>Nothing was found of: {clean}.</p>" if clean else "",
         )
@@ -149,11 +182,14 @@ _PAGE = """<!doctype html>
 body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: #222 }}
 table {{ border-collapse: collapse; width: 100% }} summary {{ cursor: pointer; color: #666 }} .n {{ text-align: right }}
 td, th {{ border-bottom: 1px solid #ddd; padding: .4rem; text-align: left; vertical-align: top }}
-td {{ overflow-wrap: anywhere }} pre {{ white-space: pre-wrap; font-size: 12px }}
+td {{ overflow-wrap: anywhere }} td:first-child {{ white-space: nowrap }}
+pre {{ white-space: pre-wrap; font-size: 12px }}
 .error {{ color: #c0392b }} .warning {{ color: #b9770e }} .info {{ color: #2471a3 }}
 </style></head><body>
 <h1>{title}</h1><p>{quads} quads, {entities} entities, {read}.</p>
 {levels}
+{over}
+{causes}
 <h2>What was found</h2>
 {chart}
 <table><thead><tr><th>level</th><th>count</th><th>what</th><th>examples</th></tr></thead><tbody>{rows}</tbody></table>
@@ -179,6 +215,57 @@ def _bars(bars: Sequence[tuple[str, str, int]]) -> str:
     )
 
 
+def _over(points: Sequence[ReportPoint]) -> str:
+    """The counts over the revisions as lines of an SVG, each level scaled to its own most, and the quads."""
+    if len(points) < 2:
+        return ""
+    series = [("quads", "#7f8c8d", [point.quads for point in points])]
+    series += [(level, _COLOURS[level], [point.counts[level] for point in points]) for level in SEVERITIES]
+    first, last = points[0].revision, points[-1].revision
+    drawn = ""
+    for place, (name, colour, counts) in enumerate(series):
+        top, most = 60 * place + 6, max(*counts, 1)
+        at = [
+            (100 + 700 * (point.revision - first) / (last - first), top + 40 - 36 * count / most)
+            for point, count in zip(points, counts, strict=True)
+        ]
+        drawn += (
+            f'<text x="90" y="{top + 26}" text-anchor="end">{name}</text>'
+            f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="'
+            + " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
+            + '"/>'
+            + "".join(
+                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}"><title>revision {point.revision:,}'
+                f"{'' if point.time is None else f', {point.time:%Y-%m-%d %H:%M}'}: {count:,} {name}</title></circle>"
+                for (x, y), point, count in zip(at, points, counts, strict=True)
+            )
+            + f'<text x="812" y="{top + 26}">{counts[0]:,} → {counts[-1]:,}</text>'
+        )
+    height = 60 * len(series)
+    return (
+        f"<h2>Since revision {first:,}</h2><p>Counts of all checks but shapes and duplicates.</p>"
+        f'<svg role="img" aria-label="counts after revisions {first} to {last}" viewBox="0 0 960 {height}" width="960"'
+        f' height="{height}" font-size="13" style="max-width: 100%">{drawn}</svg>'
+    )
+
+
+def _causes(causes: Sequence[Cause]) -> str:
+    """What several contradictions have in common, each with some of them below it."""
+    if not causes:
+        return ""
+    items = "".join(
+        f"<li>{html.escape(one.message)}<details><summary>findings</summary>"
+        + "<br>".join(map(html.escape, one.findings))
+        + "</details></li>"
+        for one in causes
+    )
+    return f"<h2>Causes of contradictions</h2><ol>{items}</ol>"
+
+
+def _new(one: Check) -> str:
+    return f" ({one.new:,} new)" if one.new else ""
+
+
 def _cell(examples: Sequence[str]) -> str:
     return "; ".join(example.replace("|", "\\|").replace("\n", " ") for example in examples)
 
@@ -186,23 +273,81 @@ def _cell(examples: Sequence[str]) -> str:
 class Reporter:
     """Makes the report on one world."""
 
-    def __init__(self, connection: Connection, dictionary: Dictionary, chunks: ChunkStore, history: History) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        dictionary: Dictionary,
+        chunks: ChunkStore,
+        history: History,
+        violations: Callable[[Table], list[Raw]],
+        duplicates: Callable[[Table], list[tuple[int, int]]],
+    ) -> None:
+        """`violations` gives what the world's shapes find, `duplicates` the pairs that are likely one entity."""
         self._connection = connection
         self._dictionary = dictionary
         self._chunks = chunks
         self._history = history
+        self._violations = violations
+        self._duplicates = duplicates
 
-    def report(self, prefixes: Mapping[str, str]) -> WorldReport:
+    def report(self, prefixes: Mapping[str, str], *, after: int | None, points: int) -> WorldReport:
         """See `World.report`."""
         with self._connection.snapshot():
             table = Table(self._connection, self._dictionary)
-            policy = self._chunks.policy
-            roles = {role: policy.predicates(role) for role in ("label", "alias", "description")}
-            checks = Checks(table, roles)
+            checks = self._checks(table)
             met = list(checks.run())
             shown = [_shown(one, table, prefixes) for one in met]
             last = self._history.last
-            return WorldReport(shown, len(table), len(checks.entities), self._history.numbered([last]).get(last))
+            entries = self._history.numbered(range(self._history.first, last + 1) if points else [last])
+            earlier = self._earlier(entries, last, points)
+            if after is not None:
+                was = self._at(self._history.check(after))
+                before = {one.name: one.cases(was.table) for one in was.run()}
+                shown = [
+                    replace(told, new=len(one.cases(table) - before.get(one.name, set())))
+                    for told, one in zip(shown, met, strict=True)
+                ]
+            if earlier:
+                earlier.append(_point(entries.get(last), last, len(table), met))
+            shown += [_shown(one, table, prefixes) for one in self._judged(table)]
+            causes = told_causes(checks.contradicting, table, checks.axioms, self._history, prefixes)
+            return WorldReport(shown, len(table), len(checks.entities), entries.get(last), causes, earlier)
+
+    def _checks(self, table: Table) -> Checks:
+        policy = self._chunks.policy
+        return Checks(table, {role: policy.predicates(role) for role in ("label", "alias", "description")})
+
+    def _at(self, revision: int) -> Checks:
+        """The checks of the world as it was after a revision."""
+        return self._checks(Table(self._connection, self._dictionary, self._history.state(revision)))
+
+    def _earlier(self, entries: Mapping[int, Entry], last: int, points: int) -> list[ReportPoint]:
+        """The counts after so many revisions before the last, evenly apart."""
+        begin = self._history.first
+        numbers = (
+            sorted({begin + (last - begin) * place // points for place in range(points)} - {last}) if points else []
+        )
+        found = []
+        for number in numbers:
+            checks = self._at(number)
+            found.append(_point(entries.get(number), number, len(checks.table), list(checks.run())))
+        return found
+
+    def _judged(self, table: Table) -> Iterator[Met]:
+        """What the world's shapes find, and the pairs that are likely one entity."""
+        violations = self._violations(table)
+        kinds: tuple[tuple[Severity, str], ...] = (("error", "violations"), ("warning", "warnings"))
+        for level, kind in kinds:
+            title = f"{kind} of the shapes"
+            found = [one.subjects for one in violations if (one.severity == "error") == (level == "error")]
+            yield of_entities(table, title, level, f"{title}, which `validate` tells", found)
+        pairs = self._duplicates(table)
+        yield of_entities(table, "duplicate", "warning", "pairs that are likely one, which `duplicates` tells", pairs)
+
+
+def _point(entry: Entry | None, revision: int, quads: int, met: Sequence[Met]) -> ReportPoint:
+    counts: dict[str, int] = {level: sum(one.total for one in met if one.level == level) for level in SEVERITIES}
+    return ReportPoint(revision, None if entry is None else entry.time, quads, counts)
 
 
 def _shown(one: Met, table: Table, prefixes: Mapping[str, str]) -> Check:
