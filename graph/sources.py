@@ -20,13 +20,13 @@ from urllib.parse import urlsplit
 import pyoxigraph as ox
 
 from worlds.errors import OpenError, ParseError
+from worlds.graph.addresses import response_of
 from worlds.graph.formats import EXTENSIONS, FORMATS, find_format
 
 _CHUNK = 1 << 14
 _SLICE = 1 << 12  # a hostile slice of this size decompresses to no more than some hundred MB
 _HEAD = 1 << 16  # what sniffing looks at
 _HEAD_OF_STREAM = 1 << 20  # a bzip2 block gives nothing before its end, which may be 900 kB away
-_TIMEOUT = 60  # seconds without a byte from the network
 
 # Many an .owl or .rdf is Turtle, and .xml and .json are everybody's: here the content decides.
 _AMBIGUOUS = frozenset({"rdf", "owl", "xml", "json"})
@@ -249,34 +249,10 @@ def _of_stream(stream: Any, name: str, format: str | None, *, owned: bool = Fals
 
 
 def _of_url(url: str, format: str | None, allow_network: bool | Collection[str]) -> Source:
-    import urllib.request  # slow to import, and seldom needed
     from http.client import HTTPException
 
-    hosts = {allow_network} if isinstance(allow_network, str) else allow_network
-
-    def allow(target: str) -> None:
-        parts = urlsplit(target)
-        if parts.scheme.lower() in ("http", "https") and (
-            hosts is True or (not isinstance(hosts, bool) and (parts.hostname or "") in hosts)
-        ):
-            return
-        raise OpenError(
-            f"{target} was not fetched: the network is not allowed for it; "
-            f"allow_network=True allows every host, allow_network=[{parts.hostname!r}] this one"
-        )
-
-    class Redirects(urllib.request.HTTPRedirectHandler):
-        def redirect_request(self, *args: Any, **options: Any) -> urllib.request.Request | None:
-            allow(args[-1])  # an allowed host must not lead to one that is not
-            return super().redirect_request(*args, **options)
-
-    allow(url)
     accept = ", ".join(media for known in FORMATS.values() for media in known.media_types)
-    request = urllib.request.Request(url, headers={"Accept": f"{accept}, */*;q=0.1"})
-    try:
-        response = urllib.request.build_opener(Redirects).open(request, timeout=_TIMEOUT)
-    except (OSError, HTTPException, ValueError) as error:
-        raise OpenError(f"{url} cannot be fetched: {error}") from error
+    response = response_of(url, allow_network, f"{accept}, */*;q=0.1")
     size = int(response.headers["Content-Length"] or -1)
 
     def pieces() -> Iterator[bytes]:

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 SQL_FOLDER = Path(__file__).parent
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 STATEMENT = 1 << 30
 """Profiles belong to entities, by their ids; statements to quads, by this plus their ids."""

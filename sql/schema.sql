@@ -1,4 +1,4 @@
--- The tables of one world, as of schema version 6.
+-- The tables of one world, as of schema version 7.
 -- migrations/ is the road to the same database from each earlier version; a test proves that both agree.
 
 -- Settings and counters of the world: format, schema_version, created, policy, embedder, next_blank_node, …
@@ -121,6 +121,35 @@ CREATE TABLE document_quads (
     graph INTEGER NOT NULL       -- term id, 0 for the default graph
 );
 CREATE UNIQUE INDEX document_quads_sgpo ON document_quads (subject, graph, predicate, object);
+
+-- What the world follows: a folder, a file or an address, read into a graph of its own.
+CREATE TABLE sources (
+    name TEXT PRIMARY KEY,
+    kind TEXT NOT NULL,          -- 'documents', 'rdf' or 'tables'
+    place TEXT NOT NULL,         -- an absolute path, or a URL
+    graph TEXT NOT NULL UNIQUE,  -- an IRI
+    graph_hash INTEGER NOT NULL, -- as terms.hash
+    options TEXT NOT NULL,       -- how it is read, a JSON object
+    state TEXT NOT NULL          -- of the last run, a JSON object
+) WITHOUT ROWID;
+
+-- The files of a source as they were read last.
+CREATE TABLE source_files (
+    source TEXT NOT NULL,
+    path TEXT NOT NULL,          -- from the source's place, percent-encoded
+    stamp TEXT NOT NULL,         -- its bytes, and the nanoseconds from 1970 to its last change
+    digest TEXT NOT NULL,        -- SHA-256, hexadecimal; '' where it was never read
+    error TEXT,                  -- why it could not be read; what was read of it before is kept
+    revision INTEGER NOT NULL,   -- the last one when it was read
+    PRIMARY KEY (source, path)
+) WITHOUT ROWID;
+
+-- The revisions that the runs of a source made.
+CREATE TABLE source_runs (
+    source TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    PRIMARY KEY (source, revision)
+) WITHOUT ROWID;
 
 -- Changes that wait for a decision, and those that were decided. They are text: nothing of them is a term or a quad.
 CREATE TABLE proposals (

@@ -70,6 +70,9 @@ if TYPE_CHECKING:
     from worlds.revisions.retention import Retention
     from worlds.rules.report import ValidationReport
     from worlds.search.hits import Explanation, Hit, SearchResults
+    from worlds.sources.registry import Sources
+    from worlds.sources.store import FileProblem, WorldSource
+    from worlds.sources.syncing import Synced
     from worlds.texts.policy import ChunkSize, TextPolicy
     from worlds.world import World, open
 
@@ -92,6 +95,7 @@ __all__ = [
     "Evaluation",
     "Explanation",
     "FallbackEmbedder",
+    "FileProblem",
     "FilterError",
     "Finding",
     "Findings",
@@ -121,8 +125,10 @@ __all__ = [
     "ShapeSuggestions",
     "ShapesError",
     "Solutions",
+    "Sources",
     "Split",
     "Stats",
+    "Synced",
     "TextPolicy",
     "Triples",
     "UncertainError",
@@ -131,6 +137,7 @@ __all__ = [
     "Verification",
     "World",
     "WorldReport",
+    "WorldSource",
     "WorldsError",
     "compare",
     "group",
@@ -159,6 +166,9 @@ _HOMES = {
     "worlds.curation.findings.evaluating": "Evaluation",
     "worlds.curation.changing.merging": "Merge Split",
     "worlds.curation.changing.proposals": "Proposal",
+    "worlds.sources.registry": "Sources",
+    "worlds.sources.store": "FileProblem WorldSource",
+    "worlds.sources.syncing": "Synced",
     "worlds.revisions.gate": "Change",
     "worlds.graph.query.results": "Solutions Triples",
     "worlds.revisions.diff": "Diff",

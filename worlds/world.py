@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 from worlds.verbs.deciding import Deciding
 from worlds.verbs.evaluating import Evaluating
+from worlds.verbs.following import Following
 from worlds.verbs.querying import Querying
 from worlds.verbs.reading import Reading
 from worlds.verbs.remembering import Remembering
@@ -156,7 +157,7 @@ def _open_replica(
         raise
 
 
-class World(Settings, Deciding, Evaluating, Searching, Querying, Remembering, Reading, Writing):
+class World(Settings, Deciding, Evaluating, Following, Searching, Querying, Remembering, Reading, Writing):
     """A knowledge graph with search, in one file. Made by `worlds.open`; safe to share between threads.
 
     Its verbs stand in `worlds.verbs`: it is set by `bind`, `policy`, `default_graph`, `embedder`, `embed`; written by
@@ -415,10 +416,14 @@ for _name, _of in {
     "accept": lambda self, id: self.proposal(id).id,
 }.items():
     setattr(ScopedWorld, _name, _forwarded(_name, _of))
-for _name in ("bind", "prune", "compact", "backup", "build_vector_index", "drop_vector_index"):
+for _name in ("bind", "sync", "prune", "compact", "backup", "build_vector_index", "drop_vector_index"):
     setattr(ScopedWorld, _name, _refused(_name))
 for _name in ("policy", "default_graph", "retention", "guard", "shapes", "embedder"):
     setattr(ScopedWorld, _name, getattr(World, _name).setter(_refused(f"setting {_name}")))
+
+
+for _name in ["sources"]:
+    setattr(ScopedWorld, _name, property(_refused(_name)))
 
 
 class ScopedRemoteWorld(ScopedWorld):

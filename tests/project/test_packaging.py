@@ -22,6 +22,7 @@ NEEDS = {
     "worlds.server.": ("server",),
     "worlds.mcp.": ("mcp",),
     "worlds.cli.mcp": ("mcp",),
+    "worlds.cli.sources": ("sources",),
     "worlds.cli.": ("server",),
     "worlds.adapters.langchain": ("langchain",),
     "worlds.adapters.llamaindex": ("llamaindex",),

@@ -433,7 +433,7 @@ def test_every_verb_that_writes_is_compared() -> None:
     writes = {
         name for name, row in VERBS.items() if row.effect != "reads" and not {"command", "http"} <= row.absent.keys()
     }
-    assert writes - WRITES.keys() == {"split", "load", "add_document", "apply_patch", "prune", "embed", *BULK}
+    assert writes - WRITES.keys() == {"split", "load", "add_document", "sync", "apply_patch", "prune", "embed", *BULK}
 
 
 BULK = ("accept_all", "reject_all", "propose_all", "compact", "build_vector_index", "drop_vector_index")

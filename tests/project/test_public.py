@@ -37,6 +37,7 @@ ALL = [
     "Evaluation",
     "Explanation",
     "FallbackEmbedder",
+    "FileProblem",
     "FilterError",
     "Finding",
     "Findings",
@@ -66,8 +67,10 @@ ALL = [
     "ShapeSuggestions",
     "ShapesError",
     "Solutions",
+    "Sources",
     "Split",
     "Stats",
+    "Synced",
     "TextPolicy",
     "Triples",
     "UncertainError",
@@ -76,6 +79,7 @@ ALL = [
     "Verification",
     "World",
     "WorldReport",
+    "WorldSource",
     "WorldsError",
     "compare",
     "group",
@@ -247,6 +251,7 @@ VERBS = {
     "decisions": [],
     "evaluate": ["truth", "*of", "*types", "*between"],
     "report": ["*after", "*points"],
+    "sync": ["name", "*again", "*author", "*message", "*embed", "*progress", "*dry_run"],
     "contradictions": ["*suggested", "*kinds", "*author", "*entity", "*graphs", "*after", "*limit"],
     "validate": ["*subjects", "*shapes"],
     "mentions": ["text", "*types", "*graphs"],
@@ -287,6 +292,7 @@ PROPERTIES = {
     "retention",
     "scope",
     "shapes",
+    "sources",
 }
 
 HEAVY = {

@@ -217,7 +217,8 @@ def test_an_older_world_is_not_migrated_by_who_only_reads(filled: Path, next_rel
 def back_to_version_3(connection: Connection) -> None:
     for what in ("TABLE proposals", "TABLE proposal_entities", "INDEX terms_triples"):
         connection.run(f"DROP {what}")
-    connection.run("DROP TABLE writes")
+    for table in ("writes", "sources", "source_files", "source_runs"):
+        connection.run(f"DROP TABLE {table}")
     connection.run("UPDATE revisions SET added = added + created, removed = removed + dropped")
     for column in ("created", "dropped", "undoes"):
         connection.run(f"ALTER TABLE revisions DROP COLUMN {column}")

@@ -32,6 +32,7 @@ from worlds.cli import (
     search,
     serve,
     shard,
+    sources,
     write,
 )
 from worlds.cli.errors import EXIT_CODES, Group
@@ -79,7 +80,7 @@ def _options(
 
 _PANELS = {
     "Begin": ("init", "doctor", "config", "completion"),
-    "Write": ("load", "add-document", "update", "embed"),
+    "Write": ("load", "add-document", "sync", "sources", "update", "embed"),
     "Ask": ("search", "sparql", "context", "resolve", "similar", "describe", "schema", "prefix", "policy"),
     "Curate": (
         "verify",
@@ -110,8 +111,8 @@ _PANELS = {
     "Servers": ("primary", "token", "push", "pull", "follow", "replica", "mirror", "shard"),
 }
 for _module in (
-    init, doctor, config, completion, write, documents, search, ask, context, entities, schema, prefix, policy, rules,
-    history, differences, decide, curate, claims, file, serve, keys, mcp, remote, mirror, shard,
+    init, doctor, config, completion, write, documents, sources, search, ask, context, entities, schema, prefix, policy,
+    rules, history, differences, decide, curate, claims, file, serve, keys, mcp, remote, mirror, shard,
 ):  # fmt: skip
     _module.register(app)
 

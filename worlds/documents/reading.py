@@ -67,9 +67,14 @@ class Found:
 
 def read_document(content: object, format: str | None) -> Found:
     """Read a document: a str is its text, a path its file; bytes and file objects are read."""
+    given, name = _content(content)
+    return read_named(given, name, format)
+
+
+def read_named(given: str | bytes, name: str | None, format: str | None = None) -> Found:
+    """Read a document that a file of this name has."""
     if format is not None and format not in FORMATS:
         raise ValueError(f"format is one of {', '.join(FORMATS)}, not {format!r}")
-    given, name = _content(content)
     chosen = format or _format_of(name) or ("html" if _looks_like_html(given) else None)
     text = _decoded(given, name, html=chosen == "html").removeprefix("\ufeff")
     text = text.replace("\r\n", "\n").replace("\r", "\n")

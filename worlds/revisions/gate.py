@@ -94,14 +94,21 @@ class Gate:
     """Writes deltas as revisions."""
 
     def __init__(
-        self, connection: Connection, dictionary: Dictionary, followers: Follower, check: Check | None = None
+        self,
+        connection: Connection,
+        dictionary: Dictionary,
+        followers: Follower,
+        check: Check | None = None,
+        owned: Limit | None = None,
     ) -> None:
+        """`owned` is asked of every write but one that takes a revision back."""
         self._connection = connection
         self._dictionary = dictionary
         self._followers = followers
         self._check = check
         self._revision: Revision | None = None
         self._limit: Limit | None = None
+        self._owned = owned
 
     @contextlib.contextmanager
     def within(self, limit: Limit) -> Iterator[None]:
@@ -244,6 +251,8 @@ class Gate:
         assert revision is not None, "apply() belongs inside write()"
         if self._limit is not None:
             self._limit(np.concatenate([added, removed]))
+        if self._owned is not None and revision.undoes is None:
+            self._owned(np.concatenate([added, removed]))
         removed, removed_net, touched = self._remove(removed, revision)
         added, restored = self._add(added, revision, report)
         # A quad that this revision had added and now removes, or the other way round, is no change of the revision.

@@ -143,7 +143,7 @@ class Writer:
         `guard` is that of this revision, instead of the world's. Where it queues, the write becomes a proposal.
         """
         if dry_run:
-            with self._rehearsal(author, message, guard) as writing:
+            with self._rehearsal(author, message, guard, undoes) as writing:
                 yield writing
             return
         try:
@@ -178,9 +178,9 @@ class Writer:
             )
 
     @contextlib.contextmanager
-    def _rehearsal(self, author: str | None, message: str | None, guard: Any) -> Iterator[Writing]:
+    def _rehearsal(self, author: str | None, message: str | None, guard: Any, undoes: int | None) -> Iterator[Writing]:
         whole = not self._gate.writing  # the guard looks at what is kept, not at its parts
-        with contextlib.suppress(_Over), self._gate.write(author=author, message=message) as revision:
+        with contextlib.suppress(_Over), self._gate.write(author=author, message=message, undoes=undoes) as revision:
             writing = Writing(self._gate, revision)
             revision.effects = revision.effects or []
             before = len(revision.effects)

@@ -185,7 +185,8 @@ class Deciding(Querying, Writing):
         what it relies on has changed; with `force=True` that is no error, and what is left to do is done. The guard
         validates it as any write; one that is set to queue writes only notes, since somebody has looked at this one.
         """
-        return self._proposals.accept(id, reviewer=reviewer, why=why, version=version, force=force, dry_run=dry_run)
+        with self._ownership.of_proposal(id):
+            return self._proposals.accept(id, reviewer=reviewer, why=why, version=version, force=force, dry_run=dry_run)
 
     def accept_all(
         self,

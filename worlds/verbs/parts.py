@@ -31,6 +31,7 @@ from worlds.search.filters import Filters
 from worlds.search.notes import SearchNotes
 from worlds.search.options import kept
 from worlds.search.request import Requests
+from worlds.sources.store import Ownership, SourceStore
 from worlds.sparql.index import Place, SparqlIndex
 from worlds.sparql.notes import Notes
 from worlds.sparql.patterns import SubjectPatterns
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
     from worlds.entities.resolving import Resolver
     from worlds.entities.similar import SimilarEntities
     from worlds.rules.checking import ShapeChecker
+    from worlds.sources.registry import Sources
+    from worlds.sources.syncing import Syncing
 
 
 class Parts:
@@ -91,7 +94,8 @@ class Parts:
             before=self._sparql.before,
             rehearsed=self._history.rehearsed,
         )
-        self._gate = Gate(connection, self._dictionary, self._followers, self._guard.check)
+        self._ownership = Ownership(connection)
+        self._gate = Gate(connection, self._dictionary, self._followers, self._guard.check, self._ownership.require)
         self._writer = Writer(
             connection,
             self._gate,
@@ -141,6 +145,44 @@ class Parts:
             self._history,
             lambda conflicts: self._proposals.conflicting(conflicts),
         )
+
+    # -- sources --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _source_store(self) -> SourceStore:
+        return SourceStore(self._connection)
+
+    @cached_property
+    def _sources(self) -> Sources:
+        from worlds.sources.registry import Sources
+
+        return Sources(
+            self._connection, self._dictionary, self._namespaces, self._writer, self._source_store, self._ownership
+        )
+
+    @cached_property
+    def _syncing(self) -> Syncing:
+        from worlds.sources.syncing import Syncing
+
+        return Syncing(
+            self._connection,
+            self._dictionary,
+            self._namespaces,
+            self._writer,
+            self._loader,
+            self._history,
+            self._source_store,
+            self._ownership,
+            lambda conflicts: self._proposals.conflicting(conflicts),
+            self._withdrawn,
+        )
+
+    def _withdrawn(self, number: int, why: str | None) -> tuple[str, int | None]:
+        """Status and revision of a proposal; where it is open and a reason is given, it is rejected."""
+        found = self._proposals.get(number)
+        if found.status == "open" and why is not None:
+            self._proposals.reject(number, why, reviewer=None)
+        return found.status, found.revision
 
     # -- searches and queries -------------------------------------------------------------------------------------
 

@@ -352,7 +352,7 @@ async def _openapi(request: Request, given: Given) -> Response:
 
 
 _READ = """
-    context contradictions decisions duplicates history mentions policy prefixes proposals report schema stats
+    context contradictions decisions duplicates history mentions policy prefixes proposals report schema sources stats
     suggest_links suggest_shapes validate
 """.split()  # noqa: SIM905
 
@@ -381,6 +381,7 @@ HANDLERS: Mapping[str, Handler] = {
     "amend": _amend,
     "remark": _amend,
     "bind": _writing("bind"),
+    "sync": _writing("sync"),
     "change_policy": _writing("change_policy", "admin"),
     "page": _page,
     "worlds": _worlds,

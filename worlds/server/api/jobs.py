@@ -274,6 +274,23 @@ def split(world: World, *, author: str | None, revision: int, message: str | Non
     return world.split(revision, author=author, message=message).to_dict()
 
 
+OWNERS = ("place", "user", "password_variable", "hosts", "mapping")
+"""The fields of a source that are the owner's."""
+
+
+@job("sources")
+def sources(world: World) -> dict[str, Any]:
+    """`World.sources`, without what they are read by."""
+    told = [one.to_dict() for one in world.sources]
+    return {"sources": [{key: value for key, value in one.items() if key not in OWNERS} for one in told]}
+
+
+@job("sync", write=True)
+def sync(world: World, *, author: str | None, **options: Any) -> dict[str, Any]:
+    """`World.sync`."""
+    return {"runs": [one.to_dict() for one in world.sync(author=author, **options)]}
+
+
 @job("distinct", write=True)
 def distinct(world: World, *, author: str | None, **options: Any) -> Any:
     """`World.distinct`."""

@@ -134,6 +134,15 @@ def operations() -> tuple[Operation, ...]:
             ),
         ),
         Operation(
+            "sources",
+            "GET",
+            "/sources",
+            "List what the world follows, with the state of the last runs.",
+            "read",
+            answered("The sources.", "Sources"),
+        ),
+        of("sync", "POST", "/sync", answered("What each run came to.", "Runs"), body_optional=True, errors=(409,)),
+        Operation(
             "page",
             "GET",
             "",

@@ -28,7 +28,9 @@ from worlds.revisions.history import Entries
 from worlds.revisions.provenance import Provenance
 from worlds.rules.report import ValidationReport
 from worlds.search.hits import Explanation, Hit
-from worlds.server.api.jobs import RevisionDetails
+from worlds.server.api.jobs import OWNERS, RevisionDetails
+from worlds.sources.store import WorldSource
+from worlds.sources.syncing import Synced
 
 _TEXT = {"type": "string"}
 _COUNT = {"type": "integer", "minimum": 0}
@@ -65,9 +67,13 @@ def _findings(of: str) -> dict[str, Any]:
 _FACET = _list(_object({"value": _TEXT, "label": _TEXT, "count": _COUNT}))
 _RECORDS = schemas((
     Change, Context, Decision, Description, Duplicate, Entries, Explanation, Finding, Hit, Link, Mentions, Proposal,
-    Provenance, ValidationReport, Resolution, RevisionDetails, Schema, ShapeSuggestion, Split, Stats, Verification,
-    WorldReport,
+    Provenance, Synced, ValidationReport, Resolution, RevisionDetails, Schema, ShapeSuggestion, Split, Stats,
+    Verification, WorldReport, WorldSource,
 ))  # fmt: skip
+
+_SOURCE = _RECORDS.pop("WorldSource")
+_SOURCE["properties"] = {name: schema for name, schema in _SOURCE["properties"].items() if name not in OWNERS}
+_SOURCE["required"] = [name for name in _SOURCE["required"] if name not in OWNERS]
 
 SCHEMAS: dict[str, Any] = {
     **_RECORDS,
@@ -104,6 +110,8 @@ SCHEMAS: dict[str, Any] = {
     "ShapeSuggestions": _and(
         _findings("ShapeSuggestion"), {"turtle": {**_TEXT, "description": "A draft of all shapes."}}
     ),
+    "Sources": _object({"sources": _list(_SOURCE)}),
+    "Runs": _object({"runs": _list(_ref("Synced"))}),
     "Resolutions": _list(_ref("Resolution")),
     "Provenances": _object({"quads": _list(_ref("Provenance"))}),
     "Proposals": _object({"proposals": _list(_ref("Proposal"))}),

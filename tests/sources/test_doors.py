@@ -1,0 +1,143 @@
+"""Sources at the command line and over HTTP; those of an address."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+import worlds
+from tests.support.command_line import fails, ok, run
+from tests.support.serving import served
+from worlds.errors import OpenError, ReadOnlyError
+from worlds.server.keys import keys_of
+
+NOTE = "# A kite\n\nIt flies.\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "a.md").write_text(NOTE)
+    return folder
+
+
+def test_the_command_follows_a_folder(tmp_path: Path, folder: Path) -> None:
+    path = tmp_path / "kb.db"
+    assert "1 new" in ok("sync", path, folder, "--dry-run", "--embedder", "none")
+    assert not path.exists()
+    assert "1 new, 0 as before; revision 1" in ok("sync", path, folder, "--embedder", "none")
+    assert "dry" not in ok("sources", path)
+    (folder / "b.md").write_bytes(b"\x80")
+    result = run("sync", path, "--embedder", "none", "--json")
+    assert result.exit_code == 1
+    (told,) = json.loads(result.stdout)["runs"]
+    assert (told["source"], told["errors"][0]["path"], told["unchanged"]) == ("notes", "b.md", 1)
+    assert "b.md" in run("sources", path, "notes").stderr
+    assert json.loads(ok("sources", path, "--json"))["sources"][0]["kind"] == "documents"
+    assert "'b.md'" not in fails(2, "sync", path, folder / "none")
+    assert "is a source already" in run("sync", path, "notes", "--kind", "rdf").stderr
+    assert run("sync", path, "--kind", "rdf").exit_code == 2
+    assert run("sources", path, "--remove").exit_code == 2
+    assert "no source 'x'" in run("sources", path, "x").stderr
+    assert "edits: keep" in ok("sources", path, "notes", "--edits", "keep")
+    ok("sources", path, "notes", "--remove", "--dry-run")
+    ok("sources", path, "notes", "--remove")
+    assert ok("sources", path).startswith("no sources")
+    assert "has no sources" in run("sync", path).stderr
+
+
+def test_a_server_lists_and_runs_sources_and_tells_no_place(tmp_path: Path, folder: Path) -> None:
+    path = tmp_path / "kb.db"
+    ok("sync", path, folder, "--embedder", "none")
+    (folder / "b.md").write_text("# B")
+    writer = keys_of(path).add("ann", {"*": "write"})[1]
+    reader = keys_of(path).add("bob", {"*": "read"})[1]
+    scoped = keys_of(path).add("cid", {"*": "write"}, graphs=["urn:worlds:source:notes"])[1]
+    with served(path) as server:
+        with server.client(reader) as client:
+            (told,) = client.get("/sources").json()["sources"]
+            assert (told["name"], told["files"]) == ("notes", 1)
+            assert str(folder) not in json.dumps(told)
+            assert client.post("/sync").status_code == 403
+        with server.client(scoped) as client:
+            assert client.post("/sync").status_code == 403
+            assert client.get("/sources").status_code == 403
+        with server.client(writer) as client:
+            (done,) = client.post("/sync", json={"name": "notes"}).json()["runs"]
+            assert (done["new"], done["revision"]) == (["b.md"], 2)
+            assert client.post("/sync", json={"name": "x"}).status_code == 400
+            assert client.get("/history").json()["revisions"][0]["author"] == "ann"
+            assert client.post("/sources", json={"place": "/etc"}).status_code == 405
+
+
+def test_a_scope_has_no_sources(folder: Path) -> None:
+    with worlds.open(":memory:", embedder=None) as world:
+        world.sources.add(str(folder))
+        scope = world.only(graphs="urn:worlds:source:notes")
+        for asked in (lambda: scope.sources, scope.sync):
+            with pytest.raises(ReadOnlyError, match="scope"):
+                asked()
+
+
+class Site(BaseHTTPRequestHandler):
+    """What is under /data asks for a password; /away leads to another host."""
+
+    body = b"<https://example.org/a> <https://example.org/p> 1 ."
+    seen: list[str | None]
+
+    def do_GET(self) -> None:
+        Site.seen.append(self.headers["Authorization"])
+        if self.path == "/away":
+            self.send_response(302)
+            self.send_header("Location", f"http://localhost:{self.connection.getsockname()[1]}/data.ttl")
+            self.end_headers()
+            return
+        self.send_response(200 if self.headers["Authorization"] else 401)
+        self.send_header("Content-Type", "text/turtle")
+        self.end_headers()
+        self.wfile.write(Site.body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def site() -> Iterator[str]:
+    Site.seen = []
+    server = HTTPServer(("127.0.0.1", 0), Site)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_an_address_is_read_with_a_password_that_is_nowhere_kept(
+    site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "kb.db"
+    with worlds.open(path, embedder=None) as world:
+        world.sources.add(
+            f"{site}/data.ttl", kind="rdf", hosts=["127.0.0.1"], user="ann", password_variable="SITE_PASSWORD"
+        )
+        with pytest.raises(OpenError, match="SITE_PASSWORD is not set"):
+            world.sync()
+        monkeypatch.setenv("SITE_PASSWORD", "s3cret-and-more")
+        assert world.sync()[0].new == ("data.ttl",)
+        assert world.sync()[0].revision is None
+        Site.body += b"<https://example.org/a> <https://example.org/p> 2 ."
+        assert world.sync()[0].added == 1
+        assert base64.b64decode((Site.seen[0] or "").split()[1]) == b"ann:s3cret-and-more"
+        world.sources.add(f"{site}/away", "away", kind="rdf", hosts=["127.0.0.1"], password_variable="SITE_PASSWORD")
+        with pytest.raises(OpenError, match="the network is not allowed"):
+            world.sync("away")
+        assert len(world) == 2
+    assert b"s3cret" not in b"".join(file.read_bytes() for file in tmp_path.iterdir())

@@ -1,0 +1,56 @@
+"""A document of a source as quads: what it says, where it is, and which documents it links to."""
+
+from __future__ import annotations
+
+import datetime
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from urllib.parse import quote, unquote, urlsplit
+
+import pyoxigraph as ox
+
+from worlds.documents.reading import DOCUMENT, TEXT, document_quads, read_named
+from worlds.graph.terms import XSD
+from worlds.sources.scanning import ENDINGS, FileState, name_of
+from worlds.sources.store import WorldSource
+
+SCHEMA = "https://schema.org/"
+URL, MODIFIED, DIGEST = SCHEMA + "url", SCHEMA + "dateModified", SCHEMA + "sha256"
+LINKS = "http://purl.org/dc/terms/references"
+_link = re.compile(r"(?<!!)\[[^\]\n]*+\]\(\s*+<?([^()\s<>]++)[^()\n]*+\)")
+
+
+def quads_of(
+    source: WorldSource, state: FileState, data: bytes, digest: str, prefixes: Mapping[str, str]
+) -> list[ox.Quad]:
+    """The quads of a document that a source has; ParseError for what is no text."""
+    subject, graph = ox.NamedNode(source.base + state.path), ox.NamedNode(str(source.graph))
+    found = read_named(data, name_of(state.path))
+    quads = document_quads(
+        subject, graph, found, title=None, source=None, date=None, language=source.language,
+        predicate=ox.NamedNode(TEXT), type=ox.NamedNode(DOCUMENT), metadata={}, prefixes=prefixes,
+    )  # fmt: skip
+    modified = datetime.datetime.fromtimestamp(state.modified // 1_000_000_000, datetime.UTC)
+    values: list[tuple[str, ox.NamedNode | ox.Literal]] = [
+        (URL, ox.Literal(state.path, datatype=ox.NamedNode(XSD + "anyURI"))),
+        (MODIFIED, ox.Literal(modified.strftime("%Y-%m-%dT%H:%M:%SZ"), datatype=ox.NamedNode(XSD + "dateTime"))),
+        (DIGEST, ox.Literal(digest, datatype=ox.NamedNode(XSD + "hexBinary"))),
+        *((LINKS, ox.NamedNode(source.base + path)) for path in dict.fromkeys(links(found.text, state.path))),
+    ]
+    return [*quads, *(ox.Quad(subject, ox.NamedNode(about), value, graph) for about, value in values)]
+
+
+def links(text: str, path: str) -> Iterator[str]:
+    """The documents that one links to within its folder, by their paths, percent-encoded; there or not."""
+    folder = posixpath.dirname(unquote(path))
+    for match in _link.finditer(text):
+        try:
+            parts = urlsplit(match[1])
+        except ValueError:
+            continue
+        target = posixpath.normpath(posixpath.join(folder, unquote(parts.path)))
+        if parts.scheme or parts.netloc or not parts.path or target.startswith(("..", "/")):
+            continue
+        if target.lower().endswith(ENDINGS["documents"]) and quote(target) != path:
+            yield quote(target)

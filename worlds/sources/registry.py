@@ -1,0 +1,163 @@
+"""The sources of a world, for those who add, change and remove them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.errors import ArgumentError
+from worlds.graph.terms import to_rdflib
+from worlds.quads.dictionary import Dictionary
+from worlds.quads.namespaces import Namespaces
+from worlds.quads.rows import NO_QUADS, read_quads
+from worlds.revisions.diff import Diff
+from worlds.revisions.gate import Change
+from worlds.revisions.rehearsing import rehearsable
+from worlds.revisions.writer import Writer
+from worlds.sources.scanning import kind_of
+from worlds.sources.store import KINDS, Edits, Kind, Ownership, SourceStore, WorldSource, absolute, graph_of, named
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+
+_QUERIES = statements("queries.sql")
+_variable = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
+
+
+class Sources(Sequence[WorldSource]):
+    """The sources of one world, by name: folders, files and addresses that it follows, each in a graph of its own.
+
+    `sync` reads them. They are added on the machine of the file alone; a server lists and runs them.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        dictionary: Dictionary,
+        namespaces: Namespaces,
+        writer: Writer,
+        store: SourceStore,
+        ownership: Ownership,
+    ) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._namespaces = namespaces
+        self._writer = writer
+        self._store = store
+        self._ownership = ownership
+
+    def __getitem__(self, name: Any) -> Any:
+        """A source, by its name or its place; ArgumentError for a name that there is not."""
+        return self._store.get(name) if isinstance(name, str) else self._store.all()[name]
+
+    def __iter__(self) -> Iterator[WorldSource]:
+        return iter(self._store.all())
+
+    def __contains__(self, name: object) -> bool:
+        return any(name in (one, one.name) for one in self)
+
+    def __len__(self) -> int:
+        return len(self._store.all())
+
+    def __repr__(self) -> str:
+        return f"<Sources: {', '.join(one.name for one in self) or 'none'}>"
+
+    def add(
+        self,
+        place: str,
+        name: str | None = None,
+        *,
+        kind: Kind | None = None,
+        graph: object = None,
+        base: str | None = None,
+        patterns: Sequence[str] = (),
+        language: str | None = None,
+        edits: Edits = "refuse",
+        hosts: Sequence[str] = (),
+        user: str | None = None,
+        password_variable: str | None = None,
+    ) -> WorldSource:
+        """Follow a folder, a file or a URL from now on; `sync` reads it.
+
+        `kind` is "documents" (Markdown, text, HTML), "rdf" or "tables"; None tells it by the files' names. `patterns`
+        are globs of the files of a folder, "!drafts/*" for what is left out; without one, they are the endings of the
+        kind. The quads are in `graph` (urn:worlds:source:NAME), which has to be empty, and is the source's from then
+        on: with `edits` "refuse" others' writes there are a ReadOnlyError, with "keep" they stay beside what the files
+        say. A document's IRI is `base` and its path from the place, `language` that of documents that name none. A URL
+        is read if its host is one of `hosts`; the password of `user`, or a bearer token, is in the environment variable
+        `password_variable`, and nowhere else. ArgumentError for a place that is not there and a name that is taken.
+        """
+        if kind is not None and kind not in KINDS:
+            raise ArgumentError(f"a kind is one of {', '.join(KINDS)}, not {kind!r}")
+        if edits not in ("refuse", "keep"):
+            raise ArgumentError(f"edits is 'refuse' or 'keep', not {edits!r}")
+        if password_variable is not None and not _variable(password_variable):
+            raise ArgumentError(f"password_variable is the name of an environment variable, not {password_variable!r}")
+        patterns, hosts = ((one,) if isinstance(one, str) else tuple(one) for one in (patterns, hosts))
+        kept = absolute(str(place))
+        address = urlsplit(kept).scheme in ("http", "https")
+        if address and (urlsplit(kept).hostname or "") not in hosts:
+            raise ArgumentError(f"{kept} is read if its host is allowed: hosts=[{urlsplit(kept).hostname!r}] (--host)")
+        if not address and (hosts or user or password_variable):
+            raise ArgumentError("hosts, user and password_variable are of an address")
+        if address and kind is None:
+            raise ArgumentError(f"give the kind of an address, one of {', '.join(KINDS)}")
+        chosen = named(kept) if name is None else name
+        source = WorldSource(
+            chosen,
+            kind or kind_of(kept, patterns),
+            kept,
+            to_rdflib(self._namespaces.iri("graph", graph_of(chosen) if graph is None else graph)),
+            self._base(base, chosen),
+            patterns,
+            None,
+            language,
+            edits,
+            hosts,
+            user,
+            password_variable,
+        )
+        with self._connection.transaction():
+            if len(self._quads(source)):
+                raise ArgumentError(f"the graph {source.graph} has quads already, and a source owns its graph")
+            self._store.add(source)
+        return self._store.get(chosen)
+
+    def _base(self, base: str | None, name: str) -> str:
+        given = f"{graph_of(name)}/" if base is None else base
+        try:
+            return ox.NamedNode(given).value
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"the base {base!r} is not an absolute IRI: {error}") from error
+
+    def set(self, name: str, *, edits: Edits) -> WorldSource:
+        """Say what becomes of others' writes in the graph of a source from now on; see `add`."""
+        if edits not in ("refuse", "keep"):
+            raise ArgumentError(f"edits is 'refuse' or 'keep', not {edits!r}")
+        with self._connection.transaction():
+            self._store.set_options(replace(self._store.get(name), edits=edits))
+        return self._store.get(name)
+
+    @rehearsable(Change)
+    def remove(
+        self, name: str, *, author: str | None = None, message: str | None = None, dry_run: bool = False
+    ) -> Change | Diff:
+        """Follow a source no longer, and remove its graph, as one revision; ArgumentError if there is none."""
+        source = self._store.get(name)
+        told = f"remove source {name}" if message is None else message
+        with self._writer.revision(author=author, message=told, dry_run=dry_run) as revision:
+            with self._ownership.by(name):
+                revision.apply(removed=self._quads(source))
+            self._store.remove(name)
+        return revision.change
+
+    def _quads(self, source: WorldSource) -> Any:
+        number = self._dictionary.find([ox.NamedNode(str(source.graph))])[0]
+        if number is None:
+            return NO_QUADS
+        return np.concatenate([NO_QUADS, *read_quads(self._connection, "quads_of_graph", graph=number)])
