@@ -132,7 +132,9 @@ def _check_base(base: object) -> None:
 
 
 def _found(item: object, format: str | None, allow_network: bool | Collection[str]) -> Iterator[Source]:
-    if isinstance(item, list | tuple):
+    if isinstance(item, Source):
+        yield item
+    elif isinstance(item, list | tuple):
         for part in item:
             yield from _found(part, format, allow_network)
     elif isinstance(item, bytes | bytearray | memoryview):

@@ -141,6 +141,7 @@ CREATE TABLE source_files (
     digest TEXT NOT NULL,        -- SHA-256, hexadecimal; '' where it was never read
     error TEXT,                  -- why it could not be read; what was read of it before is kept
     revision INTEGER NOT NULL,   -- the last one when it was read
+    places TEXT,                 -- where the parts of its text stand in it, or how a table is read; a JSON object
     PRIMARY KEY (source, path)
 ) WITHOUT ROWID;
 

@@ -32,7 +32,7 @@ DELETE FROM source_files WHERE source = :name;
 DELETE FROM source_runs WHERE source = :name;
 
 -- name: files
-SELECT path, stamp, digest, error, revision FROM source_files WHERE source = :name ORDER BY path;
+SELECT path, stamp, digest, error, revision, places FROM source_files WHERE source = :name ORDER BY path;
 
 -- name: remove_files
 DELETE FROM source_files WHERE source = :name AND path IN (SELECT value FROM json_each(:paths_json));
@@ -48,6 +48,9 @@ WITH RECURSIVE own (revision) AS (
     SELECT revisions.revision FROM own CROSS JOIN revisions ON revisions.undoes = own.revision
 )
 SELECT group_concat(revision) FROM own;
+
+-- name: places
+SELECT places FROM source_files WHERE source = :name AND path = :path;
 
 -- name: counts
 -- How many files of each source were read, and how many have an error.

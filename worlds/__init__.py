@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from worlds.entities.context import Context
     from worlds.entities.describing import Description
+    from worlds.entities.minting import Minted
     from worlds.entities.names import Resolution
     from worlds.entities.schema import Schema
     from worlds.errors import (
@@ -105,6 +106,7 @@ __all__ = [
     "Link",
     "Mentions",
     "Merge",
+    "Minted",
     "OnnxEmbedder",
     "OpenAIEmbedder",
     "OpenError",
@@ -149,6 +151,7 @@ _HOMES = {
     "worlds.rules.report": "ValidationReport",
     "worlds.file.stats": "Stats",
     "worlds.file.check": "CheckReport",
+    "worlds.entities.minting": "Minted",
     "worlds.entities.names": "Resolution",
     "worlds.entities.describing": "Description",
     "worlds.entities.context": "Context",

@@ -15,6 +15,7 @@ CREATE TABLE source_files (
     digest TEXT NOT NULL,
     error TEXT,
     revision INTEGER NOT NULL,
+    places TEXT,
     PRIMARY KEY (source, path)
 ) WITHOUT ROWID;
 CREATE TABLE source_runs (

@@ -196,5 +196,6 @@ def test_facets_are_counted_and_printed(made: Path) -> None:
     assert re.search(r"(?m)^types +texts$", shown)
     assert re.search(r"(?m)^rdfs:label +texts$", shown)
     label = "http://www.w3.org/2000/01/rdf-schema#label"
-    assert {*json.loads(ok(*asked, "--json"))["facets"]} == {"types", "predicates", "graphs", "languages", label}
+    kinds = {"types", "predicates", "graphs", "languages", "sources"}
+    assert {*json.loads(ok(*asked, "--json"))["facets"]} == {*kinds, label}
     assert "facets" not in json.loads(ok("search", made, "kite", "--mode", "text", "--json"))

@@ -106,6 +106,7 @@ def test_a_page_becomes_readable_text() -> None:
         "author": ("Ann",),
         "description": "Two kites.",
         "keywords": ("kites", "birds"),
+        "places": {},
     }
 
 

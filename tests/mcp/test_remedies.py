@@ -67,7 +67,8 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
         ("search", {"query": "x", "mode": "fast"}, "mode: Input should be 'hybrid', 'vector' or 'text'"),
         ("search", {"query": 5}, "query: Input should be a valid string."),
         ("search", {"query": "x", "exclude": {"type": "s:Lander"}},
-         "exclude: there is no 'type' in it. It takes: subjects, predicates, types, graphs, languages, where."),
+         "exclude: there is no 'type' in it. It takes: subjects, predicates, types, graphs, sources, languages, "
+         "where."),
         ("search", {"query": "x", "boost": 2}, 'Multiply scores: {"where", "factor"}, '),
         ("search", {"query": "x", "decay": "s:launched"}, "decay: Input should be a valid dictionary. It takes: "),
         ("sparql", {"query": "ASK {}", "timeout": 1000}, "timeout: Input should be less than or equal to 120."),

@@ -23,6 +23,8 @@ NEEDS = {
     "worlds.mcp.": ("mcp",),
     "worlds.cli.mcp": ("mcp",),
     "worlds.cli.sources": ("sources",),
+    "worlds.sources.tables.reading": ("sources",),
+    "worlds.documents.pdf": ("sources",),
     "worlds.cli.": ("server",),
     "worlds.adapters.langchain": ("langchain",),
     "worlds.adapters.llamaindex": ("llamaindex",),

@@ -174,6 +174,7 @@ def test_facets_of_the_library(world: worlds.World) -> None:
         "predicates": [],
         "graphs": [],
         "languages": [],
+        "sources": [],
     }
 
 

@@ -17,13 +17,13 @@ READING = {
     "provenance": ["subject", "predicate", "object", "graph", "token_budget"],
     "validate": ["subjects", "token_budget"],
     "search": [
-        "query", "limit", "mode", "subjects", "predicates", "types", "subclasses", "graphs", "languages",
+        "query", "limit", "mode", "subjects", "predicates", "types", "subclasses", "graphs", "sources", "languages",
         "where", "exclude", "min_similarity", "related", "rerank", "boost", "decay", "diversity",
         "group_by", "per_subject", "cursor", "full_text", "facets", "sql", "token_budget",
     ],
     "context": ["question", "hops", "types", "language", "graphs", "token_budget"],
     "similar": [
-        "iri", "limit", "subjects", "predicates", "types", "subclasses", "graphs", "languages", "where",
+        "iri", "limit", "subjects", "predicates", "types", "subclasses", "graphs", "sources", "languages", "where",
         "exclude", "cursor", "mode", "token_budget",
     ],
     "resolve": ["names", "types", "graphs", "exclude", "limit", "context"],

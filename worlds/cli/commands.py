@@ -81,7 +81,7 @@ def _options(
 _PANELS = {
     "Begin": ("init", "doctor", "config", "completion"),
     "Write": ("load", "add-document", "sync", "sources", "update", "embed"),
-    "Ask": ("search", "sparql", "context", "resolve", "similar", "describe", "schema", "prefix", "policy"),
+    "Ask": ("search", "sparql", "context", "resolve", "mint", "similar", "describe", "schema", "prefix", "policy"),
     "Curate": (
         "verify",
         "mentions",

@@ -1,4 +1,4 @@
-"""The commands about entities: resolve, similar, describe."""
+"""The commands about entities: resolve, mint, similar, describe."""
 
 from __future__ import annotations
 
@@ -56,6 +56,27 @@ def resolve(
                 _print_resolution(output(), one, world.prefixes)
     if any(one.outcome != "match" for one in found):
         raise typer.Exit(NO)
+
+
+@of_verb("mint")
+def mint(
+    path: WorldPath,
+    label: Annotated[
+        str | None, typer.Argument(metavar="[LABEL]", help="The name of the entity.", show_default=False)
+    ] = None,
+    *,
+    json: Json = False,
+    **given: Any,
+) -> None:
+    """`worlds policy WORLD iris=NAMESPACE` says how new IRIs begin."""
+    with opened(path) as world:
+        found = world.mint(label, **given)
+    if json:
+        write_json(found.to_dict())
+        return
+    for remark in found.notes:
+        note(remark)
+    output().print(str(found.iri), soft_wrap=True, markup=False, highlight=False)
 
 
 @of_verb("similar")
@@ -164,5 +185,9 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     names = examples("worlds resolve kb.db 'Fritz Lang' --type ex:Person", "worlds resolve kb.db - --json < names.txt")
     app.command(cls=Command, epilog=names)(resolve)
+    minting = examples(
+        "worlds policy kb.db iris=https://example.org/id/", "worlds mint kb.db 'Fritz Lang' --type ex:Person"
+    )
+    app.command(cls=Command, epilog=minting)(mint)
     app.command(cls=Command, epilog=examples("worlds similar kb.db ex:metropolis --type ex:Film"))(similar)
     app.command(cls=Command, epilog=examples("worlds describe kb.db ex:metropolis"))(describe)

@@ -38,7 +38,7 @@ _PANELS: Mapping[str, str] = {
     "answer": "What is printed",
 }
 _IN_PARTS = ("exclude", "weights", "rerank", "decay")  # options that the command line takes by several of its own
-_FILTERS = ("subjects", "predicates", "types", "graphs", "languages", "where")
+_FILTERS = ("subjects", "predicates", "types", "graphs", "sources", "source_kinds", "languages", "where")
 _TABLE = tuple(name for name in OPTIONS if name not in (*_IN_PARTS, "vector", "boost"))
 
 
@@ -121,7 +121,7 @@ def search(
         bool,
         typer.Option(
             "--facets",
-            help="Count the types, predicates, graphs and languages of all that matches, too.",
+            help="Count the types, predicates, graphs, languages and sources of all that matches, too.",
             rich_help_panel=_PANELS["answer"],
         ),
     ] = False,

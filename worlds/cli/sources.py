@@ -69,6 +69,9 @@ def sync(
     language: Annotated[
         str | None, typer.Option("--language", "--lang", "-l", metavar="TAG", help="The language of its documents.")
     ] = None,
+    mapping: Annotated[
+        str | None, typer.Option("--map", metavar="FILE", help="The CSVW metadata of tables, which is kept.")
+    ] = None,
     edits: Edits = None,
     host: Annotated[
         list[str] | None, typer.Option("--host", metavar="HOST", help="Let a new source ask this host.")
@@ -92,8 +95,8 @@ def sync(
     The exit code is 1 if a file could not be read.
     """
     options = {
-        "kind": kind, "graph": graph, "base": base, "patterns": pattern, "language": language, "edits": edits,
-        "hosts": host, "user": user, "password_variable": password_variable,
+        "kind": kind, "graph": graph, "base": base, "patterns": pattern, "language": language, "mapping": mapping,
+        "edits": edits, "hosts": host, "user": user, "password_variable": password_variable,
     }  # fmt: skip
     options = {key: value for key, value in options.items() if value}
     chosen = embedder if embed and not dry_run else "none"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
+from json import dumps
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
@@ -57,12 +59,24 @@ def load(
     allow_network: Hosts = None,
     embed: Embed = True,
     embedder: EmbedderName = "auto",
+    mapping: Annotated[
+        str | None,
+        typer.Option("--map", metavar="FILE", help="Read tables by this CSVW metadata; - proposes it for each."),
+    ] = None,
+    propose_map: Annotated[
+        bool, typer.Option("--propose-map", help="Load nothing, and print the mapping of tables to edit.")
+    ] = False,
     dry_run: DryRun = False,
     json: Json = False,
     **given: Any,
 ) -> None:
     """Makes the world if there is none. All of it is loaded or, after an error or Ctrl-C, nothing."""
     _refuse_network(sources, allow_network or [])
+    if propose_map:
+        _propose_map(path, sources, given["base"])
+        return
+    if mapping is not None:
+        given["mapping"] = True if mapping == "-" else mapping
     began = time.perf_counter()
     state = "nothing was changed; the same command can be run again"
     try:
@@ -94,6 +108,20 @@ def load(
                 note_pending(world, change)
     except KeyboardInterrupt as interrupt:
         raise Interrupted(state) from interrupt
+
+
+def _propose_map(path: str, tables: list[str], base: str | None) -> None:
+    """Print the mapping of a table, or write those of several beside them."""
+    with opened(path, write=not Path(path).exists(), create=True, dry_run=True) as world:
+        found = world.propose_mapping(*tables, base=base)
+    if len(found) == 1:
+        write_json(found[0])
+        return
+    for table, one in zip(tables, found, strict=True):
+        beside = Path(f"{table}-metadata.json")
+        with beside.open("x", encoding="utf-8") as stream:
+            stream.write(dumps(one, ensure_ascii=False, indent=2) + "\n")
+        output().print(f"{beside} is written", soft_wrap=True)
 
 
 def _refuse_network(sources: list[str], hosts: list[str]) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import codecs
 import contextlib
 import datetime
+import itertools
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -27,6 +28,8 @@ FORMATS: Mapping[Format, tuple[str, ...]] = {
     "html": (".html", ".htm", ".xhtml"),
 }
 """Format → the endings of its files' names."""
+PACKED = (".pdf", ".docx", ".epub")
+"""The endings of documents that are no text files."""
 
 TEXT = "https://schema.org/text"
 """The predicate of a document's text, unless another is given."""
@@ -63,6 +66,9 @@ class Found:
     author: tuple[str, ...] = ()
     description: str | None = None
     keywords: tuple[str, ...] = ()
+    places: Mapping[str, Any] = field(default_factory=dict)
+    """Where its parts stand: "offset", the characters of the file before the text; or "starts", those in the text at
+    which the "parts" begin, which are "page" or "paragraph" numbers or names of an "item"."""
 
 
 def read_document(content: object, format: str | None) -> Found:
@@ -75,13 +81,15 @@ def read_named(given: str | bytes, name: str | None, format: str | None = None) 
     """Read a document that a file of this name has."""
     if format is not None and format not in FORMATS:
         raise ValueError(f"format is one of {', '.join(FORMATS)}, not {format!r}")
+    if format is None and isinstance(given, bytes) and Path(name or "").suffix.lower() in PACKED:
+        return _read_packed(given, name or "")
     chosen = format or _format_of(name) or ("html" if _looks_like_html(given) else None)
     text = _decoded(given, name, html=chosen == "html").removeprefix("\ufeff")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if chosen == "html":
         found = _read_html(text)
     elif chosen == "text":
-        found = Found(text, markdown=False)
+        found = Found(text, markdown=False, places={"offset": 0})
     else:
         found = _read_markdown(text, name, told=chosen is not None)
     if found.title is None and name is not None:
@@ -141,6 +149,49 @@ def _decoded(given: str | bytes, name: str | None, *, html: bool) -> str:
         raise ParseError("the text is not in UTF-8", source=name, line=line) from error
 
 
+# --- what is packed ---------------------------------------------------------------------------------------------------
+
+
+def _read_packed(data: bytes, name: str) -> Found:
+    """Read a PDF, a DOCX or an EPUB; ParseError."""
+    ending = Path(name).suffix.lower()
+    if ending == ".pdf":
+        from worlds.documents.pdf import read_pdf
+
+        told = read_pdf(data, name)
+        pages = [(number, text.strip()) for number, text in enumerate(told["pages"], 1) if text.strip()]
+        text, starts = _joined([text for _, text in pages])
+        places = {"part": "page", "parts": [number for number, _ in pages], "starts": starts}
+        return Found(
+            text,
+            markdown=False,
+            title=told["title"] or Path(name).stem,
+            date=told["date"],
+            author=(told["author"],) if told["author"] else (),
+            places=places,
+        )
+    from worlds.documents.packed import read_docx, read_epub
+
+    unpacked = (read_docx if ending == ".docx" else read_epub)(data, name)
+    text, starts = _joined([part.text for part in unpacked.parts])
+    kind = "paragraph" if ending == ".docx" else "item"
+    return Found(
+        text,
+        markdown=True,
+        title=unpacked.title or _first_heading(text) or Path(name).stem,
+        date=unpacked.date,
+        language=unpacked.language,
+        author=(unpacked.author,) if unpacked.author else (),
+        places={"part": kind, "parts": [part.place for part in unpacked.parts], "starts": starts},
+    )
+
+
+def _joined(texts: Sequence[str]) -> tuple[str, list[int]]:
+    """Texts with an empty line between them, and where each begins."""
+    lengths = [len(text) + 2 for text in texts]
+    return "\n\n".join(texts), list(itertools.accumulate(lengths[:-1], initial=0)) if lengths else []
+
+
 # --- HTML -------------------------------------------------------------------------------------------------------------
 
 
@@ -177,7 +228,7 @@ def _read_markdown(text: str, name: str | None, *, told: bool) -> Found:
     entries, body = _split(text, name)
     title = _first_heading(body)
     if not told and entries is None and title is None:
-        return Found(text, markdown=False)
+        return Found(text, markdown=False, places={"offset": 0})
     values = entries or {}
 
     def one(*names: str) -> str | None:
@@ -193,6 +244,7 @@ def _read_markdown(text: str, name: str | None, *, told: bool) -> Found:
         author=tuple(values.get("author") or values.get("authors") or ()),
         description=one("description", "summary", "abstract"),
         keywords=tuple(values.get("tags") or values.get("keywords") or ()),
+        places={"offset": len(text) - len(body)},
     )
 
 

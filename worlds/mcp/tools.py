@@ -29,6 +29,7 @@ class Exclude(BaseModel):
     predicates: Names | None = None
     types: Names | None = None
     graphs: Names | None = None
+    sources: Names | None = None
     languages: Names | None = None
     where: str | None = None
 

@@ -10,9 +10,9 @@ import contextlib
 import datetime
 import itertools
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -55,6 +55,18 @@ class Change(Record):
     embedded: int = 0
     notes: tuple[str, ...] = ()
     proposal: int | None = None
+
+
+C = TypeVar("C")
+
+
+def noted(change: C, notes: Sequence[str]) -> C:
+    """A change, or the difference of a rehearsal, with further notes."""
+    if isinstance(change, Change):
+        return replace(change, notes=(*change.notes, *notes))
+    told: Any = change
+    told.notes = (*told.notes, *notes)
+    return change
 
 
 @dataclass

@@ -19,7 +19,7 @@ from worlds.errors import EmbedderError, ReadOnlyError
 from worlds.graph.terms import GraphName, to_oxigraph
 from worlds.quads.dataset import default_graph, set_default_graph
 from worlds.quads.delta import Delta
-from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, LITERAL, TRIPLE, Ids, batches
+from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, LITERAL, TRIPLE, Ids, batches, hash_of
 from worlds.quads.rows import NO_QUADS, difference, distinct
 from worlds.scopes.borrowing import Borrowing
 from worlds.sql import Statement, schema, statements
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _SQL = statements("scopes.sql")
 _QUERIES = statements("queries.sql")
+_SOURCES = statements("sources.sql")
 _PAGE = 50_000  # rows
 _BATCH = 5000  # rows a statement
 _BULK = 20_000  # quads from which on making the indexes anew pays
@@ -103,6 +104,7 @@ class Slice:
         self.last_term = 0  # of the world; what the slice's own writes number lies behind it
         self._revision = self._last_quad = self._last_removed = 0
         self._recorded: Row | None = None  # the world's row of that revision
+        self._sources: list[tuple[Any, ...]] = []
         self._proposals: Row | None = None
         self._prefixes: dict[str, str] = {}
         self._blank = False  # whether texts have no vector that the world had none for
@@ -169,6 +171,7 @@ class Slice:
                     raise _LostError
                 self._copy_revisions(added, gone)
                 self._copy_prefixes()
+                self._copy_sources()
                 self._copy_proposals()
                 if len(delta.added) or len(delta.removed):
                     followers.apply(delta)
@@ -331,6 +334,20 @@ class Slice:
         if kept != self._own._namespaces.declared:
             self._connection.run(_SQL["forget_prefixes"])
             self._connection.insert("INSERT INTO prefixes (prefix, iri)", list(kept.items()))
+
+    def _copy_sources(self) -> None:
+        """Have the names and kinds of the sources whose graphs the scope has, and not their places."""
+        base, own = self._world._connection, self._connection
+        names = {graph.value for graph in self._graphs if isinstance(graph, ox.NamedNode)}
+        rows = [
+            (name, kind, "", graph, hash_of(graph), json.dumps({"base": json.loads(options)["base"]}), "{}")
+            for name, kind, _, graph, options, _ in base.rows(_SOURCES["sources"])
+            if graph in names
+        ]
+        if rows != self._sources:
+            self._sources = rows
+            own.run("DELETE FROM sources")
+            own.insert("INSERT INTO sources (name, kind, place, graph, graph_hash, options, state)", rows)
 
     def _copy_proposals(self) -> None:
         """Have the proposals that change and rely on nothing but the scope's graphs."""

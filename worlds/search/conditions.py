@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import pyoxigraph as ox
@@ -17,6 +17,13 @@ from worlds.quads.dictionary import (
 _SUBJECT = re.compile(r"[?$]subject\b")
 _TAG = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*")
 ToTerm = Callable[[object], Any]
+ToGraphs = Callable[[str, Iterable[object]], tuple[Any, ...]]
+"""Gives the graphs of sources, by what names them: "sources" or "source_kinds"."""
+_OF_SOURCES = ("sources", "source_kinds")
+
+
+def _no_sources(what: str, wanted: Iterable[object]) -> tuple[Any, ...]:
+    raise FilterError(f"{what} is of one world's search")
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,7 @@ class Filter:
 
 def make_filter(
     to_term: ToTerm,
+    to_graphs: ToGraphs = _no_sources,
     *,
     exclude: Mapping[str, object] | None = None,
     subclasses: bool = False,
@@ -60,18 +68,26 @@ def make_filter(
     """A filter from what a caller gave; FilterError names what cannot be one."""
     if exclude is not None and not isinstance(exclude, Mapping):
         raise FilterError(f"exclude takes a mapping of filters, not {exclude!r}")
-    known = {item.name for item in fields(Conditions)}
+    known = {*_OF_SOURCES, *(item.name for item in fields(Conditions))}
     if unknown := include.keys() - known:
         raise TypeError(f"a search has no option {min(unknown)!r}")
     if strange := [name for name in exclude or () if name not in known]:
         raise FilterError(f"exclude has no {strange[0]!r}; it takes {', '.join(sorted(known))}")
-    return Filter(_conditions(to_term, include), _conditions(to_term, exclude or {}), bool(subclasses))
+    included, excluded = _conditions(to_term, include), _conditions(to_term, exclude or {})
+    for name in _OF_SOURCES:
+        if include.get(name) is not None:
+            graphs = to_graphs(name, _listed(include[name]))
+            kept = graphs if included.graphs is None else tuple(one for one in included.graphs if one in graphs)
+            included = replace(included, graphs=kept)
+        if exclude and exclude.get(name) is not None:
+            excluded = replace(excluded, graphs=(*(excluded.graphs or ()), *to_graphs(name, _listed(exclude[name]))))
+    return Filter(included, excluded, bool(subclasses))
 
 
 def _conditions(to_term: ToTerm, given: Mapping[str, object]) -> Conditions:
     values: dict[str, Any] = {}
     for name, value in given.items():
-        if value is None:
+        if value is None or name in _OF_SOURCES:
             continue
         if name == "where":
             values[name] = check_pattern(value)

@@ -13,6 +13,7 @@ from worlds.graph.terms import RDF, shorten, to_rdflib
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids, json_ids
 from worlds.search.candidates import read_cited, spread
 from worlds.search.filters import Eligible, Filters
+from worlds.search.origins import Origins
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.sql.values import integers
@@ -20,7 +21,7 @@ from worlds.texts.facts import Facts
 
 _SQL = statements("hits.sql")
 Counts: TypeAlias = list[tuple[str, int]]
-NAMES = ("types", "predicates", "graphs", "languages")
+NAMES = ("types", "predicates", "graphs", "languages", "sources")
 
 if TYPE_CHECKING:
     from worlds.search.request import SearchRequest
@@ -32,15 +33,16 @@ class Facets:
 
     The texts are all that match, however few hits were asked for: those that have one of the words, and those nearest
     by vectors, as many as each list has `candidates`; to a blank question, all that the filters let through. Each value
-    is what the filter of the same name takes: an IRI,
-    "default" for the default graph, "" for no language. A text has all types of all its subjects. `values` has the same
-    of further predicates, by their IRIs: an IRI, or a literal as in N-Triples.
+    is what the filter of the same name takes: an IRI, "default" for the default graph, "" for no language, the name of
+    a source. A text has all types of all its subjects. `values` has the same of further predicates, by their IRIs: an
+    IRI, or a literal as in N-Triples.
     """
 
     types: Counts
     predicates: Counts
     graphs: Counts
     languages: Counts
+    sources: Counts = field(default_factory=list)
     values: Mapping[str, Counts] = field(default_factory=dict)
 
     def to_dict(self, prefixes: Mapping[str, str] | None = None) -> dict[str, list[dict[str, Any]]]:
@@ -61,6 +63,7 @@ class FacetCounter:
         self._dictionary = dictionary
         self._filters = filters
         self._facts = Facts(connection, dictionary)
+        self._origins = Origins(connection)
 
     def count(
         self, match: str | None, nearest: Iterable[int], eligible: Eligible | None, request: SearchRequest
@@ -80,11 +83,14 @@ class FacetCounter:
         literal = np.searchsorted(cited.owners, terms)
         owner, quad = spread(cited.starts[literal], cited.starts[literal + 1])
         subjects = cited.subjects[quad]
+        graphs = self._named(owner, cited.graphs[quad])
+        origins = self._origins.by_graph()
         return Facets(
             self._named(*self._types(owner, subjects)),
             self._named(owner, cited.predicates[quad]),
-            self._named(owner, cited.graphs[quad]),
+            graphs,
             self._languages(terms),
+            [(origins[graph].name, count) for graph, count in graphs if graph in origins],
             {one.value: self._named(*self._values(owner, subjects, one)) for one in request.facet},
         )
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, overload
 
 from worlds.graph.records import As, Count, Iri, Quad, Record, Spare
 from worlds.graph.tabular import Tabular
@@ -20,6 +20,9 @@ from worlds.texts.segmentation import unsegment
 if TYPE_CHECKING:
     from worlds.search.facets import Facets
 
+ResultType: TypeAlias = Literal["document", "entity", "statement", "literal"]
+DOCUMENT = "https://schema.org/TextDigitalDocument"
+"""The class of documents."""
 _MARKS = ("\x02", "\x03")
 _SNIPPET = 240  # characters
 _PARAMETER = 200  # characters, or bytes, of one that JSON has
@@ -158,11 +161,13 @@ class Hit(Record):
     contributed, and `steps` has what each later stage did; both are None unless the search was asked to explain.
     `quads` and `snippet` are read from the world when they are first asked for, or the hit is copied or pickled, and
     kept; after the world was closed, that is an OpenError. `path` has the quads that lead to its subject from an entity
-    of the first hits, where `related` found it so. A search of several worlds names the `world` that it cites,
-    and has the same text of the `others`, each with its own citations.
+    of the first hits, where `related` found it so. `result_type` is "document", whose IRI is `document`, "entity" for a
+    profile, "statement", or "literal". `source` and `source_kind` name the source of its graph, and `uri` is
+    the path of its document from the source's place, percent-encoded. A search of several worlds names the `world` that
+    it cites, and has the same text of the `others`, each with its own citations.
     """
 
-    _also = ("snippet", "language", "quads")
+    _also = ("snippet", "language", "quads", "document", "place")
     _untold = ("literal",)
 
     score: float  # higher is better
@@ -183,6 +188,11 @@ class Hit(Record):
     _snippets: Callable[[], dict[int, str]] = field(repr=False, compare=False)
     _made_from: Callable[[], list[tuple[int, int, int, int]]] | None = field(default=None, repr=False, compare=False)
     path: Annotated[tuple[Quad, ...], Spare] = ()
+    result_type: ResultType = "literal"
+    source: Annotated[str | None, Spare] = None
+    source_kind: Annotated[str | None, Spare] = None
+    uri: Annotated[str | None, Spare] = None
+    _place: Callable[[], dict[str, Any] | None] | None = field(default=None, repr=False, compare=False)
     world: Annotated[str | None, Spare] = None
     others: Annotated[tuple[Hit, ...], Spare] = ()
 
@@ -190,6 +200,21 @@ class Hit(Record):
     def language(self) -> str | None:
         """The language of the literal."""
         return getattr(self.literal, "language", None)
+
+    @property
+    def document(self) -> Annotated[Iri | None, Spare]:
+        """The document that the passage stands in; None for what is in none."""
+        return self.subject if self.result_type == "document" else None
+
+    @cached_property
+    def place(self) -> Annotated[dict[str, Any] | None, Spare]:
+        """Where the passage stands in the file of its source; None for what is in none.
+
+        Of Markdown and text, `start` and `end` are characters of the decoded file, its line ends being one character
+        each; of a PDF, `page`, from 1, and `offset` in its text; of a DOCX, the number of the `paragraph` in which it
+        begins; of HTML and EPUB, the `item` of the book, the `headings` above it, and its first `words`.
+        """
+        return self._place() if self._place is not None else None
 
     @cached_property
     def quads(self) -> list[Quad]:
@@ -216,8 +241,8 @@ class Hit(Record):
 
     def __getstate__(self) -> dict[str, Any]:
         # All that is read later is read now: a copy knows no world.
-        later = dict.fromkeys(("_dictionary", "_snippets", "_made_from"))
-        return {**vars(self), "quads": self.quads, "snippet": self.snippet, **later}
+        later = dict.fromkeys(("_dictionary", "_snippets", "_made_from", "_place"))
+        return {**vars(self), "quads": self.quads, "place": self.place, "snippet": self.snippet, **later}
 
 
 _COLUMNS = ("rank", "score", "subject", "label", "predicate", "graph", "snippet")

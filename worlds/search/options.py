@@ -85,6 +85,15 @@ OPTIONS: Mapping[str, Option] = {
         Option("types", "texts", "Search only texts of subjects of these types.", group="filter", example="ex:Report"),
         Option("subclasses", "boolean", "The filter `types` includes subclasses.", False, group="filter"),
         Option("graphs", "texts", 'Search only texts in these graphs; "default" is the default graph.', group="filter"),
+        Option("sources", "texts", "Search only texts of these sources, by name.", group="filter", example="notes"),
+        Option(
+            "source_kinds",
+            "texts",
+            "Search only texts of sources of these kinds: documents, rdf or tables.",
+            group="filter",
+            example="documents",
+            absent={"agents": "`sources` names them"},
+        ),
         Option(
             "languages",
             "texts",

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from worlds.embedders import Embedder, checked_query
 from worlds.errors import EmbedderError
 from worlds.graph.query.limits import Limits
-from worlds.search.conditions import Filter, ToTerm, check_pattern, make_filter
+from worlds.search.conditions import Filter, ToGraphs, ToTerm, check_pattern, make_filter
 from worlds.search.options import DEFAULT_CANDIDATES, DEFAULTS, KEPT, at_least_zero, check
 from worlds.search.stages import Boost, Cursor, Decay, Rerank, Stages, read_date, sent_cursor
 from worlds.search.words import MAX_CHARS
@@ -88,12 +88,14 @@ class Requests:
         to_term: ToTerm,
         embedder: Callable[[], Embedder],
         defaults: Callable[[], Sequence[tuple[str, Mapping[str, Any]]]] = tuple,
+        to_graphs: ToGraphs | None = None,
     ) -> None:
         """`defaults` gives the world's own, by where they come from, what counts most first."""
         self._embeddings = embeddings
         self._to_term = to_term
         self._embedder = embedder  # raises EmbedderError where there is none
         self._defaults = defaults
+        self._to_graphs = () if to_graphs is None else (to_graphs,)
 
     @property
     def model(self) -> tuple[object, ...] | None:
@@ -129,7 +131,7 @@ class Requests:
         given = {name: value for name, value in options.items() if value is not None or name not in KEPT}
         chosen = {name: given.get(name, default) for name, default in DEFAULTS.items()}
         check(chosen)
-        filter_ = make_filter(self._to_term, **filters)
+        filter_ = make_filter(self._to_term, *self._to_graphs, **filters)
         stages = self._stages(chosen)
         weights = {
             "vector": 1.0,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,10 +13,11 @@ from worlds.quads.dictionary import Dictionary, json_ids
 from worlds.search.candidates import Candidates, Cited, Fused, read_passages
 from worlds.search.facts import texts_of
 from worlds.search.filters import Eligible, Filters
-from worlds.search.hits import Hit, Leg
+from worlds.search.hits import DOCUMENT, Hit, Leg, ResultType
+from worlds.search.origins import Origins, place_of
 from worlds.search.ranking import Ranked
 from worlds.search.request import SearchRequest
-from worlds.sql import statements
+from worlds.sql import STATEMENT, statements
 from worlds.sql.connection import Connection
 from worlds.sql.values import as_text
 from worlds.texts.facts import Facts
@@ -44,6 +45,7 @@ class HitMaker:
         self._dictionary = dictionary
         self._filters = filters
         self._facts = Facts(connection, dictionary)
+        self._origins = Origins(connection)
 
     def cited(self, rows: Sequence[Fused], eligible: Eligible | None) -> Cited:
         """The quads that rows of the statement may cite."""
@@ -92,10 +94,13 @@ class HitMaker:
         rows = [found.rows[found.row[candidate]] for candidate in chosen]
         snippets = self._snippets(match, {row.chunk: shown.texts[row.chunk] for row in rows})
         steps = ranked.steps(chosen) if explain else [()] * len(chosen)
+        origins = self._origins.by_graph()
         hits: list[Hit] = []
         for candidate, row, step in zip(chosen, rows, steps, strict=True):
             quads = shown.quads[candidate]
             subject, predicate, literal, graph = quads[0]
+            origin = origins.get(str(shown.terms[graph]))
+            path = None if origin is None else origin.path(str(shown.terms[subject]))
             hits.append(
                 Hit(
                     score=float(ranked.scores[candidate]),
@@ -115,6 +120,13 @@ class HitMaker:
                         (shown.terms[s], shown.terms[p], shown.terms[o], shown.terms[g])
                         for s, p, o, g in (() if row.related is None else row.related.path)
                     ),
+                    source=None if origin is None else origin.name,
+                    source_kind=None if origin is None else origin.kind,
+                    uri=path,
+                    _place=None
+                    if origin is None or path is None
+                    else partial(self._placed, origin.name, path, str(shown.terms[literal]), row.start, row.end),
+                    result_type=_result_type(row.term, shown.terms, shown.types.get(subject, ()), path),
                     _quads=quads,
                     _dictionary=self._dictionary,
                     _snippets=snippets,
@@ -124,6 +136,9 @@ class HitMaker:
                 )
             )
         return hits
+
+    def _placed(self, source: str, path: str, text: str, start: int, end: int) -> dict[str, Any] | None:
+        return place_of(self._origins.places(source, path), text, start, end)
 
     def _snippets(self, match: str | None, texts: dict[int, str]) -> Callable[[], dict[int, str]]:
         """A function that gives, once asked, the highlighted texts of all hits by chunk id."""
@@ -161,3 +176,9 @@ def _leg(row: Fused, request: SearchRequest, name: str, rank: int | None, value:
     factors = {factor: number for factor, number in factors.items() if factor == "weight" or number != 1}
     part = (score or 0.0) * row.weight * row.pending
     return Leg(rank, value, math.prod(factors.values()), part, factors)
+
+
+def _result_type(term: int, terms: Mapping[int, Any], types: Sequence[int], path: str | None) -> ResultType:
+    if term < 0:
+        return "statement" if term < -STATEMENT else "entity"
+    return "document" if path is not None or any(str(terms[one]) == DOCUMENT for one in types) else "literal"

@@ -6,6 +6,7 @@ import datetime
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 import pyoxigraph as ox
@@ -23,8 +24,8 @@ _link = re.compile(r"(?<!!)\[[^\]\n]*+\]\(\s*+<?([^()\s<>]++)[^()\n]*+\)")
 
 def quads_of(
     source: WorldSource, state: FileState, data: bytes, digest: str, prefixes: Mapping[str, str]
-) -> list[ox.Quad]:
-    """The quads of a document that a source has; ParseError for what is no text."""
+) -> tuple[list[ox.Quad], Mapping[str, Any]]:
+    """The quads of a document that a source has, and where its parts stand; ParseError for what is no text."""
     subject, graph = ox.NamedNode(source.base + state.path), ox.NamedNode(str(source.graph))
     found = read_named(data, name_of(state.path))
     quads = document_quads(
@@ -38,7 +39,8 @@ def quads_of(
         (DIGEST, ox.Literal(digest, datatype=ox.NamedNode(XSD + "hexBinary"))),
         *((LINKS, ox.NamedNode(source.base + path)) for path in dict.fromkeys(links(found.text, state.path))),
     ]
-    return [*quads, *(ox.Quad(subject, ox.NamedNode(about), value, graph) for about, value in values)]
+    quads += [ox.Quad(subject, ox.NamedNode(about), value, graph) for about, value in values]
+    return quads, found.places
 
 
 def links(text: str, path: str) -> Iterator[str]:

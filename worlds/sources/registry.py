@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -43,13 +44,16 @@ class Sources(Sequence[WorldSource]):
         writer: Writer,
         store: SourceStore,
         ownership: Ownership,
+        space: Callable[[], str | None],
     ) -> None:
+        """`space` gives the namespace of new IRIs, if the world has one."""
         self._connection = connection
         self._dictionary = dictionary
         self._namespaces = namespaces
         self._writer = writer
         self._store = store
         self._ownership = ownership
+        self._space = space
 
     def __getitem__(self, name: Any) -> Any:
         """A source, by its name or its place; ArgumentError for a name that there is not."""
@@ -77,6 +81,7 @@ class Sources(Sequence[WorldSource]):
         base: str | None = None,
         patterns: Sequence[str] = (),
         language: str | None = None,
+        mapping: object = None,
         edits: Edits = "refuse",
         hosts: Sequence[str] = (),
         user: str | None = None,
@@ -88,8 +93,9 @@ class Sources(Sequence[WorldSource]):
         are globs of the files of a folder, "!drafts/*" for what is left out; without one, they are the endings of the
         kind. The quads are in `graph` (urn:worlds:source:NAME), which has to be empty, and is the source's from then
         on: with `edits` "refuse" others' writes there are a ReadOnlyError, with "keep" they stay beside what the files
-        say. A document's IRI is `base` and its path from the place, `language` that of documents that name none. A URL
-        is read if its host is one of `hosts`; the password of `user`, or a bearer token, is in the environment variable
+        say. A document's IRI is `base` and its path from the place, `language` that of documents that name none, and
+        `mapping` that of tables (see `load`). A URL if its host
+        is one of `hosts`; the password of `user`, or a bearer token, is in the environment variable
         `password_variable`, and nowhere else. ArgumentError for a place that is not there and a name that is taken.
         """
         if kind is not None and kind not in KINDS:
@@ -105,6 +111,8 @@ class Sources(Sequence[WorldSource]):
             raise ArgumentError(f"{kept} is read if its host is allowed: hosts=[{urlsplit(kept).hostname!r}] (--host)")
         if not address and (hosts or user or password_variable):
             raise ArgumentError("hosts, user and password_variable are of an address")
+        if address and kind == "tables":
+            raise ArgumentError("tables are read from files")
         if address and kind is None:
             raise ArgumentError(f"give the kind of an address, one of {', '.join(KINDS)}")
         chosen = named(kept) if name is None else name
@@ -115,7 +123,7 @@ class Sources(Sequence[WorldSource]):
             to_rdflib(self._namespaces.iri("graph", graph_of(chosen) if graph is None else graph)),
             self._base(base, chosen),
             patterns,
-            None,
+            None if mapping is None else self._mapping(mapping),
             language,
             edits,
             hosts,
@@ -128,8 +136,15 @@ class Sources(Sequence[WorldSource]):
             self._store.add(source)
         return self._store.get(chosen)
 
+    def _mapping(self, mapping: object) -> str:
+        """The mapping of tables as it is kept: what its file held."""
+        from worlds.sources.tables.mapping import read_mapping
+
+        return json.dumps(read_mapping(mapping, self._namespaces.prefixes).source, ensure_ascii=False)
+
     def _base(self, base: str | None, name: str) -> str:
-        given = f"{graph_of(name)}/" if base is None else base
+        space = self._space()
+        given = base if base is not None else f"{space}{name}/" if space else f"{graph_of(name)}/"
         try:
             return ox.NamedNode(given).value
         except (TypeError, ValueError) as error:

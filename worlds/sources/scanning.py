@@ -12,15 +12,16 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote, unquote, unquote_to_bytes
 
-from worlds.documents.reading import FORMATS
+from worlds.documents.reading import FORMATS, PACKED
 from worlds.errors import ArgumentError, OpenError
 from worlds.graph.formats import EXTENSIONS
 from worlds.sources.store import KINDS, Kind
+from worlds.sources.tables.reading import ENDINGS as TABLES
 
 ENDINGS: Mapping[Kind, tuple[str, ...]] = {
-    "documents": tuple(ending for endings in FORMATS.values() for ending in endings),
+    "documents": (*(ending for endings in FORMATS.values() for ending in endings), *PACKED),
     "rdf": tuple(f".{ending}" for ending in EXTENSIONS if ending not in ("xml", "json")),
-    "tables": (".csv", ".tsv", ".jsonl", ".ndjson"),
+    "tables": TABLES,
 }
 """The endings of the files that a source of each kind takes from its folder."""
 _COMPRESSED = (".gz", ".bz2", ".zst")

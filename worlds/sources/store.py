@@ -38,6 +38,7 @@ class FileRow(NamedTuple):
     digest: str
     error: str | None
     revision: int
+    places: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +167,7 @@ class SourceStore:
         if paths:
             self._connection.run(_SQL["remove_files"], _SQL["remove_files"].bind(name=name, paths_json=_json(paths)))
         self._connection.insert(
-            "INSERT INTO source_files (source, path, stamp, digest, error, revision)",
+            "INSERT INTO source_files (source, path, stamp, digest, error, revision, places)",
             [(name, path, *row) for path, row in rows.items()],
         )
 

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
+from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 import numpy as np
@@ -85,6 +86,7 @@ class _Run:
     digests: dict[str, str] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     written: list[str] = field(default_factory=list)  # paths
+    places: dict[str, str] = field(default_factory=dict)  # of parts in the file, as JSON
     conflicts: list[Conflicting] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -106,7 +108,8 @@ class _Run:
             error = self.errors.get(one.path)
             digest = self.digests.get(one.path, "") if error is None else before.digest if before else ""
             read = revision if one.path in self.written or before is None else before.revision
-            rows[one.path] = FileRow(one.stamp, digest, error, read)
+            places = self.places.get(one.path, None if before is None else before.places)
+            rows[one.path] = FileRow(one.stamp, digest, error, read, places)
         return {path: row for path, row in rows.items() if row != self.known.get(path)}
 
 
@@ -125,10 +128,12 @@ class Syncing:
         ownership: Ownership,
         propose: Callable[[Sequence[Conflicting]], list[int]],
         withdraw: Callable[[int, str | None], tuple[str, int | None]],
+        tables: Callable[[Sequence[str], object, str, Mapping[str, object]], tuple[list[Any], list[Any]]],
     ) -> None:
         """`propose` keeps conflicts as proposals.
 
-        `withdraw` gives the status and the revision of a proposal, and, given a reason, rejects one that is open.
+        `tables` gives tables as sources, and what there is to say of them. `withdraw` gives the status and the revision
+        of a proposal, and, given a reason, rejects one that is open.
         """
         self._connection = connection
         self._dictionary = dictionary
@@ -140,6 +145,7 @@ class Syncing:
         self._ownership = ownership
         self._propose = propose
         self._withdraw = withdraw
+        self._tables = tables
 
     def sync(
         self,
@@ -270,7 +276,9 @@ class Syncing:
                 digest = run.digests[state.path] = _digest(data)
                 if not run.again and run.known.get(state.path, _UNREAD).digest == digest:
                     continue
-                batch += quads_of(run.source, state, data, digest, prefixes)
+                quads, places = quads_of(run.source, state, data, digest, prefixes)
+                batch += quads
+                run.places[state.path] = json.dumps(places)
             except (OpenError, ParseError, WorldsError) as error:
                 run.errors[state.path] = str(error)
                 continue
@@ -323,8 +331,17 @@ class Syncing:
         while files := {path: one for path, one in run.found.items() if path not in run.errors}:
             lost = any(run.known.get(path, _UNREAD).digest for path in run.errors)
             try:
+                told: list[Any] = []
+                inputs: list[Any] = [str(one.file) for one in files.values()]
+                if source.kind == "tables":
+                    mapping = None if source.mapping is None else json.loads(source.mapping)
+                    kept = {str(one.file): run.known.get(path, _UNREAD).places for path, one in files.items()}
+                    read = {file: json.loads(places) for file, places in kept.items() if places}
+                    inputs, told = self._tables(inputs, mapping, source.base, read)
+                    # The next run reads a table by the same mapping, whatever the world has come to hold.
+                    run.places |= {path: json.dumps(one.mapping.source) for path, one in zip(files, told, strict=True)}
                 change = self._loader.load(
-                    [str(one.file) for one in files.values()] if run.there is None else [run.there.data],
+                    inputs if run.there is None else [run.there.data],
                     format=None if run.there is None else _format(run.there),
                     graph=source.graph,
                     mode="merge" if lost else "replace",
@@ -340,7 +357,7 @@ class Syncing:
                 run.errors.update(dict.fromkeys(named or files, str(error)))
                 continue
             run.written += [path for path in changed if path not in run.errors]
-            run.notes += change.notes
+            run.notes += [*change.notes, *(note for one in told for note in one.notes())]
             writing.count(change.added, change.removed, change.chunks)
             return
         if not run.errors:

@@ -90,6 +90,10 @@ class ChunkSize:
             raise ValueError(f"format is 'text', 'markdown' or None, not {self.format!r}")
 
 
+IRI_NAMES = ("slug", "type", "key", "hash", "uuid", "counter")
+"""What a template of IRIs may have in braces."""
+
+
 @dataclass(frozen=True)
 class TextPolicy:
     """Which literals of a world are text, and the size of their chunks.
@@ -109,6 +113,9 @@ class TextPolicy:
     `tokenizer` is "porter" (words by their stem), "unicode" (words as they are) or "trigram" (any three characters in
     a row: parts of words, and scripts without spaces). A stem is that of the text's language: of its tag, or without a
     tag of `language` ("de"), English if that is None; loading sets it where the first texts tell it.
+
+    `iris` is what new IRIs are made from: a "namespace", and a "template" of what follows it, with {slug} (of a label;
+    the default), {type}, {key}, {hash} (of label and type), {uuid} or {counter} in it. See `World.mint`.
     `search` are options of `World.search` that hold in this world unless a call gives others.
     """
 
@@ -126,6 +133,7 @@ class TextPolicy:
     tokenizer: str = "porter"
     language: str | None = None
     search: Mapping[str, Any] = field(default_factory=dict)
+    iris: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("include", "exclude", "datatypes"):
@@ -145,7 +153,7 @@ class TextPolicy:
         self._check_fields()
 
     def _check_fields(self) -> None:
-        for name in ("roles", "weights", "search"):
+        for name in ("roles", "weights", "search", "iris"):
             if not isinstance(getattr(self, name), Mapping):
                 raise TypeError(f"{name} is a mapping, not {getattr(self, name)!r}")
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
@@ -153,6 +161,7 @@ class TextPolicy:
             json.dumps(dict(self.search))
         except (TypeError, ValueError) as error:
             raise ValueError(f"search holds what JSON can hold, not {dict(self.search)!r}") from error
+        _check_iris(self.iris)
         for iri, role in self.roles.items():
             _check_iri("roles", iri)
             _check_role("roles", role)
@@ -232,6 +241,7 @@ class TextPolicy:
                 "tokenizer": self.tokenizer,
                 "language": self.language,
                 "search": dict(self.search),
+                "iris": dict(self.iris),
             }
         )
 
@@ -263,7 +273,25 @@ _FIELDS = (
     "tokenizer",
     "language",
     "search",
+    "iris",
 )
+
+
+def _check_iris(given: Mapping[str, str]) -> None:
+    """ValueError for what is no policy of IRIs: a namespace, and a template of `IRI_NAMES`."""
+    if not given:
+        return
+    if strange := sorted(given.keys() - {"namespace", "template"}):
+        raise ValueError(f"iris has namespace and template, not {strange[0]!r}")
+    space, template = given.get("namespace"), given.get("template", "{slug}")
+    if not isinstance(space, str) or not isinstance(template, str):
+        raise ValueError("iris has a namespace, such as https://example.org/id/, and maybe a template")
+    names = re.findall(r"\{([^{}]*)\}", template)
+    if strange := [name for name in names if name not in IRI_NAMES]:
+        raise ValueError(f"a template of iris has no {{{strange[0]}}}; it has {', '.join(IRI_NAMES)}")
+    if not names:
+        raise ValueError(f"a template of iris has one of {', '.join(IRI_NAMES)} in braces, {template!r} has none")
+    _check_iri("iris", space + re.sub(r"\{[^{}]*\}", "x", template))
 
 
 Read: TypeAlias = Callable[[Any, Callable[[str], str]], Any]
@@ -295,6 +323,7 @@ _READ: Mapping[str, Read] = {
     "tokenizer": lambda value, iri: value,
     "language": lambda value, iri: value or None,
     "search": lambda value, iri: dict(value),
+    "iris": lambda value, iri: {"namespace": value} if isinstance(value, str) and value else dict(value or {}),
 }
 """How each field is read from JSON."""
 

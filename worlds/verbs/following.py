@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from worlds.revisions.writer import Progress
 from worlds.verbs.parts import Parts
@@ -19,6 +21,18 @@ class Following(Parts):
     def sources(self) -> Sources:
         """What the world follows: `add`, `set` and `remove` sources; by name, or one after the other."""
         return self._sources
+
+    def propose_mapping(self, *tables: str | os.PathLike[str], base: str | None = None) -> list[dict[str, Any]]:
+        """A mapping for each of some tables that belong together, as CSVW metadata for `load(mapping=…)`, to be edited.
+
+        The key column makes the IRIs, below `base` (the namespace of `policy.iris`, or https://example.org/); columns
+        become predicates of the world whose names or labels they have, else new ones; their values tell datatypes,
+        languages (`name_de`), units (`mass (kg)`), lists, and links: IRIs that the world has, keys of another of the
+        tables, names that mean one entity of the world for sure, as `resolve` judges. See
+        https://www.w3.org/TR/tabular-metadata/. ParseError for a table that cannot be read.
+        """
+        space = self._chunks.policy.iris.get("namespace")
+        return self._tables.proposed([Path(table) for table in tables], space if base is None else base)
 
     def sync(
         self,

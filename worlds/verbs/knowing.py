@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from worlds.entities.limits import check_limit
+from worlds.errors import ArgumentError
 from worlds.quads.namespaces import listed
 from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
     from worlds.entities.context import Context
     from worlds.entities.describing import Description
+    from worlds.entities.minting import Minted
     from worlds.entities.names import Resolution
     from worlds.entities.neighbours import Neighbourhood, Path
     from worlds.entities.schema import Schema
@@ -59,6 +61,21 @@ class Knowing(Parts):
             if not isinstance(item, (tuple, list)) or len(item) != 2:
                 raise TypeError(f"a name is a str, or a pair of a name and its context, not {item!r}")
         return [self.resolve(name, context=context, types=types, graphs=graphs, limit=limit) for name, context in asked]
+
+    def mint(self, label: str | None = None, *, type: object = None, key: str | None = None) -> Minted:
+        """An IRI for an entity, by `policy.iris`: that of the one that is there, or a new one that nothing has.
+
+        What the `label` means is resolved first, among entities of the `type`: a match is given, and what it may be is
+        told in the notes. A new IRI that another entity has already gets a number behind it; one of a {key} is that of
+        the entity with this key. Nothing is written: the IRI is taken once a quad has it. ArgumentError where the
+        policy has no namespace, or its template asks for what is not given.
+        """
+        iris = self._chunks.policy.iris
+        if not iris:
+            told = "https://example.org/id/"
+            raise ArgumentError(f"the policy has no namespace for new IRIs, such as iris={{'namespace': {told!r}}}")
+        kind = None if type is None else self._namespaces.iri("type", type)
+        return self._minting.mint(iris, label=label, type=kind, key=key)
 
     def similar(self, iri: object, *, limit: int = 10, **options: Any) -> SearchResults:
         """Find entities like this one: one hit for each, the likest first, without the entity itself.

@@ -6,9 +6,11 @@ What opening, writing and searching use is made when the world is opened; the re
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
+
+import pyoxigraph as ox
 
 from worlds.embedders import Embedder
 from worlds.errors import ConflictError
@@ -30,6 +32,7 @@ from worlds.search.engine import SearchEngine, Searches
 from worlds.search.filters import Filters
 from worlds.search.notes import SearchNotes
 from worlds.search.options import kept
+from worlds.search.origins import Origins
 from worlds.search.request import Requests
 from worlds.sources.store import Ownership, SourceStore
 from worlds.sparql.index import Place, SparqlIndex
@@ -55,12 +58,17 @@ if TYPE_CHECKING:
     from worlds.curation.linking.suggesting import Suggesting
     from worlds.entities.context import Contexts
     from worlds.entities.describing import Describer
+    from worlds.entities.minting import Minting
     from worlds.entities.neighbours import Neighbours
     from worlds.entities.resolving import Resolver
     from worlds.entities.similar import SimilarEntities
     from worlds.rules.checking import ShapeChecker
     from worlds.sources.registry import Sources
     from worlds.sources.syncing import Syncing
+    from worlds.sources.tables.tabular import Tables
+
+
+_PREDICATES = 10_000  # that a table's columns are compared with
 
 
 class Parts:
@@ -157,7 +165,13 @@ class Parts:
         from worlds.sources.registry import Sources
 
         return Sources(
-            self._connection, self._dictionary, self._namespaces, self._writer, self._source_store, self._ownership
+            self._connection,
+            self._dictionary,
+            self._namespaces,
+            self._writer,
+            self._source_store,
+            self._ownership,
+            lambda: self._chunks.policy.iris.get("namespace"),
         )
 
     @cached_property
@@ -175,7 +189,35 @@ class Parts:
             self._ownership,
             lambda conflicts: self._proposals.conflicting(conflicts),
             self._withdrawn,
+            lambda *given: self._tables.sources(*given),
         )
+
+    @cached_property
+    def _tables(self) -> Tables:
+        from worlds.entities.schema import overview
+        from worlds.sources.tables.tabular import Tables
+
+        def predicates() -> list[tuple[str, str | None]]:
+            found = overview(
+                self._connection,
+                self._dictionary,
+                self._chunks,
+                self._namespaces.prefixes,
+                limit=_PREDICATES,
+                graphs=None,
+            )
+            return [(str(one.iri), one.label) for one in found.predicates]
+
+        def best(name: str, types: tuple[str, ...] | None) -> tuple[str, tuple[str, ...]] | None:
+            one = self._resolver.resolve(name, context=None, types=types, graphs=None, exclude=None, limit=2).best
+            return None if one is None else (str(one.iri), tuple(map(str, one.types)))
+
+        def exists(iris: Sequence[str]) -> set[str]:
+            terms = [ox.NamedNode(iri) for iri in iris if not set(iri) & set(' <>"{}|^`\\')]
+            numbers = self._dictionary.find(terms)
+            return {term.value for term, number in zip(terms, numbers, strict=True) if number is not None}
+
+        return Tables(lambda: self._namespaces.prefixes, predicates, best, exists)
 
     def _withdrawn(self, number: int, why: str | None) -> tuple[str, int | None]:
         """Status and revision of a proposal; where it is open and a reason is given, it is rejected."""
@@ -198,6 +240,7 @@ class Parts:
             self._namespaces.term,
             self._embedder.required,
             lambda: (("open", self._search_defaults), ("policy", self._chunks.policy.search)),
+            Origins(self._connection).graphs,
         )
 
     @cached_property
@@ -240,6 +283,15 @@ class Parts:
         from worlds.entities.resolving import Resolver
 
         return Resolver(self._connection, self._dictionary, self._chunks, self._searches)
+
+    @cached_property
+    def _minting(self) -> Minting:
+        from worlds.entities.minting import Minting
+
+        def resolve(label: str, types: object) -> Any:
+            return self._resolver.resolve(label, context=None, types=types, graphs=None, exclude=None, limit=5)
+
+        return Minting(self._dictionary, resolve)
 
     @cached_property
     def _similar(self) -> SimilarEntities:

@@ -26,6 +26,8 @@ class Searching(Parts):
         types: object = None,
         subclasses: bool = False,
         graphs: object = None,
+        sources: object = None,
+        source_kinds: object = None,
         languages: object = None,
         where: str | None = None,
         exclude: Mapping[str, object] | None = None,
@@ -62,8 +64,9 @@ class Searching(Parts):
         **Filters** narrow what can be found before anything is ranked, so the answer has min(`limit`, eligible) hits
         however few they are (in mode "text", as many as have one of the words). Each takes one value or a list, any of
         which will do; all that are given must hold for one quad: `subjects`, `predicates`, `types` (with `subclasses`,
-        those below them too), `graphs` ("default" is the default graph), `languages` ("en" includes en-GB, "" is
-        none), `where`, a SPARQL group pattern over ?subject. `exclude` maps the same names to what must not hold.
+        those below them too), `graphs` ("default" is the default graph), `sources` by name, `source_kinds`
+        ("documents", "rdf", "tables"), `languages` ("en" includes en-GB, "" is none), `where`, a SPARQL group pattern
+        over ?subject. `exclude` maps the same names to what must not hold.
         `types`, `subclasses` and `where` read the union of all graphs, or those that `graphs` names.
 
         **Words**: all scripts; `"a phrase"`, `-without`, `prefix*`. They are sought by their stems in `query_language`,
@@ -87,7 +90,7 @@ class Searching(Parts):
         "evergreen_types", "evergreen_predicates" (of the text) and "evergreen_flags" (true of the subject); `diversity`
         is the lambda of maximal marginal relevance, 1 for relevance alone; `group_by="subject"` gives at most
         `per_subject` hits a subject. `cursor`, of an earlier answer, gives the hits that follow.
-        `facet` are predicates whose values `.facets` counts, beside types, predicates, graphs and languages.
+        `facet` are predicates whose values `.facets` counts, beside types, predicates, graphs, languages and sources.
         `explain=True` tells for each hit what each list and stage did.
 
         Without an embedder that fits, "hybrid" degrades to "text" and says so in `.notes`, as does a cross-encoder that
@@ -96,8 +99,9 @@ class Searching(Parts):
         """
         return self._searches.run(
             text, noted=True, own=True, limit=limit, mode=mode, subjects=subjects, predicates=predicates, types=types,
-            subclasses=subclasses, graphs=graphs, languages=languages, where=where, exclude=exclude, fusion=fusion,
-            normalise=normalise, label_bonus=label_bonus, k=k, weights=weights, candidates=candidates, syntax=syntax,
+            subclasses=subclasses, graphs=graphs, sources=sources, source_kinds=source_kinds, languages=languages,
+            where=where, exclude=exclude, fusion=fusion, normalise=normalise,
+            label_bonus=label_bonus, k=k, weights=weights, candidates=candidates, syntax=syntax,
             query_language=query_language, vector=vector, plan=plan, min_similarity=min_similarity, related=related,
             rerank=rerank,
             rerank_top=rerank_top, rerank_timeout=rerank_timeout, boost=boost, decay=decay, diversity=diversity,

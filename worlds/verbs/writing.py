@@ -18,7 +18,7 @@ from worlds.quads.reader import quad_ids
 from worlds.quads.rows import NO_QUADS
 from worlds.quads.vocabulary import Budget
 from worlds.revisions.diff import Diff
-from worlds.revisions.gate import Change
+from worlds.revisions.gate import Change, noted
 from worlds.revisions.rehearsing import rehearsable
 from worlds.revisions.writer import Progress
 from worlds.rules.guard import GuardSetting, expect_guard
@@ -120,6 +120,7 @@ class Writing(Parts):
         allow_network: bool | Collection[str] = False,
         max_unpacked: int | None = None,
         keep_edits: bool = False,
+        mapping: object = None,
         progress: Progress | None = None,
         dry_run: bool = False,
     ) -> Change | Diff:
@@ -136,6 +137,10 @@ class Writing(Parts):
         dry run. `keep_edits=True` merges them with the file, three ways: what conflicts becomes proposals of the file's
         version. WorldsError where the last load is not known.
 
+        `mapping`, a file of CSVW metadata or what it holds, reads a table (CSV, TSV, JSON lines, Excel) as triples;
+        with True it is that of NAME-metadata.json beside it, or what `propose_mapping` gives. A row that does not fit
+        is in the notes, with its number, and the rest goes in.
+
         `embed=False` leaves the new texts pending. URLs are refused unless `allow_network` is True or names their host.
         `max_unpacked` is how many bytes a compressed input may unpack to.
 
@@ -144,11 +149,17 @@ class Writing(Parts):
         embedded: if that fails, the change says why in its `.notes`, the log "worlds" warns, and the texts are pending
         (found by words, not by vectors) until `embed()` or the next write.
         """
-        return self._loader.load(
+        told: list[Any] = []
+        if mapping is not None:
+            paths = source if isinstance(source, (list, tuple)) else [source]
+            given = None if mapping is True else mapping
+            source, told = self._tables.sources(list(map(os.fsdecode, paths)), given, base)
+        change = self._loader.load(
             source, format=format, graph=graph, mode=mode, base=base, author=author, message=message, embed=embed,
             allow_network=allow_network, max_unpacked=max_unpacked, keep_edits=keep_edits, progress=progress,
             dry_run=dry_run,
         )  # fmt: skip
+        return noted(change, [note for one in told for note in one.notes()])
 
     @rehearsable(Change)
     def add_document(

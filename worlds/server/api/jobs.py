@@ -103,6 +103,7 @@ for _verb in [
     "contradictions",
     "history",
     "mentions",
+    "mint",
     "report",
     "schema",
     "suggest_links",

@@ -19,6 +19,7 @@ from worlds.curation.linking.links import Mentions
 from worlds.curation.linking.suggesting import Link
 from worlds.entities.context import Context
 from worlds.entities.describing import Description
+from worlds.entities.minting import Minted
 from worlds.entities.names import Resolution
 from worlds.entities.schema import Schema
 from worlds.file.stats import Stats
@@ -66,8 +67,8 @@ def _findings(of: str) -> dict[str, Any]:
 
 _FACET = _list(_object({"value": _TEXT, "label": _TEXT, "count": _COUNT}))
 _RECORDS = schemas((
-    Change, Context, Decision, Description, Duplicate, Entries, Explanation, Finding, Hit, Link, Mentions, Proposal,
-    Provenance, Synced, ValidationReport, Resolution, RevisionDetails, Schema, ShapeSuggestion, Split, Stats,
+    Change, Context, Decision, Description, Duplicate, Entries, Explanation, Finding, Hit, Link, Mentions, Minted,
+    Proposal, Provenance, Synced, ValidationReport, Resolution, RevisionDetails, Schema, ShapeSuggestion, Split, Stats,
     Verification, WorldReport, WorldSource,
 ))  # fmt: skip
 

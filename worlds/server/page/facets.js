@@ -3,7 +3,7 @@
 import { count, h, put } from "./dom.js";
 import { nameNode } from "./terms.js";
 
-const TITLES = { types: "Type", predicates: "Property", graphs: "Graph", languages: "Language" };
+const TITLES = { types: "Type", predicates: "Property", graphs: "Graph", sources: "Source", languages: "Language" };
 const FIRST = 8; // values that are shown before all are asked for
 const unfolded = new Set();
 
@@ -35,7 +35,7 @@ export function showFacets(place, facets, state, change, note) {
   const focused = place.contains(document.activeElement) ? document.activeElement.id : null;
   const groups = Object.keys(TITLES).map((kind) => group(kind, facets[kind] ?? [], state, change, () => showFacets(place, facets, state, change, note)));
   const active = Object.keys(TITLES).reduce((sum, kind) => sum + state[kind].length, 0);
-  const clear = active > 0 && h("button", { type: "button", class: "quiet clear", onclick: () => change({ types: [], predicates: [], graphs: [], languages: [] }) }, "Remove all filters");
+  const clear = active > 0 && h("button", { type: "button", class: "quiet clear", onclick: () => change({ types: [], predicates: [], graphs: [], sources: [], languages: [] }) }, "Remove all filters");
   const open = place.querySelector("details")?.open ?? matchMedia("(min-width: 52rem)").matches;
   if (!groups.some(Boolean)) {
     put(place);
@@ -52,7 +52,7 @@ function group(kind, values, state, change, again) {
   const known = new Set(values.map(({ value }) => value));
   // What is chosen stays in sight, even where nothing is found with it.
   const all = [...chosen.filter((value) => !known.has(value)).map((value) => ({ value, count: 0 })), ...values];
-  if (!all.length || (all.length === 1 && !chosen.length && (kind === "graphs" || kind === "languages"))) return null;
+  if (!all.length || (all.length === 1 && !chosen.length && (kind === "graphs" || kind === "sources" || kind === "languages"))) return null;
   const unfold = unfolded.has(kind);
   const shown = unfold ? all : all.filter(({ value }, at) => at < FIRST || chosen.includes(value));
   const rest = all.length - shown.length;

@@ -13,7 +13,7 @@ const PAUSE = 90; // milliseconds after the last key
 const COUNTED = 100; // passages that the facets count
 const DEFAULTS = { mode: "hybrid", limit: "10", fusion: "relative", group_by: "subject" };
 const UNGROUPED = "none"; // what the URL says where each passage is a result
-const LISTS = ["types", "predicates", "graphs", "languages"];
+const LISTS = ["types", "predicates", "graphs", "sources", "languages"];
 
 /** What the URL asks for. */
 function read(asked) {
@@ -145,7 +145,7 @@ export function searchView(asked) {
       put(results, empty("Nothing found", notes(answer) ?? (filters
         ? "No text has these words and passes the filters."
         : "No text has these words. Other words may help; word* finds all that begin so."),
-      filters && h("p", null, h("button", { type: "button", onclick: () => change({ types: [], predicates: [], graphs: [], languages: [], where: "" }) }, "Remove the filters"))));
+      filters && h("p", null, h("button", { type: "button", onclick: () => change({ types: [], predicates: [], graphs: [], sources: [], languages: [], where: "" }) }, "Remove the filters"))));
       return;
     }
     const list = showHits(answer, { ...request(state) });

@@ -1,0 +1,340 @@
+"""Rows as N-Triples, by a mapping: what a loader reads like any other file."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import mmap
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from worlds.errors import ParseError
+from worlds.graph.sources import Source
+from worlds.graph.terms import XSD
+from worlds.sources.tables.mapping import Column, TableMapping, required_names
+from worlds.sources.tables.reading import Cell, Table
+
+_CHUNK = 1 << 16  # characters
+_SHARED = 1 << 16  # bytes of what is told
+_TOLD = 20  # rows that do not fit, which are told one by one
+UNIT = "https://schema.org/unitText"
+_template = re.compile(r"\{([^{}]*)\}")
+_escaped = re.compile(r'[\\"\n\r\ud800-\udfff]').search
+_bad_iri = re.compile(r'[\x00-\x20<>"{}|^`\\]').search
+
+Resolve = Callable[[str, tuple[str, ...]], str | None]
+"""The IRI of the entity of one of some classes that a name means, None where that is not sure."""
+
+
+class Told:
+    """What there is to say of the rows that were read: those that do not fit, and names that mean nothing for sure.
+
+    A process beside this one may read them: it tells this one by memory that both have. `mapping` is what they are read
+    by.
+    """
+
+    def __init__(self, mapping: TableMapping) -> None:
+        self.mapping = mapping
+        self._shared = mmap.mmap(-1, _SHARED)
+        self.begin()
+
+    def begin(self) -> None:
+        """A reading begins."""
+        self.misfits: list[str] = []
+        self.left_out = 0
+        self.unsure: dict[str, dict[str, None]] = {}
+        self._write([])
+
+    def end(self) -> None:
+        """It is over."""
+        notes = self._notes()
+        while len(json.dumps(notes).encode()) > _SHARED - 4:
+            notes.pop()
+        self._write(notes)
+
+    def _write(self, notes: list[str]) -> None:
+        data = json.dumps(notes).encode()
+        self._shared[: 4 + len(data)] = len(data).to_bytes(4, "big") + data
+
+    def notes(self) -> list[str]:
+        """All of it in sentences, once the rows were read."""
+        size = int.from_bytes(self._shared[:4], "big")
+        found: list[str] = json.loads(self._shared[4 : 4 + size])
+        return found
+
+    def misfit(self, number: int, why: str) -> None:
+        """A row that is left out."""
+        self.left_out += 1
+        if len(self.misfits) < _TOLD:
+            self.misfits.append(f"row {number}: {why}")
+
+    def _notes(self) -> list[str]:
+        found = [*self.misfits]
+        if self.left_out > len(self.misfits):
+            found.append(f"and {self.left_out - len(self.misfits):,} more rows that do not fit")
+        for name, values in self.unsure.items():
+            some = ", ".join(repr(value) for value in list(values)[:3])
+            found.append(f"{len(values):,} names of column {name!r} mean no entity for sure, and stay texts: {some}")
+        return found
+
+
+class _MisfitError(Exception):
+    pass
+
+
+def source_of(path: Path, mapping: TableMapping, told: Told, resolve: Resolve | None = None) -> Source:
+    """A table as a source of N-Triples, which is read as often as it is opened; ParseError where it cannot be."""
+
+    def chunks() -> tuple[Iterator[bytes], Callable[[], object]]:
+        return _encoded(triples(Table(path, mapping.dialect), mapping, told, resolve)), lambda: None
+
+    return Source(str(path), "nt", None, path.stat().st_size if path.is_file() else None, chunks, apart=True)
+
+
+def _encoded(lines: Iterator[str]) -> Iterator[bytes]:
+    batch: list[str] = []
+    size = 0
+    for line in lines:
+        batch.append(line)
+        size += len(line)
+        if size > _CHUNK:
+            yield "".join(batch).encode()
+            batch, size = [], 0
+    yield "".join(batch).encode()
+
+
+def triples(table: Table, mapping: TableMapping, told: Told, resolve: Resolve | None = None) -> Iterator[str]:
+    """The lines of each row together, as N-Triples; a row that does not fit is left out, and told."""
+    told.begin()
+    places = {name: place for place, name in enumerate(table.names)}
+    titles = {column.title: column for column in mapping.columns if column.title}
+    of: dict[str, int] = {}
+    for number, column in enumerate(column for column in mapping.columns if not column.virtual):
+        place = places.get(column.title or column.name, places.get(column.name))
+        if place is None and number < len(table.names) and column.title is None and table.names[number] not in titles:
+            place = number  # by its order, as CSVW has it
+        if place is None:
+            raise ParseError(f"the table has no column {column.title or column.name!r}", source=str(table.path))
+        of[column.name] = place
+    about = _filler(mapping.about, of)
+    writers = [_writer(column, of, told, resolve) for column in mapping.columns if not column.suppressed]
+    for column in mapping.columns:
+        if column.unit and column.property:
+            yield f'<{column.property}> <{UNIT}> "{column.unit}" .\n'
+    width = len(table.names)
+    for number, row in table:
+        if not any(row):
+            continue
+        if len(row) != width:
+            if len(row) > width or any(of[name] >= len(row) for name in required_names(mapping.about) if name in of):
+                told.misfit(number, f"{len(row)} cells instead of {width}")
+                continue
+            row = [*row, *([""] * (width - len(row)))]
+        try:
+            subject = about(row, number)
+            lines = [line for writer in writers for line in writer(subject, row, number)]
+        except _MisfitError as error:
+            told.misfit(number, str(error))
+            continue
+        yield "".join(lines)
+    told.end()
+
+
+def _text(cell: Cell) -> str:
+    return cell if isinstance(cell, str) else "" if cell is None else "; ".join(cell)
+
+
+def parts(cell: Cell, separator: str | None) -> list[str]:
+    """The values of a cell."""
+    if isinstance(cell, list):
+        return [one.strip() for one in cell]
+    return [cell or ""] if separator is None else [one.strip() for one in (cell or "").split(separator)]
+
+
+def _filler(template: str, of: Mapping[str, int]) -> Callable[[Sequence[Cell], int], str]:
+    """What makes the IRI of a row."""
+    parts = _template.split(template)
+    fixed, names = parts[::2], parts[1::2]
+    whole = template == f"{{{names[0]}}}" if names else False  # the cell is an IRI itself
+
+    def fill(row: Sequence[Cell], number: int) -> str:
+        made = fixed[0]
+        for name, rest in zip(names, fixed[1:], strict=True):
+            value = str(number) if name == "_row" else _text(row[of[name]]).strip()
+            if not value:
+                raise _MisfitError(f"{name!r} is empty, of which its IRI is made")
+            made += (value if whole else quote(value, safe="")) + rest
+        if whole and (_bad_iri(made) or ":" not in made):
+            raise _MisfitError(f"{made[:80]!r} is no IRI")
+        return made
+
+    return fill
+
+
+_Lines = Callable[[str, Sequence[Cell], int], Iterator[str]]
+
+
+def _writer(column: Column, of: Mapping[str, int], told: Told, resolve: Resolve | None) -> _Lines:
+    """What writes the triples of a column's cells."""
+    predicate = column.property
+    if predicate is None:
+        return lambda subject, row, number: iter(())
+    about = None if column.about is None else _filler(column.about, of)
+    place = of.get(column.name, -1)
+    if column.value is not None and (column.virtual or column.name not in required_names(column.value)):
+        fill = _filler(column.value, of)
+
+        def linked(subject: str, row: Sequence[Cell], number: int) -> Iterator[str]:
+            if place < 0 or _text(row[place]).strip() not in column.null:
+                yield f"<{subject if about is None else about(row, number)}> <{predicate}> <{fill(row, number)}> .\n"
+
+        return linked
+    write = _object(column, of, told, resolve)
+    null, separator = frozenset(column.null), column.separator
+
+    def written(subject: str, row: Sequence[Cell], number: int) -> Iterator[str]:
+        cell = row[place] if place >= 0 else ""
+        start = f"<{subject if about is None else about(row, number)}> <{predicate}> "
+        for value in parts(cell, separator):
+            told = column.default if value in null else value
+            if told:
+                yield f"{start}{write(told, row, number)} .\n"
+            elif column.required:
+                raise _MisfitError(f"{column.name!r} is empty")
+
+    return written
+
+
+def _object(column: Column, of: Mapping[str, int], told: Told, resolve: Resolve | None) -> Callable[..., str]:
+    """What makes the object of a cell's text, as in N-Triples."""
+    if column.value is not None:
+        parts = _template.split(column.value)
+        alone = len(parts) == 3
+        whole = alone and parts[0] == parts[2] == ""
+
+        def link(value: str, row: Sequence[Cell], number: int) -> str:
+            if alone:
+                made = parts[0] + (value if whole else quote(value.strip(), safe="")) + parts[2]
+            else:
+                made = _filler(column.value or "", of)(row, number)
+            if _bad_iri(made) or ":" not in made:
+                raise _MisfitError(f"{value[:80]!r} of {column.name!r} is no IRI")
+            return f"<{made}>"
+
+        return link
+    if column.types and resolve is not None:
+        known: dict[str, str | None] = {}
+        unsure = told.unsure  # of this reading
+
+        def named(value: str, row: Sequence[Cell], number: int) -> str:
+            if value not in known:
+                known[value] = resolve(value, column.types)
+            found = known[value]
+            if found is None:
+                unsure.setdefault(column.name, {})[value] = None
+                return _quoted(value)
+            return f"<{found}>"
+
+        return named
+    if column.datatype == XSD + "string":
+        end = "" if column.language is None else f"@{column.language}"
+        return lambda value, row, number: f"{_quoted(value)}{end}"
+    lexical = _lexical(column)
+    kind = column.datatype.removeprefix(XSD)
+    end = f"^^<{column.datatype}>"
+    checked: dict[str, str] = {}
+
+    def typed(value: str, row: Sequence[Cell], number: int) -> str:
+        found = checked.get(value)
+        if found is None:
+            text = lexical(value.strip())
+            if text is None or not is_valid(text, kind):
+                raise _MisfitError(f"{value[:80]!r} of {column.name!r} is no {column.datatype.removeprefix(XSD)}")
+            found = f'"{text}"{end}'
+            if len(checked) < 100_000:
+                checked[value] = found
+        return found
+
+    return typed
+
+
+_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)"
+_ZONE = r"(?:Z|[+-]\d\d:\d\d)?"
+_FORMS = {
+    "integer": r"[+-]?\d+", "long": r"[+-]?\d{1,19}", "int": r"[+-]?\d{1,10}", "decimal": _NUMBER,
+    "nonNegativeInteger": r"\+?\d+", "positiveInteger": r"\+?0*[1-9]\d*", "boolean": "true|false|1|0",
+    "double": rf"{_NUMBER}(?:[eE][+-]?\d+)?|INF|-INF|NaN", "float": rf"{_NUMBER}(?:[eE][+-]?\d+)?|INF|-INF|NaN",
+    "date": rf"-?\d{{4,}}-\d\d-\d\d{_ZONE}", "time": rf"\d\d:\d\d:\d\d(?:\.\d+)?{_ZONE}",
+    "dateTime": rf"-?\d{{4,}}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?{_ZONE}", "gYear": rf"-?\d{{4,}}{_ZONE}",
+    "gYearMonth": rf"-?\d{{4,}}-\d\d{_ZONE}", "anyURI": r"\S+", "language": r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*",
+    "duration": r"-?P(?=.)(?:\d+Y)?(?:\d+M)?(?:\d+D)?(?:T(?=.)(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?)?",
+}  # fmt: skip
+_FORM = {name: re.compile(form).fullmatch for name, form in _FORMS.items()}
+
+
+def is_valid(text: str, kind: str) -> bool:
+    """Whether a text is of the lexical space of a datatype of XML Schema, by its local name."""
+    if _FORM[kind](text) is None:
+        return False
+    if kind in ("date", "dateTime") and text[0] != "-" and text[4] == "-":
+        try:
+            datetime.date.fromisoformat(text[:10])
+        except ValueError:
+            return False
+    return True
+
+
+def _quoted(text: str) -> str:
+    if _escaped(text) is None:
+        return f'"{text}"'
+    text = text.encode("utf-8", "replace").decode()
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r") + '"'
+
+
+def _lexical(column: Column) -> Callable[[str], str | None]:
+    """What makes the lexical form of XML Schema from a text as the column's format has it; None for another."""
+    kind = column.datatype.removeprefix(XSD)
+    form = column.format
+    if kind == "boolean":
+        yes, _, no = (form or "true|false").partition("|")
+        known = {yes: "true", no: "false"} if form else {"true": "true", "false": "false", "1": "true", "0": "false"}
+        return known.get
+    if kind in ("date", "dateTime", "time") and form:
+        pattern = strptime_of(form)
+
+        def dated(text: str) -> str | None:
+            try:
+                found = datetime.datetime.strptime(text, pattern)
+            except ValueError:
+                return None
+            whole = found.isoformat(timespec="seconds" if not found.microsecond else "microseconds")
+            return whole[:10] if kind == "date" else whole[11:] if kind == "time" else whole
+
+        return dated
+    if kind in ("decimal", "double", "float", "integer") and form:
+        # "#.##0,00" is German, "#,##0.00" English: the last of the two marks is the decimal one.
+        decimal = "," if "0," in form or "#." in form else "."
+        group = "." if decimal == "," else ","
+        return lambda text: text.replace(group, "").replace(" ", "").replace("\u00a0", "").replace(decimal, ".")
+    return lambda text: text
+
+
+_FIELDS = (("yyyy", "%Y"), ("yy", "%y"), ("MMMM", "%B"), ("MMM", "%b"), ("MM", "%m"), ("M", "%m"), ("dd", "%d"),
+           ("d", "%d"), ("HH", "%H"), ("mm", "%M"), ("ss", "%S"))  # fmt: skip
+
+
+def strptime_of(form: str) -> str:
+    """A date format of CSVW (Unicode TR35's letters) as strptime's."""
+    pattern, at = "", 0
+    while at < len(form):
+        for letters, code in _FIELDS:
+            if form.startswith(letters, at):
+                pattern += code
+                at += len(letters)
+                break
+        else:
+            pattern += "%%" if form[at] == "%" else form[at]
+            at += 1
+    return pattern

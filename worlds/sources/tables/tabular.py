@@ -1,0 +1,121 @@
+"""The tables of one world: read by a mapping, or with one that is proposed by what the world has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from worlds.errors import ArgumentError
+from worlds.graph.sources import Source
+from worlds.sources.tables.mapping import TableMapping, read_mapping
+from worlds.sources.tables.proposing import Known, folded, propose
+from worlds.sources.tables.quads import Told, parts, source_of
+from worlds.sources.tables.reading import ENDINGS, Table
+
+_KEYS = 100_000  # of another table, that are compared
+Best = Callable[[str, tuple[str, ...] | None], tuple[str, tuple[str, ...]] | None]
+"""Gives the entity that a name means for sure, of some classes or of any: its IRI and its classes."""
+
+
+class Tables:
+    """Makes sources of tables, and proposes mappings."""
+
+    def __init__(
+        self,
+        prefixes: Callable[[], Mapping[str, str]],
+        predicates: Callable[[], Iterable[tuple[str, str | None]]],
+        best: Best,
+        exists: Callable[[Sequence[str]], set[str]],
+    ) -> None:
+        """`predicates` gives those in use with their labels, `exists` those of some IRIs that something is said of."""
+        self._prefixes = prefixes
+        self._predicates = predicates
+        self._best = best
+        self._exists = exists
+
+    def sources(
+        self,
+        paths: Sequence[str],
+        mapping: object,
+        base: str | None = None,
+        kept: Mapping[str, object] = MappingProxyType({}),
+    ) -> tuple[list[Source], list[Told]]:
+        """The tables as sources of triples, and what there is to say of each, once it is read.
+
+        `mapping` None is that of the file NAME-metadata.json beside each, that which is `kept` of its path, or one that
+        is proposed.
+        """
+        found, told = [], []
+        for path in map(Path, paths):
+            if path.suffix.lower() not in ENDINGS:
+                raise ArgumentError(f"{path} is no table by its name: {', '.join(ENDINGS)}")
+            chosen = self._mapping(path, mapping, base, kept.get(str(path)))
+            one = Told(chosen)
+            found.append(source_of(path, chosen, one, self._meant(path, chosen)))
+            told.append(one)
+        return found, told
+
+    def _meant(self, path: Path, mapping: TableMapping) -> Callable[[str, tuple[str, ...]], str | None]:
+        """What the names in a table's columns of names mean, found before it is loaded: the indexes may rest then."""
+        found: dict[tuple[str, ...], dict[str, str]] = {}
+        for column in mapping.columns:
+            if not column.types:
+                continue
+            table = Table(path, mapping.dialect)
+            names: set[str] = set()
+            if (title := column.title or column.name) in table.names:
+                place = table.names.index(title)
+                for _, row in table:
+                    names.update(parts(row[place] if place < len(row) else None, column.separator))
+            best = {name: self._best(name, column.types) for name in names if name}
+            found.setdefault(column.types, {}).update({name: one[0] for name, one in best.items() if one is not None})
+        return lambda name, types: found[types].get(name)
+
+    def _mapping(self, path: Path, mapping: object, base: str | None, kept: object = None) -> TableMapping:
+        beside = path.with_name(f"{path.name}-metadata.json")
+        if mapping is None:
+            mapping = beside if beside.is_file() else kept
+        return read_mapping(self.proposed([path], base)[0] if mapping is None else mapping, self._prefixes())
+
+    def proposed(self, paths: Sequence[Path], base: str | None) -> list[dict[str, Any]]:
+        """A mapping for each of some tables that belong together, as CSVW metadata."""
+        base = "https://example.org/" if base is None else base
+        known = Known(
+            {
+                folded(one): iri
+                for iri, label in self._predicates()
+                for one in (_local(iri), label or "")
+                if folded(one)
+            },
+            self._entities,
+        )
+        keys: dict[str, tuple[str, frozenset[str]]] = {}
+        for path in paths if len(paths) > 1 else ():
+            alone = propose(path, known, base)["tableSchema"]
+            name = alone.get("primaryKey")
+            if name is not None and "{" + name + "}" in alone["aboutUrl"]:
+                title = next(column["titles"] for column in alone["columns"] if column["name"] == name)
+                table = Table(path)
+                place = table.names.index(title)
+                values = (row[place] for _, row in table if place < len(row))
+                taken = frozenset(
+                    value for value, _ in zip(values, range(_KEYS), strict=False) if isinstance(value, str)
+                )
+                keys[path.stem] = (alone["aboutUrl"].replace("{" + name + "}", "{key}"), taken)
+        return [
+            propose(path, known, base, {name: one for name, one in keys.items() if name != path.stem}) for path in paths
+        ]
+
+    def _entities(self, names: Sequence[str]) -> dict[str, tuple[str, tuple[str, ...]]]:
+        """Of names, or of IRIs, those that mean one entity for sure."""
+        if names and re.match(r"[a-z]+:", names[0]):
+            return {iri: (iri, ()) for iri in self._exists(names)}
+        found = {name: self._best(name, None) for name in names}
+        return {name: best for name, best in found.items() if best is not None}
+
+
+def _local(iri: str) -> str:
+    return re.split(r"[/#:]", iri.rstrip("/#"))[-1]
