@@ -73,6 +73,12 @@ def test_a_server_lists_and_runs_sources_and_tells_no_place(tmp_path: Path, fold
             (done,) = client.post("/sync", json={"name": "notes"}).json()["runs"]
             assert (done["new"], done["revision"]) == (["b.md"], 2)
             assert client.post("/sync", json={"name": "x"}).status_code == 400
+            (tmp_path / "bad.ttl").write_text("broken")
+            run("sync", path, tmp_path / "bad.ttl", "--embedder", "none")
+            folder.rename(tmp_path / "away")
+            told = client.post("/sync").json()["runs"]
+            assert [bool(one["errors"]) for one in told] == [True, True]
+            assert str(tmp_path) not in json.dumps([told, client.get("/sources").json()])
             assert client.get("/history").json()["revisions"][0]["author"] == "ann"
             assert client.post("/sources", json={"place": "/etc"}).status_code == 405
 
@@ -129,7 +135,7 @@ def test_an_address_is_read_with_a_password_that_is_nowhere_kept(
             f"{site}/data.ttl", kind="rdf", hosts=["127.0.0.1"], user="ann", password_variable="SITE_PASSWORD"
         )
         with pytest.raises(OpenError, match="SITE_PASSWORD is not set"):
-            world.sync()
+            world.sync("data")
         monkeypatch.setenv("SITE_PASSWORD", "s3cret-and-more")
         assert world.sync()[0].new == ("data.ttl",)
         assert world.sync()[0].revision is None

@@ -167,9 +167,20 @@ def test_a_folder_that_is_away_deletes_nothing(folder: Path) -> None:
         world.sync()
         before = said(world)
         folder.rename(folder.with_name("moved"))
+        other = folder.with_name("other.md")
+        other.write_text("# Other")
+        world.sources.add(str(other))
         with pytest.raises(OpenError, match="cannot be read"):
-            world.sync()
-        assert said(world) == before
+            world.sync("notes")
+        for _ in range(2):
+            away, run = world.sync()
+            assert "cannot be read" in away.errors[0].message
+            assert "cannot be read" in (world.sources["notes"].error or "")
+        assert said(world) > before
+        assert run.unchanged == 1
+        folder.with_name("moved").rename(folder)
+        assert world.sync("notes")[0].errors == ()
+        assert world.sources["notes"].error is None
 
 
 def test_a_source_owns_its_graph(folder: Path) -> None:

@@ -235,6 +235,8 @@ def sources(
 
 def _row(one: WorldSource) -> tuple[str, ...]:
     run = "never" if one.run is None else f"{one.run:%Y-%m-%d %H:%M}"
+    if one.error is not None:
+        run += ", is away"
     if one.proposal is not None:
         run += f", proposal {one.proposal} waits"
     return one.name, one.kind, f"{one.files:,}", str(len(one.errors) or ""), run, one.place

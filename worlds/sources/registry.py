@@ -131,9 +131,9 @@ class Sources(Sequence[WorldSource]):
             password_variable,
         )
         with self._connection.transaction():
+            self._store.add(source)
             if len(self._quads(source)):
                 raise ArgumentError(f"the graph {source.graph} has quads already, and a source owns its graph")
-            self._store.add(source)
         return self._store.get(chosen)
 
     def _mapping(self, mapping: object) -> str:

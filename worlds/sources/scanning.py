@@ -64,7 +64,7 @@ def scan(place: str, kind: Kind, patterns: Sequence[str]) -> dict[str, FileState
             return {path: FileState(path, root, info.st_size, info.st_mtime_ns)}
         within = root.resolve()
     except OSError as error:
-        raise OpenError(f"{place} cannot be read: {error.strerror or error}") from error
+        raise OpenError(f"its place cannot be read: {error.strerror or error}") from error
     endings = None if any(not one.startswith("!") for one in patterns) else ENDINGS[kind]
     found: dict[str, FileState] = {}
     for entry in _entries(place):
@@ -96,7 +96,7 @@ def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
                     else:
                         yield entry
         except OSError as error:
-            raise OpenError(f"{error.filename} cannot be read: {error.strerror}") from error
+            raise OpenError(f"its folder {Path(error.filename).name} cannot be read: {error.strerror}") from error
 
 
 def _wanted(path: str, endings: Sequence[str] | None, patterns: Sequence[str]) -> bool:

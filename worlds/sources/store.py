@@ -56,7 +56,7 @@ class WorldSource(Record):
     Its quads are in `graph`, which it owns: others' writes there are refused, or, with `edits` "keep", merged three
     ways with what the files say. A document's IRI is `base` and its path from the place. `files` counts those
     that are read, `errors` are those that are not. `run` is when it ran last, `revision` what that wrote, None where it
-    wrote nothing; `proposal` is that of a run that a guard queued.
+    wrote nothing; `proposal` is that of a run that a guard queued, `error` says that its place is away.
     """
 
     name: str
@@ -76,6 +76,7 @@ class WorldSource(Record):
     run: datetime.datetime | None = None
     revision: int | None = None
     proposal: int | None = None
+    error: str | None = None
     fingerprint: str | None = None
     _untold = ("fingerprint",)
 
@@ -86,7 +87,7 @@ class WorldSource(Record):
 
 
 _OPTIONS = ("base", "patterns", "mapping", "language", "edits", "hosts", "user", "password_variable")
-_STATE = ("run", "revision", "proposal", "fingerprint")
+_STATE = ("run", "revision", "proposal", "error", "fingerprint")
 
 
 class SourceStore:

@@ -169,7 +169,7 @@ class Syncing:
                 waits = "waits" if status == "open" else "was rejected"
                 note = f"nothing is done: proposal {source.proposal} of the same files {waits}"
                 return Synced(source.name, None, unchanged=len(run.known), notes=(note,), proposal=source.proposal)
-        if not run.suspects and not run.gone and source.proposal is None:
+        if not run.suspects and not run.gone and source.proposal is None and source.error is None:
             return Synced(source.name, None, unchanged=len(run.known))
         if source.proposal is not None and not dry_run:
             self._withdraw(source.proposal, f"the source {source.name} was read again")
@@ -186,6 +186,15 @@ class Syncing:
             raise WorldsError(f"the guard rejects more and more files of {source.name}: see `worlds validate`")
         return self._told(run, writing, fingerprint, dry_run=dry_run)
 
+    def failed(self, source: WorldSource, error: OpenError, *, dry_run: bool) -> Synced:
+        """A run whose place is away, which the source says until it is there again."""
+        if not dry_run:
+            with self._connection.transaction():
+                state = {"run": source.run and source.run.isoformat(), "error": str(error)}
+                kept = {"revision": source.revision, "proposal": source.proposal, "fingerprint": source.fingerprint}
+                self._store.set_state(source.name, **state, **kept)
+        return Synced(source.name, None, unchanged=source.files, errors=(FileProblem("", str(error)),))
+
     def _look(self, source: WorldSource, *, again: bool) -> _Run:
         known = self._store.files(source.name)
         if source.is_address:
@@ -197,7 +206,10 @@ class Syncing:
             one = FileState(path, Path(path), len(there.data), 0)
             same = known.get(path, _UNREAD)[1:3] == (_digest(there.data), None)
             return _Run(source, {path: one}, known, [one] if again or not same else [], again, there)
-        found = scan(source.place, source.kind, source.patterns)
+        try:
+            found = scan(source.place, source.kind, source.patterns)
+        except OpenError as error:
+            raise OpenError(f"source {source.name}: {error}") from error
         suspects = [
             one
             for _, one in sorted(found.items())
@@ -354,7 +366,9 @@ class Syncing:
                 named = [path for path, one in files.items() if str(one.file) == getattr(error, "source", None)]
                 if not named and len(files) > 1:
                     raise
-                run.errors.update(dict.fromkeys(named or files, str(error)))
+                # Where the files of a server are is its owner's to know.
+                shown = {path: str(error).replace(str(files[path].file), files[path].shown) for path in named or files}
+                run.errors.update(shown)
                 continue
             run.written += [path for path in changed if path not in run.errors]
             run.notes += [*change.notes, *(note for one in told for note in one.notes())]

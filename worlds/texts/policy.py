@@ -291,6 +291,7 @@ def _check_iris(given: Mapping[str, str]) -> None:
         raise ValueError(f"a template of iris has no {{{strange[0]}}}; it has {', '.join(IRI_NAMES)}")
     if not names:
         raise ValueError(f"a template of iris has one of {', '.join(IRI_NAMES)} in braces, {template!r} has none")
+    _check_iri("iris", space)
     _check_iri("iris", space + re.sub(r"\{[^{}]*\}", "x", template))
 
 

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from worlds.errors import OpenError
 from worlds.revisions.writer import Progress
 from worlds.verbs.parts import Parts
 
@@ -55,12 +56,18 @@ class Following(Parts):
 
         A source of RDF or of tables is read whole where one of its files has changed, blank nodes recognised as by
         `load`. ArgumentError for a source that there is not, OpenError for a place that is away: nothing is deleted
-        then.
+        then. Where all are read, that is told in `errors`, and the others are read.
         """
         chosen = [self._sources[name]] if name is not None else list(self._sources)
-        return [
-            self._syncing.sync(
-                one, again=again, author=author, message=message, embed=embed, dry_run=dry_run, progress=progress
-            )
-            for one in chosen
-        ]
+        runs: list[Synced] = []
+        for one in chosen:
+            try:
+                run = self._syncing.sync(
+                    one, again=again, author=author, message=message, embed=embed, dry_run=dry_run, progress=progress
+                )
+            except OpenError as error:
+                run = self._syncing.failed(one, error, dry_run=dry_run)
+                if name is not None:
+                    raise
+            runs.append(run)
+        return runs

@@ -12,6 +12,7 @@ import pyoxigraph as ox
 
 from worlds.documents.ledger import Ledger
 from worlds.documents.reading import DOCUMENT, TEXT, document_quads, read_document
+from worlds.errors import ArgumentError
 from worlds.graph.terms import shorten
 from worlds.quads.dictionary import DEFAULT_GRAPH
 from worlds.quads.reader import quad_ids
@@ -22,6 +23,7 @@ from worlds.revisions.gate import Change, noted
 from worlds.revisions.rehearsing import rehearsable
 from worlds.revisions.writer import Progress
 from worlds.rules.guard import GuardSetting, expect_guard
+from worlds.sources.tables.reading import is_table
 from worlds.verbs.parts import Parts
 
 _NEW_PREDICATES = 5  # of one write, which are compared with those that are known
@@ -150,8 +152,11 @@ class Writing(Parts):
         (found by words, not by vectors) until `embed()` or the next write.
         """
         told: list[Any] = []
+        paths = source if isinstance(source, (list, tuple)) else [source]
+        if mapping is None and format is None:
+            for table in (one for one in paths if isinstance(one, (str, os.PathLike)) and is_table(os.fsdecode(one))):
+                raise ArgumentError(f"{table} is a table, which a mapping makes triples of: mapping=True (--map -)")
         if mapping is not None:
-            paths = source if isinstance(source, (list, tuple)) else [source]
             given = None if mapping is True else mapping
             source, told = self._tables.sources(list(map(os.fsdecode, paths)), given, base)
         change = self._loader.load(

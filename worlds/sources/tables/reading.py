@@ -34,6 +34,11 @@ class Dialect:
     skip: int = 0  # lines before the header
 
 
+def is_table(path: str) -> bool:
+    """Whether a file is a table by its name."""
+    return path.lower().endswith(ENDINGS)
+
+
 class Table:
     """A table: `names` of its columns, and its rows, each with its number in the file; they can be read once."""
 
