@@ -134,6 +134,8 @@ class Bar:
                 return
             if step != self._step[0]:
                 self._began = (time.monotonic(), done)
+                if self._bar is not None:
+                    self._bar.reset(self._task)  # what the step before had finished is no part of this one
             self._step = (step, done, total)
             self._update()
 
@@ -155,10 +157,8 @@ class Bar:
             else:
                 speed = _speed(step, done - self._began[1], now - self._began[0])
             amount = _amount(step, done, total) + speed
-            # What says 0 may not say anything more before it is done: no share can be shown.
-            self._bar.update(
-                self._task, description=clean(step), completed=done, total=total if done else None, amount=amount
-            )
+            self._bar.update(self._task, description=clean(step), completed=done, amount=amount)
+            self._bar.tasks[0].total = total  # None too, which `update` takes for no change
 
     def close(self) -> None:
         """Take the bar away."""
