@@ -77,3 +77,26 @@ FROM json_each(:ids_json) AS sought CROSS JOIN chunks ON chunks.id = sought.valu
 SELECT terms.language, group_concat(terms.id)
 FROM json_each(:ids_json) AS sought CROSS JOIN terms ON terms.id = sought.value
 WHERE terms.language IS NOT NULL GROUP BY terms.language;
+
+-- name: passages_beside
+-- A chunk, and those of its text beside it, :around on either side, in their order: (id, start, end, text).
+WITH own AS (SELECT id, term, start FROM chunks WHERE id = :chunk),
+beside AS (
+    SELECT * FROM (
+        SELECT chunks.* FROM own CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = own.term
+        WHERE (chunks.start, chunks.id) <= (own.start, own.id) ORDER BY chunks.start DESC, chunks.id DESC
+        LIMIT :around + 1
+    )
+    UNION ALL
+    SELECT * FROM (
+        SELECT chunks.* FROM own CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = own.term
+        WHERE (chunks.start, chunks.id) > (own.start, own.id) ORDER BY chunks.start, chunks.id LIMIT :around
+    )
+)
+SELECT beside.id, beside.start, beside.end, coalesce(beside.text, terms.value)
+FROM beside LEFT JOIN terms ON terms.id = beside.term ORDER BY beside.start, beside.id;
+
+-- name: quads_of_chunk
+SELECT quads.subject, quads.predicate, quads.object, quads.graph
+FROM chunks CROSS JOIN quads INDEXED BY quads_o ON quads.object = chunks.term
+WHERE chunks.id = :chunk AND quads.graph IS NOT {shapes} ORDER BY quads.id;

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from worlds.revisions.retention import Retention
     from worlds.rules.report import ValidationReport
     from worlds.search.hits import Explanation, Hit, SearchResults
+    from worlds.search.passages import Passage
     from worlds.sources.registry import Sources
     from worlds.sources.store import FileProblem, WorldSource
     from worlds.sources.syncing import Synced
@@ -111,6 +112,7 @@ __all__ = [
     "OpenAIEmbedder",
     "OpenError",
     "ParseError",
+    "Passage",
     "Past",
     "Proposal",
     "Provenance",
@@ -180,6 +182,7 @@ _HOMES = {
     "worlds.revisions.past": "Past",
     "worlds.revisions.provenance": "Provenance",
     "worlds.revisions.retention": "Retention",
+    "worlds.search.passages": "Passage",
     "worlds.search.hits": "Explanation Hit SearchResults",
     "worlds.texts.policy": "ChunkSize TextPolicy",
     "worlds.entities.schema": "Schema",

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from worlds.errors import ArgumentError
+from worlds.revisions.history import is_whole
 from worlds.search.hits import RanStatement, SearchResults
 from worlds.search.rerank import Reranker
 from worlds.verbs.parts import Parts
+
+if TYPE_CHECKING:
+    from worlds.search.passages import Passage
+
+_MOST_AROUND = 100  # neighbours of a passage on either side
 
 
 class Searching(Parts):
@@ -107,6 +114,18 @@ class Searching(Parts):
             rerank_top=rerank_top, rerank_timeout=rerank_timeout, boost=boost, decay=decay, diversity=diversity,
             group_by=group_by, per_subject=per_subject, cursor=cursor, facet=facet, explain=explain,
         )  # fmt: skip
+
+    def chunk(self, id: int | str, *, around: int = 1) -> Passage:
+        """A passage by its number, which `Hit.chunk` gives, or as urn:worlds:chunk:NUMBER; with its neighbours.
+
+        `around` is how many of the same text are given on either side. A text that is written anew has new numbers.
+        ArgumentError for a number that there is not.
+        """
+        from worlds.search.passages import passage
+
+        if not is_whole(around) or around > _MOST_AROUND:
+            raise ArgumentError(f"around is a whole number from 0 to {_MOST_AROUND}, not {around!r}")
+        return passage(self._connection, self._dictionary, id, around)
 
     def search_sql(self, text: str, **options: Any) -> list[RanStatement]:
         """The SQL statements that a search runs, in their order: (step, SQL, parameters `?1 … ?N`) of each.

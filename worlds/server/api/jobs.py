@@ -99,6 +99,7 @@ def _reads(verb: str) -> Callable[..., bytes]:
 
 
 for _verb in [
+    "chunk",
     "context",
     "contradictions",
     "history",

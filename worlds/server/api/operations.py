@@ -56,6 +56,7 @@ def operations() -> tuple[Operation, ...]:
             "context", "GET", "/context", answered("The text, and the facts that it cites by their numbers.", "Context")
         ),
         of("describe", "GET", "/entities/{iri}", answered("The description.", "Description")),
+        of("chunk", "GET", "/chunks/{id}", answered("The passage.", "Passage")),
         of("mint", "GET", "/mint", answered("The IRI, and whether it is new.", "Minted")),
         of("similar", "GET", "/similar", answered("A hit for each entity.", "SearchResults")),
         of("resolve", "GET", "/resolve", answered("The candidates.", "Resolution")),

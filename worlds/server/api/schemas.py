@@ -29,6 +29,7 @@ from worlds.revisions.history import Entries
 from worlds.revisions.provenance import Provenance
 from worlds.rules.report import ValidationReport
 from worlds.search.hits import Explanation, Hit
+from worlds.search.passages import Passage
 from worlds.server.api.jobs import OWNERS, RevisionDetails
 from worlds.sources.store import WorldSource
 from worlds.sources.syncing import Synced
@@ -68,8 +69,8 @@ def _findings(of: str) -> dict[str, Any]:
 _FACET = _list(_object({"value": _TEXT, "label": _TEXT, "count": _COUNT}))
 _RECORDS = schemas((
     Change, Context, Decision, Description, Duplicate, Entries, Explanation, Finding, Hit, Link, Mentions, Minted,
-    Proposal, Provenance, Synced, ValidationReport, Resolution, RevisionDetails, Schema, ShapeSuggestion, Split, Stats,
-    Verification, WorldReport, WorldSource,
+    Passage, Proposal, Provenance, Synced, ValidationReport, Resolution, RevisionDetails, Schema, ShapeSuggestion,
+    Split, Stats, Verification, WorldReport, WorldSource,
 ))  # fmt: skip
 
 _SOURCE = _RECORDS.pop("WorldSource")
