@@ -1,4 +1,8 @@
-"""`World.sync` on ten thousand Markdown files: a first run, one with twelve changes, one without, a watched file."""
+"""`World.sync` on ten thousand Markdown files, and `World.load` of a table.
+
+The files: a first run, one with twelve changes, one without, and a file that is saved under `worlds sync --watch`. The
+table: rows of ten columns by a mapping, beside the same quads as N-Quads.
+"""
 
 from __future__ import annotations
 
@@ -59,12 +63,42 @@ def _watched(path: Path, folder: Path) -> float:
             child.terminate()
 
 
+def _tabular(rows: int) -> None:
+    """A table by a mapping, beside the same quads as N-Quads."""
+    with tempfile.TemporaryDirectory() as base:
+        file, same = Path(base, "rows.csv"), Path(base, "rows.nq")
+        with file.open("w") as stream:
+            stream.write("id,name,born,size,price,active,city,note,code,year\n")
+            for n in range(rows):
+                stream.write(
+                    f"{n},Person number {n},19{50 + n % 50}-0{1 + n % 9}-1{n % 9},{n * 7 % 1000},{n % 977}.50,"
+                    f"{'yes' if n % 2 else 'no'},city{n % 400},a note of {n % 5000},C-{n % 1000},{1950 + n % 60}\n"
+                )
+        with worlds.open(embedder=None) as world:
+            (mapping,) = world.propose_mapping(file)
+        taken = {}
+        for source in (file, same):
+            with worlds.open(Path(base, f"{source.suffix[1:]}.db"), embedder=None) as world:
+                began = time.perf_counter()
+                change = world.load(source, mapping=mapping if source is file else None, embed=False)
+                taken[source] = time.perf_counter() - began
+                if source is file:
+                    world.export(same, format="nq")
+        table(
+            f"{rows:,} rows of ten columns, {change.added:,} quads, seconds",
+            ("CSV by a mapping", "N-Quads", "ratio"),
+            [(f"{taken[file]:.1f}", f"{taken[same]:.1f}", f"{taken[same] / taken[file]:.2f}")],
+        )
+
+
 def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", type=int, default=10_000)
+    parser.add_argument("--rows", type=int, default=1_000_000)
     options = parser.parse_args()
     environment()
+    _tabular(options.rows)
     with tempfile.TemporaryDirectory() as base:
         folder, path = Path(base, "notes"), Path(base, "kb.db")
         for number in range(options.files):

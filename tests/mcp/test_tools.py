@@ -42,8 +42,8 @@ def test_the_tools_are_these(space: worlds.World, writes: bool) -> None:
             assert hints.open_world_hint is False
             reads = tool.name in (*READING, "proposals")
             assert hints.read_only_hint is reads
-            assert hints.idempotent_hint is (reads or tool.name == "add")
-            assert hints.destructive_hint is (tool.name in ("update", "undo"))
+            assert hints.idempotent_hint is (reads or tool.name in ("add", "sync"))
+            assert hints.destructive_hint is (tool.name in ("update", "undo", "sync"))
             described = [bool(one.get("description")) for one in tool.input_schema["properties"].values()]
             assert all(described), "an agent is told of each argument"
 
@@ -66,7 +66,7 @@ def test_resources_and_prompts(reading: Connect) -> None:
     async def scenario(agent: Agent) -> None:
         client = agent.client
         uris = [resource.uri for resource in (await client.list_resources()).resources]
-        assert uris == ["world://schema", "world://prefixes", "world://guide"]
+        assert uris == ["world://schema", "world://prefixes", "world://sources", "world://guide"]
         (template,) = (await client.list_resource_templates()).resource_templates
         assert template.uri_template == "world://entity/{iri}"
         assert 's:Lander "Lander" (17' in await read(client, "world://schema")

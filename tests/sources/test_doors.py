@@ -13,6 +13,7 @@ import pytest
 
 import worlds
 from tests.support.command_line import fails, ok, run
+from tests.support.mcp_clients import Agent, ask, inside
 from tests.support.serving import served
 from worlds.errors import OpenError, ReadOnlyError
 from worlds.server.keys import keys_of
@@ -81,6 +82,24 @@ def test_a_server_lists_and_runs_sources_and_tells_no_place(tmp_path: Path, fold
             assert str(tmp_path) not in json.dumps([told, client.get("/sources").json()])
             assert client.get("/history").json()["revisions"][0]["author"] == "ann"
             assert client.post("/sources", json={"place": "/etc"}).status_code == 405
+
+
+def test_an_agent_lists_and_runs_sources(folder: Path) -> None:
+    with worlds.open(":memory:", embedder=None) as world:
+        world.sources.add(str(folder))
+        (folder / "bad.md").write_bytes(b"\x80")
+
+        async def scenario(agent: Agent) -> None:
+            told = await agent.client.read_resource("world://sources")
+            assert "notes (documents) in urn:worlds:source:notes: 0 files" in str(told)
+            assert str(folder) not in str(told)
+            (run,) = (await agent.data("sync", name="notes", message="new notes"))["runs"]
+            assert (run["new"], run["revision"]) == (1, 1)
+            assert "bad.md" in run["errors"][0]
+            assert "no source 'x'" in await agent.error("sync", name="x")
+            assert world.history()[0].message == "new notes"
+
+        ask(inside(world, allow_writes=True), scenario)
 
 
 def test_a_scope_has_no_sources(folder: Path) -> None:

@@ -44,6 +44,7 @@ WRITING = {
     "update": ["update", "union", "message"],
     "add": ["quads", "message"],
     "undo": ["revision", "force", "message"],
+    "sync": ["name", "again", "message"],
     **PROPOSING,
 }
 

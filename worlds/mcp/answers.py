@@ -248,6 +248,25 @@ class Written(BaseModel):
     notes: list[str]
 
 
+class Run(BaseModel):
+    """What a run of a source came to: how many files are new, changed, moved and deleted."""
+
+    source: str
+    revision: int | None
+    new: int
+    changed: int
+    moved: int
+    deleted: int
+    errors: list[str] = Field(description="Files that could not be read.")
+    notes: list[str]
+
+
+class Runs(BaseModel):
+    """The runs of sources."""
+
+    runs: list[Run]
+
+
 def plain(answer: BaseModel) -> dict[str, Any]:
     """The answer as JSON-ready values."""
     return answer.model_dump(mode="json")

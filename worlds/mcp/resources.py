@@ -14,10 +14,23 @@ from pydantic import Field
 from worlds.mcp import guide
 from worlds.mcp.describing import described, overview
 from worlds.mcp.toolbox import EXPECTED, Service
+from worlds.world import World
 
 _TURTLE = "text/turtle"
 _PLAIN = "text/plain"
 Question = Annotated[str, Field(description="What is to be answered.")]
+
+
+def _sources(world: World) -> str:
+    """A line for each source; a scope has none."""
+    if world.scope is not None:
+        return "A scope has no sources."
+    told = [
+        f"{one.name} ({one.kind}) in {one.graph}: {one.files:,} files, {len(one.errors):,} errors, "
+        + ("never read" if one.run is None else f"read at {one.run:%Y-%m-%d %H:%M} UTC")
+        for one in world.sources
+    ]
+    return "\n".join(told) or "The world has no sources."
 
 
 def register(server: MCPServer[Any], service: Service) -> None:
@@ -33,6 +46,11 @@ def register(server: MCPServer[Any], service: Service) -> None:
         """All prefixes that need no declaration."""
         known = await service.run(lambda: service.world.prefixes)
         return "".join(f"@prefix {prefix}: <{iri}> .\n" for prefix, iri in known.items())
+
+    @server.resource("world://sources", name="sources", title="Sources", mime_type=_PLAIN)
+    async def sources() -> str:
+        """What the world follows, for `sync`: name, kind, graph, files, errors, last run."""
+        return await service.run(lambda: _sources(service.world))
 
     @server.resource("world://guide", name="guide", title="How to ask", mime_type="text/markdown")
     async def how_to_ask() -> str:

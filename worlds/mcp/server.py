@@ -20,7 +20,7 @@ from worlds.mcp.tools import compact
 _ASK = ("search", "context", "resolve", "describe", "schema", "sparql")
 _READ = ("similar", "history", "provenance", "validate", "mentions", "verify", "contradictions", "duplicates", "report")
 _PROPOSE = ("proposals", "propose", "propose_all", "amend")
-_WRITES = ("update", "add", "undo")
+_WRITES = ("update", "add", "undo", "sync")
 PROFILES = {"ask": _ASK, "curate": (*_ASK, *_READ, *_PROPOSE), "all": (*_ASK, *_READ, *_PROPOSE, *_WRITES)}
 """The tools of each profile: what answering takes, what curating takes, and all."""
 

@@ -1,4 +1,4 @@
-"""The tools that write, which only a server with --allow-writes has: update, add, undo."""
+"""The tools that write, which only a server with --allow-writes has: update, add, undo, sync."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from worlds.mcp.answers import Written
+from worlds.mcp.answers import Run, Runs, Written
+from worlds.mcp.rendering import clip
 from worlds.mcp.toolbox import Service, answer
 from worlds.mcp.tools import Part, as_quads, tool
 from worlds.revisions.gate import Change
 
 _TIMEOUT = 60.0  # seconds, of each pattern
 MOST_QUADS = 5000
+_FILES = 20  # of a run, that are named
+_CUT = 300  # characters of an error
 
 
 def register(server: MCPServer[Any], service: Service) -> None:
@@ -60,6 +63,26 @@ def register(server: MCPServer[Any], service: Service) -> None:
         """Without `force` it is refused where later revisions changed the same quads."""
         service.require_write(context)
         return _written(service.world.undo(revision, author=service.author(context), **given), f"undoes {revision}")
+
+    @tool(server, service, "sync", "Bring sources in step", idempotent=True)
+    def sync(*, context: Context[Any, Any], **given: Any) -> Annotated[CallToolResult, Runs]:
+        """The resource world://sources lists them."""
+        service.require_write(context)
+        runs = []
+        for one in service.world.sync(author=service.author(context), **given):
+            counts = {"new": one.new, "changed": one.changed, "moved": one.moved, "deleted": one.deleted}
+            errors = [clip(f"{failed.path}: {failed.message}", _CUT) for failed in one.errors[:_FILES]]
+            told = {name: len(paths) for name, paths in counts.items()}
+            runs.append(
+                Run(source=one.source, revision=one.revision, **told, errors=errors, notes=list(one.notes[:_FILES]))
+            )
+        lines = [
+            f"{one.source}: {one.new} new, {one.changed} changed, {one.moved} moved, {one.deleted} deleted"
+            + ("" if one.revision is None else f"; revision {one.revision}")
+            for one in runs
+        ]
+        lines += [told for one in runs for told in (*one.errors, *one.notes)]
+        return answer("\n".join(lines) or "The world has no sources.", Runs(runs=runs))
 
 
 def _written(change: Change, remark: str, told: Sequence[str] = ()) -> CallToolResult:
