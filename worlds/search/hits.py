@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 ResultType: TypeAlias = Literal["document", "entity", "statement", "literal"]
 DOCUMENT = "https://schema.org/TextDigitalDocument"
 """The class of documents."""
+TEXT = "https://schema.org/text"
+"""The predicate of a document's text."""
 _MARKS = ("\x02", "\x03")
 _SNIPPET = 240  # characters
 _PARAMETER = 200  # characters, or bytes, of one that JSON has
@@ -208,7 +210,7 @@ class Hit(Record):
 
     @cached_property
     def place(self) -> Annotated[dict[str, Any] | None, Spare]:
-        """Where the passage stands in the file of its source; None for what is in none.
+        """Where the passage of a document's text stands in the file of its source; None for all else.
 
         Of Markdown and text, `start` and `end` are characters of the decoded file, its line ends being one character
         each; of a PDF, `page`, from 1, and `offset` in its text; of a DOCX, the number of the `paragraph` in which it

@@ -13,7 +13,7 @@ from worlds.quads.dictionary import Dictionary, json_ids
 from worlds.search.candidates import Candidates, Cited, Fused, read_passages
 from worlds.search.facts import texts_of
 from worlds.search.filters import Eligible, Filters
-from worlds.search.hits import DOCUMENT, Hit, Leg, ResultType
+from worlds.search.hits import DOCUMENT, TEXT, Hit, Leg, ResultType
 from worlds.search.origins import Origins, place_of
 from worlds.search.ranking import Ranked
 from worlds.search.request import SearchRequest
@@ -124,7 +124,7 @@ class HitMaker:
                     source_kind=None if origin is None else origin.kind,
                     uri=path,
                     _place=None
-                    if origin is None or path is None
+                    if origin is None or path is None or str(shown.terms[predicate]) != TEXT
                     else partial(self._placed, origin.name, path, str(shown.terms[literal]), row.start, row.end),
                     result_type=_result_type(row.term, shown.terms, shown.types.get(subject, ()), path),
                     _quads=quads,
