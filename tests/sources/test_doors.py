@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
+from rdflib import Literal
 
 import worlds
 from tests.support.command_line import fails, ok, run
 from tests.support.mcp_clients import Agent, ask, inside
 from tests.support.serving import served
-from worlds.errors import OpenError, ReadOnlyError
+from worlds.errors import FilterError, OpenError, ReadOnlyError
 from worlds.server.keys import keys_of
 
 NOTE = "# A kite\n\nIt flies.\n"
@@ -100,6 +103,31 @@ def test_an_agent_lists_and_runs_sources(folder: Path) -> None:
             assert world.history()[0].message == "new notes"
 
         ask(inside(world, allow_writes=True), scenario)
+
+
+def test_a_group_searches_the_sources_that_its_worlds_have(tmp_path: Path, folder: Path) -> None:
+    with contextlib.ExitStack() as stack:
+        one, two, three = (
+            stack.enter_context(worlds.open(tmp_path / f"{n}.db", embedder=None)) for n in ("one", "two", "three")
+        )
+        one.sources.add(str(folder))
+        two.sources.add(str(folder), "others", base="https://example.org/")
+        for world in (one, two, three):
+            world.sync()
+            world.add([("https://example.org/x", "https://example.org/p", Literal("a kite of its own"))])
+        group = worlds.group({"one": one, "two": two, "three": three})
+
+        def told(**options: Any) -> set[tuple[Any, ...]]:
+            hits = group.search("kite flies", mode="text", limit=50, **options)
+            return {(one.world, one.source) for hit in hits for one in (hit, *hit.others)}
+
+        assert told() == {("one", "notes"), ("two", "others"), ("one", None), ("two", None), ("three", None)}
+        assert told(sources="notes") == {("one", "notes")}
+        assert told(sources=["notes", "others"]) == {("one", "notes"), ("two", "others")}
+        assert told(source_kinds="documents") == {("one", "notes"), ("two", "others")}
+        assert ("one", "notes") not in told(exclude={"sources": "notes"})
+        with pytest.raises(FilterError, match="no source 'nothing'"):
+            told(sources=["notes", "nothing"])
 
 
 def test_a_scope_has_no_sources(folder: Path) -> None:

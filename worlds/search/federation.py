@@ -133,7 +133,9 @@ class GroupSearches:
         embedded: Any = None
         plain = {name: value for name, value in options.items() if name not in ("cursor", "vector")}
         for place in sorted(range(len(self._members)), key=lambda place: self._members[place].model is None):
-            request = self._members[place].requests.own(text, vector=vector if embedded is None else embedded, **plain)
+            its = self._members[place].requests
+            given = its.of_its_own(plain, [member.requests for member in self._members])
+            request = its.own(text, vector=vector if embedded is None else embedded, **given)
             if embedded is None:
                 embedded = request.vector
             made[place] = request if request.vector is None else replace(request, vector=embedded)

@@ -14,8 +14,9 @@ import pyoxigraph as ox
 from numpy.typing import NDArray
 
 from worlds.embedders import Embedder, checked_query
-from worlds.errors import EmbedderError
+from worlds.errors import EmbedderError, FilterError
 from worlds.graph.query.limits import Limits
+from worlds.quads.namespaces import listed
 from worlds.search.conditions import Filter, ToGraphs, ToTerm, check_pattern, make_filter
 from worlds.search.options import DEFAULT_CANDIDATES, DEFAULTS, KEPT, at_least_zero, check
 from worlds.search.stages import Boost, Cursor, Decay, Rerank, Stages, read_date, sent_cursor
@@ -96,6 +97,30 @@ class Requests:
         self._embedder = embedder  # raises EmbedderError where there is none
         self._defaults = defaults
         self._to_graphs = () if to_graphs is None else (to_graphs,)
+
+    def of_its_own(self, options: Mapping[str, Any], others: Sequence[Requests]) -> dict[str, Any]:
+        """The options of a search of several worlds as this one takes them: with the sources that it has.
+
+        A source that none of the `others` has either stays, and is an error.
+        """
+
+        def known(given: Mapping[str, Any]) -> dict[str, Any]:
+            if given.get("sources") is None:
+                return dict(given)
+            names = listed(given["sources"])
+            missing = [name for name in names if not any(one._has(name) for one in others)]
+            return {**given, "sources": missing or [name for name in names if self._has(name)]}
+
+        found = known(options)
+        if isinstance(excluded := found.get("exclude"), Mapping):
+            found["exclude"] = known(excluded)
+        return found
+
+    def _has(self, source: object) -> bool:
+        try:
+            return all(to_graphs("sources", [source]) for to_graphs in self._to_graphs)
+        except FilterError:
+            return False
 
     @property
     def model(self) -> tuple[object, ...] | None:
