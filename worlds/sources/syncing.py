@@ -103,11 +103,12 @@ class _Run:
     def rows(self, revision: int) -> dict[str, FileRow]:
         """How the files that were looked at are kept."""
         rows = {}
+        written = set(self.written)
         for one in self.suspects:
             before = self.known.get(one.path)
             error = self.errors.get(one.path)
             digest = self.digests.get(one.path, "") if error is None else before.digest if before else ""
-            read = revision if one.path in self.written or before is None else before.revision
+            read = revision if one.path in written or before is None else before.revision
             places = self.places.get(one.path, None if before is None else before.places)
             rows[one.path] = FileRow(one.stamp, digest, error, read, places)
         return {path: row for path, row in rows.items() if row != self.known.get(path)}
