@@ -180,13 +180,14 @@ def test_agents_in_a_scope(path: Path) -> None:
             "update",
             "add",
             "undo",
+            "sync",
         }
         for name, arguments in given.items():
             if name in {tool.name for tool in tools}:
                 told = str(await agent.client.call_tool(name, arguments))
                 assert SECRET not in told.replace(f"{SECRET}1", ""), (name, told)
         assert "Ann Smith" in await agent.text("search", query="Ann")
-        for uri in ("world://schema", "world://prefixes", "world://guide"):
+        for uri in ("world://schema", "world://prefixes", "world://sources", "world://guide"):
             assert SECRET not in str(await agent.client.read_resource(uri))
 
     ask(stdio(str(path), "--embedder", "none", "--graph", MINE), scenario)

@@ -9,6 +9,7 @@ its cells are then names of their entities.
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Mapping
@@ -19,7 +20,7 @@ from typing import Any
 import pyoxigraph as ox
 
 from worlds.errors import OpenError, ParseError
-from worlds.graph.terms import RDF, XSD
+from worlds.graph.terms import RDF, XSD, to_oxigraph
 from worlds.sources.tables.reading import Dialect
 
 CONTEXT = "http://www.w3.org/ns/csvw"
@@ -31,11 +32,32 @@ DATATYPES = {
     "language": "language", "any": "string",
 }  # fmt: skip
 """CSVW's name of a datatype → that of XML Schema."""
-_TABLE = {"@context", "@type", "@id", "url", "dialect", "tableSchema", "dc:title", "rdfs:comment", "tables"}
-_SCHEMA = {"@type", "aboutUrl", "primaryKey", "columns", "propertyUrl", "valueUrl", "lang", "null", "separator"}
+_TABLE = {
+    "@context": object, "@type": str, "@id": str, "url": str, "dialect": dict, "tableSchema": dict, "dc:title": object,
+    "rdfs:comment": object,
+}  # fmt: skip
+_SCHEMA = {
+    "@type": str, "aboutUrl": str, "primaryKey": (str, list), "columns": list, "propertyUrl": str, "valueUrl": str,
+    "lang": str, "null": (str, list), "separator": (str, type(None)),
+}  # fmt: skip
 _COLUMN = {
-    "@type", "name", "titles", "aboutUrl", "propertyUrl", "valueUrl", "datatype", "lang", "separator", "null",
-    "default", "required", "suppressOutput", "virtual", "worlds:type", "worlds:unit", "rdfs:comment",
+    "@type": str, "name": str, "titles": (str, list), "aboutUrl": str, "propertyUrl": str, "valueUrl": str,
+    "datatype": (str, dict), "lang": str, "separator": (str, type(None)), "null": (str, list), "default": str,
+    "required": bool, "suppressOutput": bool, "virtual": bool, "worlds:type": (str, list), "worlds:unit": str,
+    "rdfs:comment": object,
+}  # fmt: skip
+_DATATYPE = {"base": str, "format": str}
+_DIALECT = {
+    "@type": str,
+    "delimiter": str,
+    "quoteChar": (str, type(None)),
+    "encoding": str,
+    "header": bool,
+    "skipRows": int,
+}
+"""What may stand in each part, and of which types of JSON it is; of lists, each item is a text or a part itself."""
+_DIALECT_NAMES = {
+    "delimiter": "delimiter", "quoteChar": "quote", "encoding": "encoding", "header": "header", "skipRows": "skip",
 }  # fmt: skip
 _template = re.compile(r"\{([^{}]*)\}")
 
@@ -81,43 +103,50 @@ def read_mapping(given: object, prefixes: Mapping[str, str]) -> TableMapping:
     def fail(message: str) -> ParseError:
         return ParseError(f"the mapping {message}", source=name)
 
-    def known(part: Mapping[str, Any], names: set[str], what: str) -> None:
-        if strange := sorted(part.keys() - names):
-            raise fail(f"has {strange[0]!r} in {what}, which is not read; known are {', '.join(sorted(names))}")
+    def known(part: object, forms: Mapping[str, Any], what: str) -> None:
+        if not isinstance(part, dict):
+            raise fail(f"has {part!r} as {what}")
+        if strange := sorted(map(str, part.keys() - forms.keys())):
+            raise fail(f"has {strange[0]!r} in {what}, which is not read; known are {', '.join(sorted(forms))}")
+        for key, value in part.items():
+            texts = not isinstance(value, list) or key == "columns" or all(isinstance(one, str) for one in value)
+            if forms[key] is not object and not (isinstance(value, forms[key]) and texts):
+                raise fail(f"has {value!r} as {key} of {what}")
 
     known(told, _TABLE, "the table")
-    schema = told.get("tableSchema")
-    if not isinstance(schema, dict) or not isinstance(schema.get("columns"), list):
-        raise fail("has no tableSchema with columns")
+    schema = told.get("tableSchema", {})
     known(schema, _SCHEMA, "tableSchema")
+    if "columns" not in schema:
+        raise fail("has no tableSchema with columns")
 
-    def iri(value: object, what: str) -> str:
-        if not isinstance(value, str):
-            raise fail(f"has {value!r} as {what}, which is a text")
-        prefix, colon, local = value.partition(":")
-        full = prefixes[prefix] + local if colon and prefix in prefixes and not local.startswith("//") else value
-        if _template.fullmatch(full):  # the cell is an IRI itself
-            return full
+    def iri(value: str, what: str) -> str:
+        if _template.fullmatch(value):  # the cell is an IRI itself
+            return value
         try:
-            ox.NamedNode(_template.sub("x", full))
+            term = to_oxigraph(_template.sub("x", value), prefixes=prefixes)
         except ValueError as error:
-            raise fail(f"has {value!r} as {what}, which is no absolute IRI: {error}") from error
-        return full
+            raise fail(f"has {value!r} as {what}: {error}") from error
+        if not isinstance(term, ox.NamedNode):
+            raise fail(f"has {value!r} as {what}, which is no IRI")
+        prefix, _, local = value.partition(":")
+        return value if term.value == _template.sub("x", value) else prefixes[prefix] + local
 
     inherited = {
         name: schema[name] for name in ("propertyUrl", "valueUrl", "lang", "null", "separator") if name in schema
     }
     columns: list[Column] = []
     for place, part in enumerate(schema["columns"], 1):
-        if not isinstance(part, dict):
-            raise fail(f"has {part!r} as a column")
         known(part, _COLUMN, f"column {place}")
+        if isinstance(part.get("datatype"), dict):
+            known(part["datatype"], _DATATYPE, f"the datatype of column {place}")
         columns.append(_column({**inherited, **part}, place, iri, fail))
     names = {column.name for column in columns} | {"_row"}
     about = iri(schema.get("aboutUrl", "urn:worlds:row:{_row}"), "aboutUrl")
     for template in (about, *(one for column in columns for one in (column.value, column.about) if one)):
         if missing := [one for one in _template.findall(template) if one not in names]:
             raise fail(f"has {{{missing[0]}}} in {template!r}, and no column of this name")
+    if "dialect" in told:
+        known(told["dialect"], _DIALECT, "the dialect")
     return TableMapping(about, tuple(columns), _dialect(told.get("dialect"), fail), told)
 
 
@@ -146,9 +175,8 @@ def _column(part: Mapping[str, Any], place: int, iri: Any, fail: Any) -> Column:
     title = titles[0] if isinstance(titles, list) and titles else titles if isinstance(titles, str) else None
     name = part.get("name") or title or f"_col.{place}"
     datatype = part.get("datatype", "string")
-    base, format_ = (
-        (datatype.get("base", "string"), datatype.get("format")) if isinstance(datatype, dict) else (datatype, None)
-    )
+    described = datatype if isinstance(datatype, dict) else {"base": datatype}
+    base, format_ = described.get("base", "string"), described.get("format")
     if base not in DATATYPES:
         raise fail(f"has the datatype {base!r} of column {name!r}; known are {', '.join(DATATYPES)}")
     null = part.get("null", "")
@@ -157,11 +185,8 @@ def _column(part: Mapping[str, Any], place: int, iri: Any, fail: Any) -> Column:
     if language is not None:
         try:
             ox.Literal("", language=language)
-        except (TypeError, ValueError) as error:
+        except ValueError as error:
             raise fail(f"has {language!r} as the language of column {name!r}") from error
-    for what in ("separator", "default"):
-        if part.get(what) is not None and not isinstance(part[what], str):
-            raise fail(f"has {part[what]!r} as {what} of column {name!r}, which is a text")
     return Column(
         str(name),
         None if title is None else str(title),
@@ -182,30 +207,18 @@ def _column(part: Mapping[str, Any], place: int, iri: Any, fail: Any) -> Column:
     )  # fmt: skip
 
 
-def _dialect(told: object, fail: Any) -> Dialect | None:
+def _dialect(told: Mapping[str, Any] | None, fail: Any) -> Dialect | None:
     if told is None:
         return None
-    if not isinstance(told, dict):
-        raise fail(f"has {told!r} as dialect")
-    names = {
-        "delimiter": "delimiter",
-        "quoteChar": "quote",
-        "encoding": "encoding",
-        "header": "header",
-        "skipRows": "skip",
-    }
-    if strange := sorted(told.keys() - names.keys() - {"@type"}):
-        raise fail(f"has {strange[0]!r} in the dialect; known are {', '.join(names)}")
-    if len(told.get("delimiter", ",")) != 1:
-        raise fail(f"has the delimiter {told['delimiter']!r}, which is one character")
-    return Dialect(**{names[key]: value for key, value in told.items() if key in names})
-
-
-def filled(template: str, values: Mapping[str, str]) -> str:
-    """A template with percent-encoded values in the places of names (RFC 6570, level 1)."""
-    from urllib.parse import quote
-
-    return _template.sub(lambda match: quote(values.get(match[1], ""), safe=""), template)
+    given = {_DIALECT_NAMES[key]: value for key, value in told.items() if key in _DIALECT_NAMES}
+    for key in ("delimiter", "quote"):
+        if given.get(key) is not None and len(given[key]) != 1:
+            raise fail(f"has the {key} {given[key]!r}, which is one character")
+    try:
+        codecs.lookup(given.get("encoding", "utf-8"))
+    except LookupError as error:
+        raise fail(f"has the encoding {given['encoding']!r}, which there is not") from error
+    return Dialect(**given)
 
 
 def required_names(template: str) -> list[str]:
