@@ -357,12 +357,17 @@ def _text(text: str, tag: str | None) -> ox.Literal:
     return ox.Literal(_storable(text)) if tag is None else ox.Literal(_storable(text), language=tag)
 
 
+def check_language(tag: str) -> str | None:
+    """A language tag as literals have it; ValueError for what is none."""
+    try:
+        return ox.Literal("", language=tag).language
+    except ValueError as error:
+        raise ValueError(f"{tag!r} is not a language tag: {error}") from error
+
+
 def _language(given: str | None, found: str | None) -> str | None:
     if given is not None:
-        try:
-            return ox.Literal("", language=given).language
-        except ValueError as error:
-            raise ValueError(f"{given!r} is not a language tag: {error}") from error
+        return check_language(given)
     with contextlib.suppress(ValueError):
         return ox.Literal("", language=found.strip().replace("_", "-")).language if found else None
     return None

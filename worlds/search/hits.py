@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from worlds.search.facets import Facets
 
 ResultType: TypeAlias = Literal["document", "entity", "statement", "literal"]
-DOCUMENT = "https://schema.org/TextDigitalDocument"
-"""The class of documents."""
-TEXT = "https://schema.org/text"
-"""The predicate of a document's text."""
 _MARKS = ("\x02", "\x03")
 _SNIPPET = 240  # characters
 _PARAMETER = 200  # characters, or bytes, of one that JSON has

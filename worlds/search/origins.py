@@ -19,8 +19,6 @@ _WORDS = 12  # of a passage, that are quoted
 _heading = re.compile(r"^(#{1,6}) (.+)$", re.MULTILINE)
 _link = re.compile(r"!?\[([^\]]*)\]\([^)]*\)").sub
 _mark = re.compile(r"\\(?=[^\w\s])|[*`|>]+|^\s*(?:[-+]|\d+[.)])\s|-{3,}", re.MULTILINE).sub
-NAMES = ("sources", "source_kinds")
-"""The filters that stand for graphs."""
 
 
 class Origin(NamedTuple):

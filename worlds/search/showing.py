@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from worlds.documents.reading import DOCUMENT, TEXT
 from worlds.graph.terms import to_rdflib
 from worlds.quads.dictionary import Dictionary, json_ids
 from worlds.search.candidates import Candidates, Cited, Fused, read_passages
 from worlds.search.facts import texts_of
 from worlds.search.filters import Eligible, Filters
-from worlds.search.hits import DOCUMENT, TEXT, Hit, Leg, ResultType
+from worlds.search.hits import Hit, Leg, ResultType
 from worlds.search.origins import Origins, place_of
 from worlds.search.ranking import Ranked
 from worlds.search.request import SearchRequest

@@ -19,6 +19,8 @@ from worlds.sources.store import WorldSource
 SCHEMA = "https://schema.org/"
 URL, MODIFIED, DIGEST = SCHEMA + "url", SCHEMA + "dateModified", SCHEMA + "sha256"
 LINKS = "http://purl.org/dc/terms/references"
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_LAST = 253_402_300_799  # seconds: the end of the year 9999, for a file whose time is none
 _link = re.compile(r"(?<!!)\[[^\]\n]*+\]\(\s*+<?([^()\s<>]++)[^()\n]*+\)")
 
 
@@ -32,7 +34,7 @@ def quads_of(
         subject, graph, found, title=None, source=None, date=None, language=source.language,
         predicate=ox.NamedNode(TEXT), type=ox.NamedNode(DOCUMENT), metadata={}, prefixes=prefixes,
     )  # fmt: skip
-    modified = datetime.datetime.fromtimestamp(state.modified // 1_000_000_000, datetime.UTC)
+    modified = _EPOCH + datetime.timedelta(seconds=min(max(state.modified // 1_000_000_000, 0), _LAST))
     values: list[tuple[str, ox.NamedNode | ox.Literal]] = [
         (URL, ox.Literal(state.path, datatype=ox.NamedNode(XSD + "anyURI"))),
         (MODIFIED, ox.Literal(modified.strftime("%Y-%m-%dT%H:%M:%SZ"), datatype=ox.NamedNode(XSD + "dateTime"))),

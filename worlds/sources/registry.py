@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pyoxigraph as ox
 
+from worlds.documents.reading import check_language
 from worlds.errors import ArgumentError
 from worlds.graph.terms import to_rdflib
 from worlds.quads.dictionary import Dictionary
@@ -102,6 +103,8 @@ class Sources(Sequence[WorldSource]):
             raise ArgumentError(f"a kind is one of {', '.join(KINDS)}, not {kind!r}")
         if edits not in ("refuse", "keep"):
             raise ArgumentError(f"edits is 'refuse' or 'keep', not {edits!r}")
+        if language is not None:
+            check_language(language)
         if password_variable is not None and not _variable(password_variable):
             raise ArgumentError(f"password_variable is the name of an environment variable, not {password_variable!r}")
         patterns, hosts = ((one,) if isinstance(one, str) else tuple(one) for one in (patterns, hosts))

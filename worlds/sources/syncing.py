@@ -292,7 +292,7 @@ class Syncing:
                 quads, places = quads_of(run.source, state, data, digest, prefixes)
                 batch += quads
                 run.places[state.path] = json.dumps(places)
-            except (OpenError, ParseError, WorldsError) as error:
+            except WorldsError as error:
                 run.errors[state.path] = str(error)
                 continue
             run.written.append(state.path)
