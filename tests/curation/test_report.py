@@ -205,7 +205,8 @@ def test_likely_duplicates_are_counted() -> None:
 
 def test_a_world_without_anything() -> None:
     with worlds.open(":memory:", embedder=None) as world:
-        report = world.report()
+        report = world.report(points=10)
+        assert report.points == ()
         assert (report.counts, str(report)) == ({"error": 0, "warning": 0, "info": 0}, "nothing was found")
         assert not report.fails("info")
         assert "Nothing was found of" in report.to_html()

@@ -298,8 +298,9 @@ class Reporter:
             met = list(checks.run())
             shown = [_shown(one, table, prefixes) for one in met]
             last = self._history.last
-            entries = self._history.numbered(range(self._history.first, last + 1) if points else [last])
-            earlier = self._earlier(entries, last, points)
+            numbers = self._before(last, points)
+            entries = self._history.numbered([*numbers, last])
+            earlier = [self._counted(number, entries.get(number)) for number in numbers]
             if after is not None:
                 was = self._at(self._history.check(after))
                 before = {one.name: one.cases(was.table) for one in was.run()}
@@ -321,17 +322,16 @@ class Reporter:
         """The checks of the world as it was after a revision."""
         return self._checks(Table(self._connection, self._dictionary, self._history.state(revision)))
 
-    def _earlier(self, entries: Mapping[int, Entry], last: int, points: int) -> list[ReportPoint]:
-        """The counts after so many revisions before the last, evenly apart."""
+    def _before(self, last: int, points: int) -> list[int]:
+        """So many revisions before the last, evenly apart; fewer where there are fewer."""
         begin = self._history.first
-        numbers = (
-            sorted({begin + (last - begin) * place // points for place in range(points)} - {last}) if points else []
-        )
-        found = []
-        for number in numbers:
-            checks = self._at(number)
-            found.append(_point(entries.get(number), number, len(checks.table), list(checks.run())))
-        return found
+        if begin >= last:
+            return []
+        return sorted({begin + (last - begin) * place // points for place in range(points)} - {last})
+
+    def _counted(self, revision: int, entry: Entry | None) -> ReportPoint:
+        checks = self._at(revision)
+        return _point(entry, revision, len(checks.table), list(checks.run()))
 
     def _judged(self, table: Table) -> Iterator[Met]:
         """What the world's shapes find, and the pairs that are likely one entity."""
