@@ -63,6 +63,9 @@ SELECT count(*) FROM proposals WHERE status = 'open' AND author IS :author;
 -- name: open_proposal_of_patch
 SELECT id FROM proposals WHERE status = 'open' AND patch = ?1 LIMIT 1;
 
+-- name: rejected_proposal_of_patch
+SELECT id FROM proposals WHERE status = 'rejected' AND patch = ?1 LIMIT 1;
+
 -- name: insert_proposal
 INSERT INTO proposals (status, kind, time, author, why, confidence, base, patch, merged, relies_on, validation,
                        discussion)

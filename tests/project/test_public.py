@@ -159,7 +159,7 @@ VERBS = {
     "diff": ["a", "b"],
     "embed": ["*rebuild", "*embedder", "*progress"],
     "explain": ["query", "*bindings", "*union", "*timeout", "*allow_network", "*counts", "*answer", "*progress"],
-    "export": ["target", "*format", "*graph"],
+    "export": ["target", "*format", "*graph", "*table"],
     "history": [
         "limit",
         "*entity",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rdflib import Literal, URIRef
+from rdflib import RDF, Literal, URIRef
 
 import worlds
 from tests.support.command_line import ENVIRONMENT
@@ -90,6 +90,8 @@ def test_what_a_document_says_is_quads(folder: Path) -> None:
         found = {(str(p), o) for s, p, o, g in world.quads() if s == kite and g == URIRef("https://example.org/notes")}
         assert ("http://purl.org/dc/terms/references", URIRef("https://example.org/n/index.md")) in found
         assert ("http://purl.org/dc/terms/title", Literal("Red kite")) in found
+        contents = Literal('[[1, "Red kite"]]', datatype=RDF.JSON)
+        assert ("http://purl.org/dc/terms/tableOfContents", contents) in found
         urls = {str(o) for _, p, o, _ in world.quads() if p == URL}
         assert urls == {"birds/kite.md", "index.md", "plain.txt"}
         (folder / "birds" / "kite.md").touch()

@@ -129,6 +129,7 @@ def _word(line: str, draw: random.Random) -> str:
     return f'{first}"{draw.randint(0, 99)} {rest}'
 
 
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", ["uat", "d3fend", "fibo"])
 def test_a_vocabulary_that_is_edited_again_and_again(
     name: str, tmp_path: Path, shared_data: Path, pytestconfig: pytest.Config

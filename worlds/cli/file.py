@@ -36,6 +36,14 @@ def export(
     graph: Annotated[
         str | None, typer.Option("--graph", "-g", metavar="IRI", help="Only this graph ('default': the default one).")
     ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            "--table",
+            metavar="CLASS",
+            help="Write the instances of CLASS as a table (.csv, .tsv), its mapping beside it.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Write the quads to a file or to standard output, as they were given.
@@ -44,13 +52,15 @@ def export(
     """
     if target in _STANDARD_OUTPUT and json:
         raise ValueError("--json needs a TARGET; JSON-LD on standard output is --format jsonld")
+    if table is not None and target in _STANDARD_OUTPUT:
+        raise ValueError("--table needs a TARGET: the mapping is written beside it")
     with opened(path) as world:
         if target in _STANDARD_OUTPUT:
             sys.stdout.flush()
             world.export(sys.stdout.buffer, format=format, graph=graph)
             return
         with waiting(f"writing {target}"):
-            count = world.export(target, format=format, graph=graph)
+            count = world.export(target, format=format, graph=graph, table=table)
         if json:
             write_json({"target": target, "quads": count})
         else:
@@ -171,6 +181,7 @@ def register(app: typer.Typer) -> None:
         epilog=examples(
             "worlds export kb.db kb.nq.gz",
             "worlds export kb.db --graph ex:people --format turtle | less",
+            "worlds export kb.db people.csv --table ex:Person",
         ),
     )(export)
     app.command(cls=Command, epilog=examples("worlds stats kb.db", "worlds stats kb.db --json | jq .quads"))(stats)

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec, Protocol, TypeVar, cast, overload
 
+from worlds.quads.dictionary import Ids
 from worlds.revisions.diff import Diff
 
 P = ParamSpec("P")
 C = TypeVar("C")
 C_co = TypeVar("C_co", covariant=True)
 S = TypeVar("S")
+
+
+class Trial(NamedTuple):
+    """A change to propose: quads, int64 [n, 4], to add and to remove; the reason, and the chance that it is right."""
+
+    added: Ids
+    removed: Ids
+    why: str
+    kind: str
+    confidence: float | None = None
 
 
 class Written(Protocol[P, C_co]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
@@ -12,15 +13,18 @@ from urllib.parse import quote, unquote, urlsplit
 import pyoxigraph as ox
 
 from worlds.documents.reading import DOCUMENT, TEXT, document_quads, read_named
-from worlds.graph.terms import XSD
+from worlds.graph.terms import RDF, XSD
 from worlds.sources.scanning import ENDINGS, FileState, name_of
 from worlds.sources.store import WorldSource
+from worlds.texts.markdown import blocks
 
 SCHEMA = "https://schema.org/"
 URL, MODIFIED, DIGEST = SCHEMA + "url", SCHEMA + "dateModified", SCHEMA + "sha256"
 LINKS = "http://purl.org/dc/terms/references"
+CONTENTS = "http://purl.org/dc/terms/tableOfContents"
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _LAST = 253_402_300_799  # seconds: the end of the year 9999, for a file whose time is none
+_heading = re.compile(r"(#{1,6})[ \t]++([^\n]*?)(?:[ \t]++#++)?[ \t]*+$").match
 _link = re.compile(r"(?<!!)\[[^\]\n]*+\]\(\s*+<?([^()\s<>]++)[^()\n]*+\)")
 
 
@@ -41,8 +45,19 @@ def quads_of(
         (DIGEST, ox.Literal(digest, datatype=ox.NamedNode(XSD + "hexBinary"))),
         *((LINKS, ox.NamedNode(source.base + path)) for path in dict.fromkeys(links(found.text, state.path))),
     ]
+    if found.markdown and (told := headings(found.text)):
+        text = json.dumps(told, ensure_ascii=False)
+        values.append((CONTENTS, ox.Literal(text, datatype=ox.NamedNode(RDF + "JSON"))))
     quads += [ox.Quad(subject, ox.NamedNode(about), value, graph) for about, value in values]
     return quads, found.places
+
+
+def headings(text: str) -> list[tuple[int, str]]:
+    """The headings of Markdown with `#`, in their order: each with its level, from 1 to 6."""
+    if "#" not in text:
+        return []
+    found = (_heading(text, one.start, one.end) for one in blocks(text)[0] if one.kind == "heading")
+    return [(len(match[1]), match[2]) for match in found if match]
 
 
 def links(text: str, path: str) -> Iterator[str]:

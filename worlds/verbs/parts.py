@@ -6,7 +6,7 @@ What opening, writing and searching use is made when the world is opened; the re
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +16,7 @@ from worlds.embedders import Embedder
 from worlds.errors import ConflictError
 from worlds.graph.query.limits import Running
 from worlds.quads.delta import Followers
-from worlds.quads.dictionary import Dictionary
+from worlds.quads.dictionary import DEFAULT_GRAPH, Dictionary
 from worlds.quads.namespaces import Namespaces
 from worlds.quads.patterns import Patterns
 from worlds.quads.redirects import Redirects
@@ -218,6 +218,14 @@ class Parts:
             return {term.value for term, number in zip(terms, numbers, strict=True) if number is not None}
 
         return Tables(lambda: self._namespaces.prefixes, predicates, best, exists)
+
+    def _propose_links(self, told: Iterable[Any], graph: object, author: str | None) -> list[int]:
+        """Propose the links of the names in tables that mean no entity for sure; gives the proposals' numbers."""
+        from worlds.sources.tables.unsure import unsure_links
+
+        name = DEFAULT_GRAPH if graph is None else self._namespaces.graph(graph)
+        trials = unsure_links(told, name, self._dictionary, self._patterns, self._resolver.resolve)
+        return self._proposals.propose_each(trials, author)
 
     def _withdrawn(self, number: int, why: str | None) -> tuple[str, int | None]:
         """Status and revision of a proposal; where it is open and a reason is given, it is rejected."""

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from worlds.errors import ArgumentError
 from worlds.file.backup import backup
 from worlds.graph.targets import file_name
 from worlds.quads.export import export
@@ -63,7 +64,12 @@ class Reading(Parts):
             return to_dataset(self.quads(), self.graphs(), self._namespaces.prefixes)
 
     def export(
-        self, target: str | os.PathLike[str] | BinaryIO, *, format: str | None = None, graph: object = None
+        self,
+        target: str | os.PathLike[str] | BinaryIO,
+        *,
+        format: str | None = None,
+        graph: object = None,
+        table: object = None,
     ) -> int:
         """Write the quads to a file or a binary stream, and give their number; lexical forms are as they were given.
 
@@ -71,8 +77,22 @@ class Reading(Parts):
         exports one graph alone ("default" is the default graph), as triples; a format without graphs refuses a world
         with named graphs otherwise. A file is put in place only when it is complete. ValueError if the format cannot
         hold the quads, or there is no such graph.
+
+        `table`, a class, writes what is said of its instances in `graph`, else in the default graph, as a table: a file
+        called .csv or .tsv, and beside it NAME-metadata.json, by which `load(…, mapping=True)` reads the same quads.
         """
         name = None if graph is None else self._namespaces.graph(graph)
+        if table is not None:
+            from worlds.sources.tables.writing import write_table
+
+            kind = self._namespaces.iri("table", table)
+            if format is not None:
+                raise ArgumentError("a table's format is told by its name, .csv or .tsv: leave out format")
+            if hasattr(target, "write"):
+                raise ArgumentError("a table is written to a file, beside which its mapping stands")
+            return write_table(
+                self._connection, self._dictionary, file_name(target), kind, name, self._namespaces.prefixes
+            )
         return export(self._connection, self._dictionary, target, format, name, self._namespaces.declared)
 
     def stats(self) -> Stats:

@@ -141,7 +141,8 @@ class Writing(Parts):
 
         `mapping`, a file of CSVW metadata or what it holds, reads a table (CSV, TSV, JSON lines, Excel) as triples;
         with True it is that of NAME-metadata.json beside it, or what `propose_mapping` gives. A row that does not fit
-        is in the notes, with its number, and the rest goes in.
+        is in the notes, with its number, and the rest goes in. A name that means no entity for sure stays a text, and
+        the link to the likeliest is proposed.
 
         `embed=False` leaves the new texts pending. URLs are refused unless `allow_network` is True or names their host.
         `max_unpacked` is how many bytes a compressed input may unpack to.
@@ -164,7 +165,11 @@ class Writing(Parts):
             allow_network=allow_network, max_unpacked=max_unpacked, keep_edits=keep_edits, progress=progress,
             dry_run=dry_run,
         )  # fmt: skip
-        return noted(change, [note for one in told for note in one.notes()])
+        notes = [note for one in told for note in one.notes()]
+        made = isinstance(change, Change) and change.revision is not None
+        if made and (numbers := self._propose_links(told, graph, author)):
+            notes.append(f"proposals of links wait for such names: {', '.join(map(str, numbers))}")
+        return noted(change, notes)
 
     @rehearsable(Change)
     def add_document(

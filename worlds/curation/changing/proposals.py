@@ -27,6 +27,7 @@ from worlds.revisions.diff import Diff
 from worlds.revisions.edits import READ, Around, Edits, Fetched, InQuads, edits_of
 from worlds.revisions.gate import Change, remark
 from worlds.revisions.history import History, is_whole
+from worlds.revisions.rehearsing import Trial
 from worlds.revisions.threeway import Conflicting
 from worlds.revisions.writer import Writer
 from worlds.rules.report import ValidationReport
@@ -190,8 +191,12 @@ class Proposals:
         merged: Sequence[Any] = (),
         relies_on: Iterable[ox.Quad] = (),
         max_open: int | None = None,
+        renew: bool = True,
     ) -> int:
-        """Keep a change, which was only tried, as a proposal; gives its number. ValueError if it changes nothing."""
+        """Keep a change, which was only tried, as a proposal; gives its number. ValueError if it changes nothing.
+
+        ConflictError if the same change waits already, or, unless `renew`, was rejected.
+        """
         author, why = remark("author", author), remark("why", why)
         assert diff is not None
         added, removed = self._settled(diff)
@@ -207,6 +212,8 @@ class Proposals:
                 return int(same)
             if same is not None:
                 raise ConflictError(f"proposal {same} waits already, with the same change: amend says more of it")
+            if not renew and (same := self._connection.value(_SQL["rejected_proposal_of_patch"], (patch,))) is not None:
+                raise ConflictError(f"proposal {same}, with the same change, was rejected")
             if max_open is not None and self._connection.value(_SQL["open_proposals_of"], (author,)) >= max_open:
                 raise ConflictError(
                     f"{max_open:,} proposals of {author or 'nobody named'} wait for a decision already, as many as may"
@@ -235,14 +242,21 @@ class Proposals:
 
     def conflicting(self, conflicts: Iterable[Conflicting], author: str | None = None) -> list[int]:
         """Propose what conflicts with changes of this world, each for itself; gives the numbers of what waits."""
+        return self.propose_each((Trial(one.added, one.removed, _CONFLICT, "conflict") for one in conflicts), author)
+
+    def propose_each(self, trials: Iterable[Trial], author: str | None = None) -> list[int]:
+        """Propose changes, each for itself, but those that wait or were rejected; gives the numbers of what is new."""
         numbers = []
-        for one in conflicts:
+        for one in trials:
             with self.rehearsal() as tried, self._writer.revision() as writing:
                 writing.apply(one.added, one.removed)
-            with contextlib.suppress(ConflictError):  # it waits already
+            with contextlib.suppress(ConflictError):
                 numbers.append(
-                    self.propose(tried.diff, tried.validation, author=author, why=_CONFLICT, kind="conflict")
-                )
+                    self.propose(
+                        tried.diff, tried.validation, author=author, why=one.why, kind=one.kind,
+                        confidence=one.confidence, renew=one.kind == "conflict",
+                    )
+                )  # fmt: skip
         return numbers
 
     def amend(

@@ -2,9 +2,9 @@
 
 Of a table: `url`, `dialect` (delimiter, quoteChar, encoding, header, skipRows), and a `tableSchema` with `aboutUrl`,
 `primaryKey` and `columns`. Of a column: `name`, `titles`, `propertyUrl`, `valueUrl`, `datatype` (a name, or `base` and
-`format`), `lang`, `separator`, `null`, `default`, `required`, `suppressOutput`, `virtual`. URL templates are those of
-RFC 6570, level 1, with `{_row}`; names with a prefix may stand where URLs do. `worlds:type` of a column are classes:
-its cells are then names of their entities.
+`format`, or `@id`, the IRI of one whose texts are taken as they are), `lang`, `separator`, `null`, `default`,
+`required`, `suppressOutput`, `virtual`. URL templates are those of RFC 6570, level 1, with `{_row}`; names with a
+prefix may stand where URLs do. `worlds:type` of a column are classes: its cells are then names of their entities.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _COLUMN = {
     "required": bool, "suppressOutput": bool, "virtual": bool, "worlds:type": (str, list), "worlds:unit": str,
     "rdfs:comment": object,
 }  # fmt: skip
-_DATATYPE = {"base": str, "format": str}
+_DATATYPE = {"base": str, "format": str, "@id": str}
 _DIALECT = {
     "@type": str,
     "delimiter": str,
@@ -72,6 +72,7 @@ class Column:
     value: str | None = None
     about: str | None = None
     datatype: str = "string"
+    checked: bool = True  # whether its texts have to be of the datatype
     format: str | None = None
     language: str | None = None
     separator: str | None = None
@@ -193,7 +194,8 @@ def _column(part: Mapping[str, Any], place: int, iri: Any, fail: Any) -> Column:
         iri(part["propertyUrl"], "propertyUrl") if part.get("propertyUrl") else None,
         iri(part["valueUrl"], "valueUrl") if part.get("valueUrl") else None,
         iri(part["aboutUrl"], "aboutUrl") if part.get("aboutUrl") else None,
-        XSD + DATATYPES[base],
+        XSD + DATATYPES[base] if "@id" not in described else iri(described["@id"], "a datatype"),
+        "@id" not in described,
         format_,
         language if language != "und" else None,
         part.get("separator") or None,

@@ -18,6 +18,7 @@ from worlds.sources.tables.reading import Cell, Table
 
 _CHUNK = 1 << 16  # characters
 _SHARED = 1 << 16  # bytes of what is told
+_NAMES = 100  # that are not sure, which are told one by one
 _TOLD = 20  # rows that do not fit, which are told one by one
 UNIT = "https://schema.org/unitText"
 _template = re.compile(r"\{([^{}]*)\}")
@@ -43,26 +44,35 @@ class Told:
     def begin(self) -> None:
         """A reading begins."""
         self.misfits: list[str] = []
+        self.also: list[str] = []  # said of the table as a whole
         self.left_out = 0
         self.unsure: dict[str, dict[str, None]] = {}
-        self._write([])
+        self._write([], [])
 
     def end(self) -> None:
         """It is over."""
-        notes = self._notes()
-        while len(json.dumps(notes).encode()) > _SHARED - 4:
-            notes.pop()
-        self._write(notes)
+        names = [(name, value) for name, values in self.unsure.items() for value in list(values)[:_NAMES]][:_NAMES]
+        self._write(self._notes(), names)
 
-    def _write(self, notes: list[str]) -> None:
-        data = json.dumps(notes).encode()
+    def _write(self, notes: list[str], names: list[tuple[str, str]]) -> None:
+        while len(data := json.dumps([notes, names]).encode()) > _SHARED - 4:
+            (names or notes).pop()
         self._shared[: 4 + len(data)] = len(data).to_bytes(4, "big") + data
+
+    def _read(self) -> tuple[list[str], list[tuple[str, str]]]:
+        size = int.from_bytes(self._shared[:4], "big")
+        notes, names = json.loads(self._shared[4 : 4 + size])
+        return notes, names
 
     def notes(self) -> list[str]:
         """All of it in sentences, once the rows were read."""
-        size = int.from_bytes(self._shared[:4], "big")
-        found: list[str] = json.loads(self._shared[4 : 4 + size])
-        return found
+        return self._read()[0]
+
+    def unsure_names(self) -> Iterator[tuple[str, tuple[str, ...], str]]:
+        """The first names that mean no entity for sure: the predicate, the classes of what is meant, the name."""
+        columns = {column.name: column for column in self.mapping.columns}
+        for name, value in self._read()[1]:
+            yield columns[name].property or "", columns[name].types, value
 
     def misfit(self, number: int, why: str) -> None:
         """A row that is left out."""
@@ -71,7 +81,7 @@ class Told:
             self.misfits.append(f"row {number}: {why}")
 
     def _notes(self) -> list[str]:
-        found = [*self.misfits]
+        found = [*self.also, *self.misfits]
         if self.left_out > len(self.misfits):
             found.append(f"and {self.left_out - len(self.misfits):,} more rows that do not fit")
         for name, values in self.unsure.items():
@@ -123,6 +133,8 @@ def triples(table: Table, mapping: TableMapping, told: Told, resolve: Resolve | 
     for column in mapping.columns:
         if column.unit and column.property:
             yield f'<{column.property}> <{UNIT}> "{column.unit}" .\n'
+    if table.other_sheets:
+        told.also.append(f"the sheets {', '.join(map(repr, table.other_sheets))} are not read, only the first is")
     width = len(table.names)
     for number, row in table:
         if not any(row):
@@ -131,7 +143,7 @@ def triples(table: Table, mapping: TableMapping, told: Told, resolve: Resolve | 
             if len(row) > width or any(of[name] >= len(row) for name in required_names(mapping.about) if name in of):
                 told.misfit(number, f"{len(row)} cells instead of {width}")
                 continue
-            row = [*row, *([""] * (width - len(row)))]
+            row = [*row, *([None] * (width - len(row)))]
         try:
             subject = about(row, number)
             lines = [line for writer in writers for line in writer(subject, row, number)]
@@ -199,7 +211,7 @@ def _writer(column: Column, of: Mapping[str, int], told: Told, resolve: Resolve 
         start = f"<{subject if about is None else about(row, number)}> <{predicate}> "
         for value in parts(cell, separator):
             told = column.default if value in null else value
-            if told:
+            if told or (value == "" and cell is not None and "" not in null):
                 yield f"{start}{write(told, row, number)} .\n"
             elif column.required:
                 raise _MisfitError(f"{column.name!r} is empty")
@@ -241,9 +253,11 @@ def _object(column: Column, of: Mapping[str, int], told: Told, resolve: Resolve 
     if column.datatype == XSD + "string":
         end = "" if column.language is None else f"@{column.language}"
         return lambda value, row, number: f"{_quoted(value)}{end}"
+    end = f"^^<{column.datatype}>"
+    if not column.checked:
+        return lambda value, row, number: f"{_quoted(value)}{end}"
     lexical = _lexical(column)
     kind = column.datatype.removeprefix(XSD)
-    end = f"^^<{column.datatype}>"
     checked: dict[str, str] = {}
 
     def typed(value: str, row: Sequence[Cell], number: int) -> str:

@@ -45,6 +45,7 @@ class Table:
     def __init__(self, path: Path, dialect: Dialect | None = None) -> None:
         self.path = path
         self._dialect = dialect
+        self.other_sheets: list[str] = []  # of an Excel file, which are not read
         self._lines = self._open()
         first = next(self._lines, None)
         self.names: list[str] = [] if first is None else [str(name or "").strip() for name in first[1]]
@@ -114,6 +115,7 @@ class Table:
             raise WorldsError("Excel needs openpyxl: pip install 'worlds-kg[sources]'") from error
         try:
             book = openpyxl.load_workbook(self.path, read_only=True, data_only=True)
+            self.other_sheets = [sheet.title for sheet in book.worksheets[1:] if (sheet.max_row or 0) > 1]
             for number, row in enumerate(book.worksheets[0].iter_rows(values_only=True)):
                 yield number, [_of_excel(value) for value in row]
         except Exception as error:  # what it meets in a damaged file is many things

@@ -1,0 +1,246 @@
+"""Writes the instances of a class as a table, with the mapping by which it comes in again as the same triples."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.errors import ArgumentError
+from worlds.graph.targets import replacing
+from worlds.graph.terms import RDF, XSD, GraphName
+from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids, json_ids
+from worlds.quads.patterns import Patterns
+from worlds.quads.rows import NO_QUADS, distinct
+from worlds.sources.tables.mapping import CONTEXT, DATATYPES, TYPE
+from worlds.sources.tables.quads import is_valid
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+
+_SQL = statements("sources.sql")
+_log = logging.getLogger("worlds")
+_SUBJECTS = 2000  # that are read together
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_SEPARATORS = ("|", ";", "¦", "\x1f")
+_NULLS = ("", "\\N", "\x1a")
+_DATATYPES = {XSD + kind: name for name, kind in reversed(DATATYPES.items()) if kind != "string"}
+
+_Kind = tuple[str, str, str]
+"""Of the values of a column: the predicate, "iri", "lang" or "type", and the language or the datatype."""
+
+
+class _Column:
+    """A column as its values make it."""
+
+    def __init__(self, kind: _Kind) -> None:
+        self.kind = kind
+        self.many = False
+        self.checked = kind[1] == "type" and kind[2] in _DATATYPES
+        self.separators = list(_SEPARATORS)
+        self.nulls = list(_NULLS)
+
+    def meets(self, value: str) -> None:
+        """Take in a value: what may stand for nothing, and between two, is told by all of them."""
+        self.nulls = [one for one in self.nulls if one != value]
+        if self.checked and not (value == value.strip() and is_valid(value, self.kind[2].removeprefix(XSD))):
+            self.checked = False
+        stripped = value == value.strip() and value
+        self.separators = [one for one in self.separators if stripped and one not in value]
+
+    @property
+    def separator(self) -> str | None:
+        return self.separators[0] if self.many and self.separators else None
+
+    def described(self, name: str) -> dict[str, Any]:
+        """The column in CSVW's words; ArgumentError where its values leave nothing to stand for nothing."""
+        predicate, what, of = self.kind
+        told: dict[str, Any] = {"name": name, "titles": name, "propertyUrl": predicate}
+        if what == "iri":
+            told["valueUrl"] = f"{{{name}}}"
+        elif what == "lang":
+            told["lang"] = of
+        elif self.checked:
+            told["datatype"] = _DATATYPES[of]
+        elif of != XSD + "string":
+            told["datatype"] = {"@id": of}
+        if self.separator:
+            told["separator"] = self.separator
+        if not self.nulls:
+            raise ArgumentError(f"the values of {predicate} leave no text that could stand for no value in a table")
+        if self.nulls[0]:
+            told["null"] = self.nulls[0]
+        return told
+
+
+def write_table(
+    connection: Connection,
+    dictionary: Dictionary,
+    target: str,
+    kind: ox.NamedNode,
+    graph: GraphName | None,
+    prefixes: Mapping[str, str],
+) -> int:
+    """Write all that is said of the instances of a class, and give the number of quads; see `World.export`.
+
+    The mapping is written beside the table, as NAME-metadata.json. The quads are read twice: first for the columns.
+    """
+    path = Path(target)
+    delimiter = _DELIMITERS.get(path.suffix.lower())
+    if delimiter is None:
+        raise ArgumentError(f"a table is written to a file that is called .csv or .tsv, not {target}")
+    with connection.snapshot():
+        reader = _Instances(connection, dictionary, kind, graph)
+        columns: dict[_Kind, _Column] = {}
+        count = 0
+        for rows in reader.rows():
+            for values in rows.values():
+                for one, found in values.items():
+                    column = columns.setdefault(one, _Column(one))
+                    column.many |= len(found) > 1
+                    for value in found:
+                        column.meets(value)
+                    count += len(found)
+        if not count:
+            raise ValueError(f"there is no instance of <{kind.value}> to export")
+        columns.pop((TYPE, "iri", ""), None)
+        chosen = sorted(columns.values(), key=lambda column: column.kind)
+        names = _names([column.kind for column in chosen], prefixes)
+        told = _mapping(path.name, delimiter, names, chosen, kind)
+        with replacing(target) as out:
+            text = io.TextIOWrapper(out, encoding="utf-8", newline="")
+            writer = csv.writer(text, delimiter=delimiter)
+            writer.writerow(["iri", *names, "type"])
+            for rows in reader.rows():
+                for subject, values in rows.items():
+                    types = [one for one in values[TYPE, "iri", ""] if one != kind.value]
+                    writer.writerows(_lines(subject, values, chosen, types))
+            text.detach()  # which writes what it holds
+        with replacing(f"{target}-metadata.json") as out:
+            out.write(json.dumps(told, ensure_ascii=False, indent=2).encode() + b"\n")
+        if reader.left_out:
+            _log.warning(
+                "%s quads are not in the table, which has no blank nodes, triple terms or texts with a direction",
+                f"{reader.left_out:,}",
+            )
+        return count
+
+
+def _mapping(name: str, delimiter: str, names: list[str], columns: list[_Column], kind: ox.NamedNode) -> dict[str, Any]:
+    described = [column.described(name) for name, column in zip(names, columns, strict=True)]
+    types = {"name": "type", "titles": "type", "propertyUrl": TYPE, "valueUrl": "{type}", "separator": "|"}
+    schema = {
+        "aboutUrl": "{iri}",
+        "primaryKey": "iri",
+        "columns": [
+            {"name": "iri", "titles": "iri", "suppressOutput": True},
+            *described,
+            types,
+            {"virtual": True, "name": "class", "propertyUrl": TYPE, "valueUrl": kind.value},
+        ],
+    }
+    return {
+        "@context": CONTEXT,
+        "url": name,
+        "dialect": {"delimiter": delimiter, "encoding": "utf-8"},
+        "tableSchema": schema,
+    }
+
+
+def _lines(
+    subject: str, values: Mapping[_Kind, list[str]], columns: list[_Column], types: list[str]
+) -> list[list[str]]:
+    """The rows of a subject: more than one where a cell cannot hold all values of a predicate."""
+    cells: list[list[str]] = []
+    for column in columns:
+        found = sorted(values.get(column.kind, ()))
+        cells.append([column.separator.join(found)] if column.separator and found else found)
+    height = max(map(len, cells), default=1) or 1
+    return [
+        [
+            subject,
+            *(cell[row] if row < len(cell) else column.nulls[0] for cell, column in zip(cells, columns, strict=True)),
+            "" if row else "|".join(sorted(types)),
+        ]
+        for row in range(height)
+    ]
+
+
+def _names(kinds: list[_Kind], prefixes: Mapping[str, str]) -> list[str]:
+    """A name for each column: the predicate's last part, with what tells it apart from others of this name."""
+    taken = {"iri", "type", "class"}
+    found: list[str] = []
+    for predicate, what, of in kinds:
+        local = predicate.rstrip("/#").replace("#", "/").replace(":", "/").rpartition("/")[2]
+        local = local.translate({ord("{"): None, ord("}"): None}).strip() or "column"
+        name = f"{local}@{of}" if what == "lang" else local
+        prefix = next((key for key, iri in prefixes.items() if key and predicate == iri + local), "")
+        last = of.replace("#", "/").rpartition("/")[2] if what == "type" else what
+        for longer in (name, f"{name} ({last})", f"{prefix}:{name} ({last})"):
+            if longer not in taken and not longer.startswith(":"):
+                break
+        else:
+            longer = f"{name} {len(found) + 1}"
+        taken.add(longer)
+        found.append(longer)
+    return found
+
+
+class _Instances:
+    """What is said of the instances of a class in a graph, some of them at a time."""
+
+    def __init__(
+        self, connection: Connection, dictionary: Dictionary, kind: ox.NamedNode, graph: GraphName | None
+    ) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        default = graph is None or isinstance(graph, ox.DefaultGraph)
+        found = DEFAULT_GRAPH_ID if default else dictionary.find([graph])[0]  # type: ignore[list-item]
+        if found is None:
+            raise ValueError(f"there is no graph {graph} to export")
+        self._graph = found
+        typed = Patterns(connection, dictionary).matching(
+            (None, ox.NamedNode(TYPE), kind), ox.DefaultGraph() if default else graph
+        )
+        self._subjects = distinct(typed[:, 0])
+        self.left_out = 0
+
+    def rows(self) -> Iterator[dict[str, dict[_Kind, list[str]]]]:
+        """IRI → kind of a column → its values; `left_out` counts the quads that no table can hold."""
+        self.left_out = 0
+        for start in range(0, len(self._subjects), _SUBJECTS):
+            part = self._subjects[start : start + _SUBJECTS]
+            quads = self._read(part)
+            terms = self._dictionary.terms(np.unique(quads[:, :3]).tolist())
+            split = {number: _split(term) for number, term in terms.items()}
+            rows: dict[str, dict[_Kind, list[str]]] = {}
+            for s, p, o in quads[:, :3].tolist():
+                subject, value = terms[s], split[o]
+                if not isinstance(subject, ox.NamedNode) or value is None:
+                    self.left_out += 1
+                    continue
+                what, of, text = value
+                predicate: Any = terms[p]
+                rows.setdefault(subject.value, {}).setdefault((predicate.value, what, of), []).append(text)
+            yield rows
+
+    def _read(self, subjects: Ids) -> Ids:
+        bound = _SQL["held"].bind(ids_json=json_ids(subjects), graph=self._graph)
+        return np.concatenate([NO_QUADS, self._connection.table(_SQL["held"], bound).reshape(-1, 5)[:, :4]])
+
+
+def _split(term: object) -> tuple[str, str, str] | None:
+    """What a term is, its language or datatype, and its text; None for what a cell cannot hold."""
+    if isinstance(term, ox.NamedNode):
+        return "iri", "", term.value
+    if not isinstance(term, ox.Literal) or term.direction is not None or term.language == "und":
+        return None
+    if term.language is not None:
+        return "lang", term.language, term.value
+    return "type", term.datatype.value if term.datatype.value != RDF + "langString" else XSD + "string", term.value
