@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
 import pyoxigraph as ox
 
 from worlds.graph.formats import escape_xml, find_format, serialize
+from worlds.graph.plain import TripleTerms, plain
 from worlds.graph.tabular import Tabular
 from worlds.graph.terms import XSD, Term, format_term, to_python, to_rdflib
 from worlds.graph.turtle import nested
@@ -373,18 +374,15 @@ class Triples(_Noted):
                 used.add(iri[: max(iri.rfind("#"), iri.rfind("/"), iri.rfind(":")) + 1])
         return {prefix: namespace for prefix, namespace in self._prefixes.items() if namespace in used}
 
-    def to_rdflib(self) -> rdflib.Graph:
-        """An rdflib Graph; `ValueError` for what rdflib can't hold: triple terms and base directions."""
+    def to_rdflib(self, *, triple_terms: TripleTerms = "skip") -> rdflib.Graph:
+        """An rdflib Graph; `triple_terms` says what becomes of what rdflib cannot hold, as in `World.to_rdflib`."""
         import rdflib
 
         graph = rdflib.Graph()
         for prefix, namespace in self._prefixes.items():
             graph.bind(prefix, namespace, replace=True)
-        for triple in self:
-            for term in triple:
-                if not isinstance(term, rdflib.term.Node):
-                    raise ValueError(f"rdflib has no term for {term}")
-            graph.add(triple)
+        for subject, predicate, value in plain(self, triple_terms):
+            graph.add((subject, predicate, value))
         return graph
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import subprocess
@@ -23,6 +24,7 @@ from rdflib.store import NO_STORE, VALID_STORE
 
 import worlds
 from worlds.adapters.rdflib_store import FILE, WorldsStore
+from worlds.errors import ArgumentError
 
 pytestmark = [  # rdflib's datasets use by themselves what they deprecate
     pytest.mark.filterwarnings(r"ignore:Dataset\.\w+ is deprecated"),
@@ -619,3 +621,24 @@ def test_the_tests_that_rdflib_has_for_its_stores_pass() -> None:
     passed = re.search(r"(\d+) passed", done.stdout)
     assert passed
     assert int(passed[1]) >= 28, "as of rdflib 7.6.0"
+
+
+def test_what_rdflib_cannot_hold_is_left_out_or_an_error(caplog: pytest.LogCaptureFixture) -> None:
+    with worlds.open(":memory:", embedder=None) as world:
+        world.load(b"@prefix e: <urn:> . e:a e:p e:b ~ e:r {| e:said e:ann |} .", format="turtle")
+        graph = Dataset(store=WorldsStore(world)).default_graph
+        plain = {
+            (URIRef("urn:a"), URIRef("urn:p"), URIRef("urn:b")),
+            (URIRef("urn:r"), URIRef("urn:said"), URIRef("urn:ann")),
+        }
+        with caplog.at_level(logging.WARNING, "worlds"):
+            assert set(graph) == plain
+            assert set(graph) == plain
+        assert caplog.text.count("leaves out") == 1
+        assert set(graph.query("CONSTRUCT WHERE { ?s ?p ?o }")) == plain
+        assert {row[0] for row in graph.query("SELECT ?o { ?s ?p ?o }")} == {URIRef("urn:b"), URIRef("urn:ann")}
+        strict = Dataset(store=WorldsStore(world, triple_terms="error")).default_graph
+        with pytest.raises(ValueError, match="rdflib has no term for"):
+            set(strict)
+        with pytest.raises(ArgumentError, match="triple_terms is skip or error"):
+            WorldsStore(world, triple_terms="reify")  # type: ignore[arg-type]

@@ -284,7 +284,7 @@ VERBS = {
     "quads": ["subject", "predicate", "object", "graph"],
     "count": ["subject", "predicate", "object", "graph", "*triples"],
     "graphs": [],
-    "to_rdflib": [],
+    "to_rdflib": ["*triple_terms"],
     "refresh": [],
     "interruptible": [],
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,9 +15,12 @@ import rdflib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import XSD, BNode, Literal, URIRef
+from rdflib.compare import isomorphic
+from rdflib.term import Node
 
 import worlds
 from tests.support import tables
+from worlds.errors import ArgumentError
 from worlds.quads import patterns
 from worlds.sql import statements
 
@@ -246,7 +250,46 @@ def test_there_and_back_changes_nothing(quads: set[Quad]) -> None:
     ],
     ids=["triple term", "direction"],
 )
-def test_what_rdflib_cannot_hold_is_said(world: worlds.World, term: Any) -> None:
+def test_what_rdflib_cannot_hold_is_said(world: worlds.World, term: Any, caplog: pytest.LogCaptureFixture) -> None:
     world.add([(A, P, term)])
     with pytest.raises(ValueError, match="rdflib has no term for"):
-        world.to_rdflib()
+        world.to_rdflib(triple_terms="error")
+    with pytest.raises(ArgumentError, match="triple_terms is skip, reify or error, not 'drop'"):
+        world.to_rdflib(triple_terms="drop")  # type: ignore[arg-type]
+    world.add([(A, P, B)])
+    with caplog.at_level(logging.WARNING, "worlds"):
+        assert {quad[2] for quad in world.to_rdflib()} == {B}
+    assert "1 triples with triple terms or base directions are left out" in caplog.text
+    reified = world.to_rdflib(triple_terms="reify")
+    assert all(isinstance(part, Node) for quad in reified for part in quad[:3])
+    assert len(reified) == (6 if isinstance(term, ox.Triple) else 2)
+
+
+REIFIED = b"""
+@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> . @prefix e: <urn:> .
+e:a e:p e:b ~ e:r {| e:said e:ann |} .
+e:two rdf:reifies <<( e:a e:p e:b )>>, <<( e:a e:q <<( e:a e:p "x"@ar--rtl )>> )>> .
+"""
+STATED = """
+@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> . @prefix e: <urn:> .
+e:a e:p e:b . e:r a rdf:Statement ; rdf:subject e:a ; rdf:predicate e:p ; rdf:object e:b ; e:said e:ann .
+e:two %s
+_:direct a rdf:Statement ; rdf:subject e:a ; rdf:predicate e:p ; rdf:object "x"^^<https://www.w3.org/ns/i18n#ar_rtl> .
+"""
+OUTER = "rdf:subject e:a ; rdf:predicate e:q ; rdf:object _:direct ."
+PLAIN = "rdf:subject e:a ; rdf:predicate e:p ; rdf:object e:b ."
+
+
+def test_a_reifier_is_a_statement_of_rdf_1_1(world: worlds.World) -> None:
+    """The first triple of a reifier is the statement, a further one is a node of its own."""
+    world.load(REIFIED, format="turtle")
+    copy = world.to_rdflib(triple_terms="reify").default_graph
+    ways = [
+        f"a rdf:Statement ; {first} e:two rdf:reifies _:more . _:more a rdf:Statement ; {second}"
+        for first, second in ((PLAIN, OUTER), (OUTER, PLAIN))
+    ]
+    wanted = [rdflib.Graph().parse(data=STATED % way, format="turtle") for way in ways]
+    assert any(isomorphic(copy, one) for one in wanted)
+    found = world.query("CONSTRUCT WHERE { ?s ?p ?o }")
+    assert isinstance(found, worlds.Triples)
+    assert any(isomorphic(found.to_rdflib(triple_terms="reify"), one) for one in wanted)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import logging
 import os
 import shutil
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import pyoxigraph as ox
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
@@ -39,6 +40,7 @@ from worlds.adapters.rdflib_terms import (
     world_term,
 )
 from worlds.errors import OpenError, ReadOnlyError
+from worlds.graph.plain import expect_triple_terms, is_plain
 from worlds.graph.query.tokens import error_at, tokenize
 from worlds.graph.terms import WELL_KNOWN_PREFIXES
 from worlds.remote.address import is_address
@@ -48,6 +50,8 @@ FILE = "world.db"
 
 # rdflib takes relative IRIs and any label of a blank node. RDF does not: the world holds them in these forms.
 
+T = TypeVar("T")
+_log = logging.getLogger("worlds")
 _BUFFERED = 10_000  # triples added in a transaction before they are written
 _FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
 
@@ -63,6 +67,8 @@ class WorldsStore(Store):
     without it, `open` comes first. With `autocommit` each call that writes is a revision; without, all that is
     written until `commit()` is one, and `rollback()` or `close()` drops it. Such a transaction belongs to the thread
     that began it, and others wait for its end. `embed=False` leaves new texts pending until `world.embed()`.
+    Triples and solutions with triple terms or base directions, which rdflib has not, are left out, and the log "worlds"
+    says so once; with `triple_terms="error"` they are a ValueError.
     """
 
     context_aware = True
@@ -77,12 +83,16 @@ class WorldsStore(Store):
         *,
         autocommit: bool = True,
         embed: bool = True,
+        triple_terms: Literal["skip", "error"] = "skip",
     ) -> None:
+        expect_triple_terms(triple_terms, ("skip", "error"))
         super().__init__(None, identifier)
         self._world: worlds.World | None = None
         self._owned = False
         self._autocommit = autocommit
         self._embed = embed
+        self._skips = triple_terms == "skip"
+        self._warned = False
         self._transaction: contextlib.ExitStack | None = None
         self._added: list[ox.Quad] = []  # in the transaction, and not yet written
         self._created: set[IdentifiedNode] = set()  # named graphs that may be empty
@@ -226,7 +236,7 @@ class WorldsStore(Store):
         if pattern is None:
             return
         graph = world_graph(context)
-        quads = world.quads(*pattern, graph)
+        quads = self._shown(world.quads(*pattern, graph), lambda quad: quad[2:3])
         if graph is not None:
             own = self._context(context)
             for s, p, o, _ in quads:
@@ -239,6 +249,15 @@ class WorldsStore(Store):
                 if name not in contexts:
                     contexts[name] = self._context(None if name is None else rdflib_term(name))
             yield (rdflib_term(s), rdflib_term(p), rdflib_term(o)), iter([contexts[name] for name in names])
+
+    def _shown(self, rows: Iterable[T], terms: Callable[[T], Iterable[Any]]) -> Iterator[T]:
+        """The rows of which rdflib has the terms, or all where the others are errors."""
+        for row in rows:
+            if not self._skips or all(map(is_plain, terms(row))):
+                yield row
+            elif not self._warned:
+                self._warned = True
+                _log.warning("the store leaves out what has triple terms or base directions, which rdflib has not")
 
     def __len__(self, context: Context = None) -> int:
         """The number of triples in a graph, or of distinct triples in all."""
@@ -315,7 +334,7 @@ class WorldsStore(Store):
         options.setdefault("union", queryGraph == "__UNION__" and place is not None)
         with declared(tokens, world.prefixes, prefixes, base) as prologue:
             answer = world.query(prologue + asked, bindings=bindings, **options)
-        return rdflib_result(form.text.upper(), answer)
+        return rdflib_result(form.text.upper(), answer, self._shown)
 
     def update(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 from urllib.parse import quote, unquote
 
@@ -48,7 +48,7 @@ def rdflib_term(term: Any) -> Any:
         return URIRef(unquote(term[len(_ODD_IRI) :])) if term.startswith(_ODD_IRI) else term
     if isinstance(term, BNode):
         return BNode(bytes.fromhex(term[len(_ODD_LABEL) :]).decode()) if term.startswith(_ODD_LABEL) else term
-    raise ValueError(f"rdflib has no term for {term}")
+    raise ValueError(f"rdflib has no term for {term}; WorldsStore(…, triple_terms='skip') leaves it out")
 
 
 def world_quad(triple: Triple, context: Context) -> ox.Quad:
@@ -158,8 +158,11 @@ def refuse_network(text: str) -> None:
             raise error_at(message, text, token.start)
 
 
-def rdflib_result(form: str, answer: Any) -> Result:
-    """The answer of a world as rdflib has it; `form` is SELECT, ASK, CONSTRUCT or DESCRIBE."""
+def rdflib_result(form: str, answer: Any, shown: Callable[[Any, Callable[[Any], Any]], Iterable[Any]]) -> Result:
+    """The answer of a world as rdflib has it; `form` is SELECT, ASK, CONSTRUCT or DESCRIBE.
+
+    `shown` chooses the rows by their terms, which are given by a function.
+    """
     result = Result(form)
     if isinstance(answer, bool):
         result.askAnswer = answer
@@ -168,10 +171,10 @@ def rdflib_result(form: str, answer: Any) -> Result:
         result.vars = list(names.values())
         result.bindings = [
             {names[name]: rdflib_term(term) for name, term in row.asdict().items() if term is not None}
-            for row in answer
+            for row in shown(answer, tuple)
         ]
     else:
         result.graph = Graph()
-        for s, p, o in answer:
+        for s, p, o in shown(answer, lambda triple: triple[2:]):
             result.graph.add((rdflib_term(s), rdflib_term(p), rdflib_term(o)))
     return result

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pyoxigraph as ox
 
+from worlds.graph.plain import TripleTerms, plain
 from worlds.graph.terms import GraphName, Term, to_rdflib
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids
 from worlds.quads.rows import NO_QUADS, read_quads, unique_quads
@@ -121,8 +122,10 @@ class Patterns:
             return sorted(to_rdflib(terms[number]) for number in ids)
 
 
-def to_dataset(quads: Iterable[Quad], graphs: Iterable[Any], prefixes: Mapping[str, str]) -> rdflib.Dataset:
-    """An rdflib Dataset in memory; ValueError for what rdflib has no term for."""
+def to_dataset(
+    quads: Iterable[Quad], graphs: Iterable[Any], prefixes: Mapping[str, str], triple_terms: TripleTerms
+) -> rdflib.Dataset:
+    """An rdflib Dataset in memory; `triple_terms` says what becomes of what rdflib has no term for."""
     import rdflib
 
     dataset = rdflib.Dataset()
@@ -131,8 +134,6 @@ def to_dataset(quads: Iterable[Quad], graphs: Iterable[Any], prefixes: Mapping[s
     contexts: dict[Any, rdflib.Graph] = {None: dataset.default_graph}
     contexts |= {name: dataset.graph(name) for name in graphs}
     add = dataset.store.add
-    for s, p, o, g in quads:
-        if not isinstance(o, rdflib.term.Node):
-            raise ValueError(f"rdflib has no term for {o}")
+    for s, p, o, g in plain(quads, triple_terms):
         add((s, p, o), contexts[g])
     return dataset

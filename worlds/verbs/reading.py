@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from worlds.errors import ArgumentError
 from worlds.file.backup import backup
+from worlds.graph.plain import TripleTerms
 from worlds.graph.targets import file_name
 from worlds.quads.export import export
 from worlds.quads.patterns import to_dataset
@@ -55,13 +56,15 @@ class Reading(Parts):
         """The named graphs that exist, empty ones that were created included: their names as rdflib terms, sorted."""
         return self._patterns.graphs()
 
-    def to_rdflib(self) -> rdflib.Dataset:
+    def to_rdflib(self, *, triple_terms: TripleTerms = "skip") -> rdflib.Dataset:
         """A copy in memory: an rdflib Dataset with the world's quads, graphs and prefixes, blank nodes kept.
 
-        ValueError if the world has triple terms or texts with a base direction, which rdflib cannot hold.
+        rdflib has no triple terms and no texts with a base direction. "skip" leaves out the quads that have one, and
+        the log "worlds" counts them. "reify" makes statements of triple terms, as RDF 1.1 reifies (the reifier is the
+        statement), and datatypes of directions (i18n:ar_rtl). "error" raises ValueError.
         """
         with self._connection.snapshot():
-            return to_dataset(self.quads(), self.graphs(), self._namespaces.prefixes)
+            return to_dataset(self.quads(), self.graphs(), self._namespaces.prefixes, triple_terms)
 
     def export(
         self,
