@@ -56,6 +56,18 @@ Quad: TypeAlias = Annotated[
         }
     ),
 ]
+Triple: TypeAlias = Annotated[
+    tuple[Node, Node, Node],
+    As(
+        schema={
+            "type": "array",
+            "items": {"type": "string"},
+            "minItems": 3,
+            "maxItems": 3,
+            "description": "Subject, predicate and object as in N-Triples.",
+        }
+    ),
+]
 Count: TypeAlias = Annotated[int, As(schema={"minimum": 0})]
 Number: TypeAlias = Annotated[int, As(schema={"minimum": 1})]
 """Of a revision or a proposal."""

@@ -100,3 +100,15 @@ FROM beside LEFT JOIN terms ON terms.id = beside.term ORDER BY beside.start, bes
 SELECT quads.subject, quads.predicate, quads.object, quads.graph
 FROM chunks CROSS JOIN quads INDEXED BY quads_o ON quads.object = chunks.term
 WHERE chunks.id = :chunk AND quads.graph IS NOT {shapes} ORDER BY quads.id;
+
+-- name: annotated
+-- Gives (reifier, the ids of a triple's parts) of what some terms reify.
+SELECT DISTINCT quads.subject, terms.value FROM json_each(:ids_json) AS sought
+CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value AND quads.predicate = :reifies
+CROSS JOIN terms ON terms.id = quads.object AND terms.kind = 4;
+
+-- name: reifiers
+-- Reifiers of triples, and as many subjects of these triples.
+SELECT group_concat(quads.subject), group_concat(CAST(terms.value AS INTEGER))
+FROM quads INDEXED BY quads_posg CROSS JOIN terms ON terms.id = quads.object
+WHERE quads.predicate = :reifies AND terms.kind = 4;

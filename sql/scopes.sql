@@ -12,6 +12,11 @@ SELECT max(id), group_concat(id), group_concat(subject), group_concat(predicate)
        group_concat(graph), group_concat(revision)
 FROM (SELECT * FROM quads WHERE graph = :graph AND graph <> 0 AND id > :after ORDER BY id LIMIT :limit);
 
+-- name: quads_until
+SELECT max(id), group_concat(id), group_concat(subject), group_concat(predicate), group_concat(object),
+       group_concat(graph), group_concat(revision)
+FROM (SELECT * FROM quads WHERE id > :after AND revision <= :revision ORDER BY id LIMIT :limit);
+
 -- name: removed
 SELECT max(rowid), group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph),
        group_concat(revision), group_concat(removed)

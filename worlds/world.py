@@ -20,6 +20,7 @@ from worlds.quads.namespaces import listed
 from worlds.remote.address import is_address
 from worlds.remote.retrying import retried
 from worlds.revisions.writer import Progress as Progress
+from worlds.scopes.past import PastSlice, PastWriter
 from worlds.scopes.slice import Slice, SliceConnection
 from worlds.scopes.writing import ScopedNamespaces, ScopedWriter
 from worlds.search.engine import Searches
@@ -199,6 +200,9 @@ class World(Settings, Deciding, Evaluating, Following, Searching, Querying, Reme
             while len(self._scopes) > _SCOPES:
                 del self._scopes[next(iter(self._scopes))]
         return found
+
+    def _past_world(self, revision: int) -> World:
+        return PastWorld(self, revision)
 
     @property
     def scope(self) -> tuple[Any, ...] | None:
@@ -402,6 +406,13 @@ def _refuse(what: str) -> NoReturn:
     raise ReadOnlyError(f"{what} is for who sees the whole world, not for a scope of some graphs", kind="scope")
 
 
+def _past(name: str) -> Callable[..., NoReturn]:
+    def refused(self: World, *given: object, **options: object) -> NoReturn:
+        raise ReadOnlyError(f"{name} would change the world as it was, which cannot be changed")
+
+    return functools.wraps(getattr(World, name, None) or refused)(refused)
+
+
 def _refused(name: str) -> Callable[..., NoReturn]:
     def refused(self: World, *given: object, **options: object) -> NoReturn:
         _refuse(name)
@@ -424,6 +435,31 @@ for _name in ("policy", "default_graph", "retention", "guard", "shapes", "embedd
 
 for _name in ["sources"]:
     setattr(ScopedWorld, _name, property(_refused(_name)))
+
+
+class PastWorld(World):
+    """A world as it was after a revision, which can only be read; made by `Past.world`."""
+
+    _connection: SliceConnection
+
+    def __init__(self, world: World, revision: int) -> None:
+        connection = SliceConnection(world.path)
+        super().__init__(connection, world.embedder, demanded=False, vector_index="auto", sparql_index="memory")
+        self._search_defaults = world._search_defaults
+        self._slice = PastSlice(world, self, connection, revision)
+        self._writer = PastWriter(revision)
+        self._revision = revision
+
+    def __repr__(self) -> str:
+        return f"<World {self.path} at revision {self._revision}>"
+
+
+for _verb in VERBS.values():
+    if _verb.effect != "reads":
+        setattr(PastWorld, _verb.name, _past(_verb.name))
+setattr(PastWorld, "sources", property(_past("sources")))  # noqa: B010  # a type-checker takes it for the field
+for _name in ("policy", "default_graph", "retention", "guard", "shapes", "embedder"):
+    setattr(PastWorld, _name, getattr(World, _name).setter(_past(f"setting {_name}")))
 
 
 class ScopedRemoteWorld(ScopedWorld):

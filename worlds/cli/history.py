@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import sys
 import time
 from collections.abc import Mapping
@@ -13,7 +12,7 @@ import typer
 
 from worlds.cli import show
 from worlds.cli.differences import From, To
-from worlds.cli.options import Command, Embed, EmbedderName, Json, WorldPath, examples, of_verb, opened
+from worlds.cli.options import Command, Embed, EmbedderName, Json, WorldPath, examples, moment, of_verb, opened
 from worlds.cli.terminal import clean, counted, note, output, write_json, write_utf8
 from worlds.cli.write import finish
 from worlds.verbs.table import VERBS
@@ -37,7 +36,7 @@ def log(
 ) -> None:
     """Each has its time, and its numbers of quads. A time without a zone is this machine's."""
     times: dict[str, Any] = {
-        name: None if text is None else _moment(name, text) for name, text in (("since", since), ("until", until))
+        name: None if text is None else moment(name, text) for name, text in (("since", since), ("until", until))
     }
     with opened(path) as world:
         entries = world.history(author=author, **times, **given)
@@ -187,7 +186,7 @@ def prune(
         held = len(world.history())
         if before is not None:
             world.prune(
-                int(before) if before.isdecimal() else _moment("BEFORE", before, "the number of a revision, or ")
+                int(before) if before.isdecimal() else moment("BEFORE", before, "the number of a revision, or ")
             )
         else:
             world.retention = replace(world.retention, revisions=keep, days=keep_days)
@@ -199,13 +198,6 @@ def prune(
     else:
         left = "no revision is left" if first is None else f"history begins with revision {first}"
         output().print(f"{counted(forgotten, 'revision')} forgotten; {left}")
-
-
-def _moment(name: str, text: str, otherwise: str = "") -> datetime.datetime:
-    try:
-        return datetime.datetime.fromisoformat(text).astimezone()
-    except ValueError as error:
-        raise ValueError(f"{name} is {otherwise}a time such as 2025-01-31, not {text!r}") from error
 
 
 def register(app: typer.Typer) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import functools
 import inspect
 import re
@@ -336,9 +337,22 @@ class Commands(Help, TyperGroup):
     """A command that has commands, such as `worlds keys`."""
 
 
+At = Annotated[
+    str | None, typer.Option("--at", metavar="REVISION", help="Ask the world as it was after a revision, or at a time.")
+]
+
+
 def embedder_of(name: str) -> str | None:
     """What `worlds.open` takes for the value of `--embedder`."""
     return None if name == "none" else name
+
+
+def moment(name: str, text: str, otherwise: str = "") -> datetime.datetime:
+    """A time in ISO 8601; ValueError for another text. Without a zone it is one of this machine's."""
+    try:
+        return datetime.datetime.fromisoformat(text).astimezone()
+    except ValueError as error:
+        raise ValueError(f"{name} is {otherwise}a time such as 2025-01-31, not {text!r}") from error
 
 
 @contextlib.contextmanager
@@ -350,8 +364,11 @@ def opened(
     embedder: str = "none",
     dry_run: bool = False,
     sparql_index: str | None = None,
+    at: str | None = None,
 ) -> Iterator[World]:
     """The world at `path`, read-only unless `write`; without an embedder unless one is named.
+
+    `at`, a revision or a time, gives it as it was then.
 
     One that is made here, and holds nothing when an error ends the block, is removed again. With `dry_run`, none is
     made but in memory.
@@ -376,7 +393,12 @@ def opened(
             search=search_defaults(settings),
         ) as world:
             try:
-                yield world
+                if at is None:
+                    yield world
+                else:
+                    number = int(at) if at.isdecimal() else moment("--at", at, "the number of a revision, or ")
+                    with world.at(number) as past:
+                        yield past.world
             finally:
                 empty = empty and not world.history(1)
     except BaseException:

@@ -15,6 +15,7 @@ from worlds.cli.ask import as_text, read_stdin
 from worlds.cli.options import (
     FLAGS,
     METAVARS,
+    At,
     Command,
     EmbedderName,
     Worlds,
@@ -133,6 +134,7 @@ def search(
             rich_help_panel=_PANELS["answer"],
         ),
     ] = False,
+    at: At = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document.", rich_help_panel=_PANELS["answer"])] = False,
     **given: Any,
 ) -> None:
@@ -170,10 +172,12 @@ def search(
         raise typer.BadParameter("missing argument", param_hint="QUERY")
     query = as_text(read_stdin() if words == ["-"] else " ".join(words))
     if worlds:
+        if at is not None:
+            raise ValueError("--at is for one world: revisions of several have their own numbers")
         _search_group(worlds, query, embedder, json=json, explain=explain, facets=facets, sql=sql, options=options)
         return
     assert path is not None, "there is one, unless there are several"
-    with opened(path, embedder="none" if options["mode"] == "text" else embedder) as world:
+    with opened(path, embedder="none" if options["mode"] == "text" else embedder, at=at) as world:
         busy = waiting("searching") if world.embedder is not None else contextlib.nullcontext()
         if sql:
             with busy:

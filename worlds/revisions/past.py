@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from typing import BinaryIO, NoReturn
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.errors import QueryError
 from worlds.graph.lexical import LexicalForms
 from worlds.graph.query.bindings import terms_of
 from worlds.graph.query.evaluation import evaluate
 from worlds.graph.query.query import Query
 from worlds.graph.query.results import Solutions, Triples
-from worlds.graph.search.rewriting import mentions_search, rewrite
+from worlds.graph.search.rewriting import mentions_search
 from worlds.quads.dataset import SHAPES_GRAPH, default_graph, names_shapes
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids
 from worlds.quads.export import export
@@ -27,20 +26,12 @@ from worlds.sql.connection import Connection
 _BLOCK = 20_000  # terms that are decoded together
 
 
-class _NoSearch:
-    """What a query of the past that searches meets."""
-
-    def select(self, *_: object) -> NoReturn:
-        raise QueryError(
-            "a search sees only the present: revisions of the past have no full-text index and no vectors; ask "
-            "World.query, or leave the search out"
-        )
-
-    search = similarity = select
-
-
 class Past:
-    """The world as it was after a revision. It has no verbs that write, and later writes do not change it."""
+    """The world as it was after a revision. It has no verbs that write, and later writes do not change it.
+
+    `query`, `quads` and `export` read the history. `search`, `describe`, `context` and `neighbourhood` are those of
+    `world`, a copy in memory with texts and vectors of its own, which is made at the first of them.
+    """
 
     def __init__(
         self,
@@ -49,6 +40,7 @@ class Past:
         namespaces: Namespaces,
         history: History,
         revision: Moment,
+        world: Callable[[int], Any],
     ) -> None:
         self.revision = history.check(revision)
         self._connection = connection
@@ -58,6 +50,8 @@ class Past:
         self._prefixes = namespaces.prefixes
         self._known: Ids | None = None
         self._indexes: dict[bool, tuple[ox.Store, LexicalForms]] = {}  # without the shapes, with them
+        self._make_world = world
+        self._world: Any = None
 
     def __enter__(self) -> Past:
         return self
@@ -81,6 +75,9 @@ class Past:
         """Give the memory back; the next call reads the past again."""
         self._known = None
         self._indexes.clear()
+        if self._world is not None:
+            self._world.close()
+            self._world = None
 
     def _ids(self) -> Ids:
         """All quads of that time as ids, markers included, int64 [n, 4]."""
@@ -122,8 +119,12 @@ class Past:
     ) -> Solutions | Triples | bool:
         """Answer a SPARQL query, as `World.query` does. The first one reads the past into an index in memory.
 
-        The past has no full-text index and no vectors: a query that searches it is a QueryError.
+        One that searches is answered by `world`.
         """
+        if mentions_search(query):
+            return self.world.query(  # type: ignore[no-any-return]
+                query, bindings=bindings, union=union, timeout=timeout, max_results=max_results, max_memory=max_memory
+            )
         asked = Query(
             query,
             self._prefixes,
@@ -133,8 +134,6 @@ class Past:
             max_results=max_results,
             max_memory=max_memory,
         ).settled(union=default_graph(self._connection) == "union")
-        if mentions_search(query):
-            rewrite(asked, _NoSearch())  # raises where there is a search
         with self._connection.lock:
             shapes = names_shapes(asked)
             if shapes not in self._indexes:
@@ -158,6 +157,35 @@ class Past:
         for start in range(0, len(objects), _BLOCK):
             forms.learn(sorted_terms(dictionary, objects[start : start + _BLOCK]))
         return store, forms
+
+    @property
+    def world(self) -> Any:
+        """The revision as a `World` that can only be read, with the history until then and all verbs that read.
+
+        It is a copy in memory, some 500 bytes a quad, made when it is first read, at some 100,000 quads a second.
+        Vectors are those that the world has, or has retired; a text without one is embedded, if there is an embedder.
+        Policy and prefixes are those of now; there are no sources and no proposals. `close` closes it.
+        """
+        with self._connection.lock:
+            if self._world is None:
+                self._world = self._make_world(self.revision)
+            return self._world
+
+    def search(self, text: str | None = None, **options: Any) -> Any:
+        """Search the texts that there were; see `World.search`."""
+        return self.world.search(text, **options)
+
+    def describe(self, iri: object, **options: Any) -> Any:
+        """What was said of an entity; see `World.describe`."""
+        return self.world.describe(iri, **options)
+
+    def context(self, question: str, **options: Any) -> Any:
+        """Facts and passages for a question, as of then; see `World.context`."""
+        return self.world.context(question, **options)
+
+    def neighbourhood(self, iri: object, **options: Any) -> Any:
+        """The quads that were around an entity; see `World.neighbourhood`."""
+        return self.world.neighbourhood(iri, **options)
 
     def export(
         self, target: str | os.PathLike[str] | BinaryIO, *, format: str | None = None, graph: object = None

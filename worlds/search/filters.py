@@ -26,6 +26,7 @@ from worlds.quads.dictionary import (
 )
 from worlds.quads.redirects import Redirects
 from worlds.quads.rows import distinct as sorted_distinct
+from worlds.search.annotated import Reifiers
 from worlds.search.conditions import Conditions, Filter
 from worlds.sql import statements
 from worlds.sql.connection import Connection
@@ -144,6 +145,7 @@ class Filters:
         self._where_subjects = where_subjects
         self._recent: OrderedDict[Filter, Eligible] = OrderedDict()
         self._matching: OrderedDict[tuple[str, tuple[Any, ...] | None], Ids] = OrderedDict()
+        self._reifiers = Reifiers(connection, dictionary)
         self._state: object = None
         self._searches = 0
 
@@ -194,6 +196,7 @@ class Filters:
         if state != self._state:
             self._recent.clear()
             self._matching.clear()
+            self._reifiers.forget()
             self._state = state
 
     def citable(self) -> Eligible:
@@ -249,7 +252,7 @@ class Filters:
         if conditions.where is not None:
             subjects = _intersection(subjects, self._matched(conditions.where, graphs, limits))
         return _Resolved(
-            subjects,
+            subjects if subjects is None else self._reifiers.beside(subjects),
             None if conditions.predicates is None else self.known(conditions.predicates),
             None if conditions.graphs is None else self.known(conditions.graphs),
             conditions.languages,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, overload
 
-from worlds.graph.records import As, Count, Iri, Quad, Record, Spare
+from worlds.graph.records import As, Count, Iri, Quad, Record, Spare, Triple
 from worlds.graph.tabular import Tabular
 from worlds.graph.terms import to_rdflib
 from worlds.quads.dictionary import Dictionary
@@ -159,7 +159,8 @@ class Hit(Record):
     contributed, and `steps` has what each later stage did; both are None unless the search was asked to explain.
     `quads` and `snippet` are read from the world when they are first asked for, or the hit is copied or pickled, and
     kept; after the world was closed, that is an OpenError. `path` has the quads that lead to its subject from an entity
-    of the first hits, where `related` found it so. `result_type` is "document", whose IRI is `document`, "entity" for a
+    of the first hits, where `related` found it so. `annotates` has the triples that its subject reifies, of which the
+    passage is said; they need not hold. `result_type` is "document", whose IRI is `document`, "entity" for a
     profile, "statement", or "literal". `source` and `source_kind` name the source of its graph, and `uri` is
     the path of its document from the source's place, percent-encoded. A search of several worlds names the `world` that
     it cites, and has the same text of the `others`, each with its own citations.
@@ -186,6 +187,7 @@ class Hit(Record):
     _snippets: Callable[[], dict[int, str]] = field(repr=False, compare=False)
     _made_from: Callable[[], list[tuple[int, int, int, int]]] | None = field(default=None, repr=False, compare=False)
     path: Annotated[tuple[Quad, ...], Spare] = ()
+    annotates: Annotated[tuple[Triple, ...], Spare] = ()
     result_type: ResultType = "literal"
     source: Annotated[str | None, Spare] = None
     source_kind: Annotated[str | None, Spare] = None

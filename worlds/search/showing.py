@@ -11,6 +11,7 @@ from typing import Any
 from worlds.documents.reading import DOCUMENT, TEXT
 from worlds.graph.terms import to_rdflib
 from worlds.quads.dictionary import Dictionary, json_ids
+from worlds.search.annotated import Reifiers
 from worlds.search.candidates import Candidates, Cited, Fused, read_passages
 from worlds.search.facts import texts_of
 from worlds.search.filters import Eligible, Filters
@@ -36,6 +37,7 @@ class Shown:
     terms: dict[int, Any]
     labels: dict[int, str]
     types: dict[int, list[int]]
+    annotated: dict[int, list[tuple[int, int, int]]]  # the triples that a subject reifies
 
 
 class HitMaker:
@@ -47,6 +49,7 @@ class HitMaker:
         self._filters = filters
         self._facts = Facts(connection, dictionary)
         self._origins = Origins(connection)
+        self._reifiers = Reifiers(connection, dictionary)
 
     def cited(self, rows: Sequence[Fused], eligible: Eligible | None) -> Cited:
         """The quads that rows of the statement may cite."""
@@ -62,6 +65,8 @@ class HitMaker:
         paths = [quad for row in rows if row.related is not None for quad in row.related.path]
         needed = {number for quad in (*first, *paths) for number in quad}
         needed |= {number for group in types.values() for number in group}
+        annotated = self._reifiers.triples(subjects)
+        needed |= {number for triples in annotated.values() for triple in triples for number in triple}
         terms = self._dictionary.terms(needed)
         shown = {number: to_rdflib(term) if number else None for number, term in terms.items()}
         texts = texts_of(self._connection, rows)
@@ -71,6 +76,7 @@ class HitMaker:
             shown,
             {number: text.label for number, text in labels.items()},
             types,
+            annotated,
         )
 
     @staticmethod
@@ -120,6 +126,9 @@ class HitMaker:
                     path=tuple(
                         (shown.terms[s], shown.terms[p], shown.terms[o], shown.terms[g])
                         for s, p, o, g in (() if row.related is None else row.related.path)
+                    ),
+                    annotates=tuple(
+                        (shown.terms[s], shown.terms[p], shown.terms[o]) for s, p, o in shown.annotated.get(subject, ())
                     ),
                     source=None if origin is None else origin.name,
                     source_kind=None if origin is None else origin.kind,

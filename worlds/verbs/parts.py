@@ -219,6 +219,10 @@ class Parts:
 
         return Tables(lambda: self._namespaces.prefixes, predicates, best, exists)
 
+    def _past_world(self, revision: int) -> Any:
+        """The world as it was after a revision, as a world that can only be read."""
+        raise NotImplementedError
+
     def _propose_links(self, told: Iterable[Any], graph: object, author: str | None) -> list[int]:
         """Propose the links of the names in tables that mean no entity for sure; gives the proposals' numbers."""
         from worlds.sources.tables.unsure import unsure_links

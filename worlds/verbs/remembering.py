@@ -74,11 +74,11 @@ class Remembering(Parts):
         return self._history.diff(a, b)
 
     def at(self, revision: Moment) -> Past:
-        """The world as it was after a revision, or at a time, to query and export. It raises what `diff` does."""
+        """The world as it was after a revision, or at a time: see `Past`. It raises what `diff` does."""
         from worlds.revisions.past import Past
 
         with self._connection.snapshot():
-            return Past(self._connection, self._dictionary, self._namespaces, self._history, revision)
+            return Past(self._connection, self._dictionary, self._namespaces, self._history, revision, self._past_world)
 
     @rehearsable(Change)
     def undo(

@@ -1,0 +1,138 @@
+"""The world as it was, as a world: it is searched, described and asked as one that had stopped there."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rdflib import RDF, RDFS, Literal, URIRef
+
+import worlds
+from tests.support.embedder import HashingEmbedder
+from worlds import World
+from worlds.errors import ReadOnlyError
+from worlds.verbs.table import VERBS
+
+EX = "https://example.org/"
+WORDS = "river stone bridge garden window mountain harbour lantern forest meadow".split()  # noqa: SIM905
+QUESTIONS = ("river bridge", "garden", "lantern in the harbour", "mountain")
+Step = Callable[[World], object]
+
+
+def opened(path: Any = ":memory:") -> World:
+    return worlds.open(path, embedder=HashingEmbedder())
+
+
+def steps(draw: random.Random, count: int) -> list[Step]:
+    """Random writes, each of which is a revision, or none."""
+    found: list[Step] = []
+    for _ in range(count):
+        subject, other = (URIRef(f"{EX}{draw.randrange(8)}") for _ in range(2))
+        graph = draw.choice([None, URIRef(EX + "g")])
+        match draw.randrange(6):
+            case 0 | 1 | 2:
+                one, two = (Literal(" ".join(draw.choices(WORDS, k=draw.randint(2, 5)))) for _ in range(2))
+                rows = [(subject, RDFS.label, one, graph), (subject, URIRef(EX + "knows"), other, graph)]
+                rows += [(subject, RDF.type, URIRef(EX + "Thing"), graph), (subject, RDFS.comment, two, graph)]
+                found.append(partial(World.add, quads=draw.sample(rows, draw.randint(1, 4))))
+            case 3:
+                found.append(partial(_remove, subject=subject))
+            case 4:
+                found.append(partial(_undo, place=draw.random()))
+            case 5:
+                target = "DEFAULT" if graph is None else f"GRAPH <{graph}>"
+                found.append(partial(_drop, target=target))
+    return found
+
+
+def _remove(world: World, subject: Any) -> None:
+    world.remove(sorted(world.quads(subject), key=str)[:2])
+
+
+def _drop(world: World, target: str) -> None:
+    world.update(f"DROP SILENT {target}")
+
+
+def _undo(world: World, place: float) -> None:
+    if entries := world.history():
+        world.undo(entries[int(place * len(entries))].revision, force=True)
+
+
+def said(world: World) -> dict[str, Any]:
+    """What a reader is told: ids and times aside."""
+    found: dict[str, Any] = {"quads": set(world.quads())}
+    for question in QUESTIONS:
+        for options in ({}, {"mode": "text"}, {"types": EX + "Thing"}, {"graphs": EX + "g"}):
+            hits = world.search(question, limit=50, **options)  # type: ignore[arg-type]
+            found[f"{question} {options}"] = {(hit.text, round(hit.score, 9), frozenset(hit.quads)) for hit in hits}
+        found[question] = sorted(world.context(question).text.split())
+    for number in range(8):
+        told = world.describe(EX + str(number)).to_dict()
+        found[f"describe {number}"] = told
+        around = world.neighbourhood(EX + str(number))
+        found[f"around {number}"] = set(around.quads)
+    return found
+
+
+def test_a_past_world_is_one_that_had_stopped_there(pytestconfig: pytest.Config) -> None:
+    for seed in range(40 if pytestconfig.getoption("--long") else 6):
+        draw = random.Random(seed)
+        with opened() as world, opened() as other:
+            kept: dict[int, dict[str, Any]] = {}
+            for step in steps(draw, 14):
+                step(world)
+                step(other)
+                number = other.stats().last_revision
+                if number not in kept and draw.random() < 0.4:
+                    kept[number] = said(other)
+            for number, wanted in kept.items():
+                with world.at(number) as past:
+                    found = said(past.world)
+                    for name, value in wanted.items():
+                        assert found[name] == value, (seed, number, name)
+                    assert past.world.check()
+                    assert [one.revision for one in past.world.history()] == [
+                        one.revision for one in world.history() if one.revision <= number
+                    ]
+                    assert {hit.text for hit in past.search("river", limit=50)} == {
+                        hit.text for hit in past.world.search("river", limit=50)
+                    }
+
+
+def test_the_past_answers_queries_that_search_and_is_not_changed(tmp_path: Path) -> None:
+    with opened(tmp_path / "kb.db") as world:
+        world.add(
+            [(EX + "a", RDFS.label, Literal("a stone bridge")), (EX + "a", URIRef(EX + "over"), Literal("the Rhine"))],
+            author="ann",
+        )
+        world.remove(list(world.quads(EX + "a")))
+        world.add([(EX + "b", RDFS.label, Literal("a new bridge"))])
+        past = world.at(1)
+        query = "SELECT ?s { SERVICE w:search { ?hit w:query 'bridge' ; w:subject ?s } }"
+        assert {str(row[0]) for row in past.query(query)} == {EX + "a"}  # type: ignore[union-attr]
+        assert {str(hit.subject) for hit in past.search("bridge")} == {EX + "a"}
+        assert past.describe(EX + "a").label == "a stone bridge"
+        assert "the Rhine" in past.context("what is the stone bridge over?").text
+        assert past.world.provenance(EX + "a")[0].added.author == "ann"
+        assert not past.search("new", mode="text")
+        assert past.world.only(graphs=["default"]).search("bridge")
+        world.compact()  # the vector of the text that is gone may be, too
+        assert [str(hit.subject) for hit in world.at(1).search("bridge", mode="text")] == [EX + "a"]
+        assert {str(hit.subject) for hit in past.search("bridge")} == {EX + "a"}
+        for verb in VERBS.values():
+            if verb.effect != "reads" and hasattr(past.world, verb.name):
+                with pytest.raises(ReadOnlyError, match="cannot be changed"):
+                    getattr(past.world, verb.name)()
+        for name in ("policy", "default_graph", "retention", "guard", "embedder"):
+            with pytest.raises(ReadOnlyError, match="cannot be changed"):
+                setattr(past.world, name, None)
+        with pytest.raises(ReadOnlyError, match="cannot be changed"), past.world.transaction():
+            pass
+        with pytest.raises(ReadOnlyError, match="cannot be changed"):
+            past.world.shapes.add([(EX + "s", RDF.type, URIRef("http://www.w3.org/ns/shacl#NodeShape"))])
+        past.close()
+        assert past.search("bridge")
