@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from worlds.sources.store import FileProblem, WorldSource
     from worlds.sources.syncing import Synced
     from worlds.texts.policy import ChunkSize, TextPolicy
+    from worlds.validity.timeline import Timeline
     from worlds.world import World, open
 
 __all__ = [
@@ -134,6 +135,7 @@ __all__ = [
     "Stats",
     "Synced",
     "TextPolicy",
+    "Timeline",
     "Triples",
     "UncertainError",
     "ValidationError",
@@ -186,6 +188,7 @@ _HOMES = {
     "worlds.search.hits": "Explanation Hit SearchResults",
     "worlds.texts.policy": "ChunkSize TextPolicy",
     "worlds.entities.schema": "Schema",
+    "worlds.validity.timeline": "Timeline",
     "worlds.groups.group": "Group group",
     "worlds.file.restoring": "restore",
     "worlds.comparison": "compare",

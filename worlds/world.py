@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from worlds.remote.replica import ReplicaConnection
     from worlds.remote.status import Replica
 
-from worlds.verbs.deciding import Deciding
 from worlds.verbs.evaluating import Evaluating
 from worlds.verbs.following import Following
 from worlds.verbs.querying import Querying
@@ -44,6 +43,7 @@ from worlds.verbs.reading import Reading
 from worlds.verbs.remembering import Remembering
 from worlds.verbs.searching import Searching
 from worlds.verbs.settings import Settings
+from worlds.verbs.stating import Stating
 from worlds.verbs.table import VERBS
 from worlds.verbs.writing import QuadLike as QuadLike
 from worlds.verbs.writing import Writing
@@ -158,7 +158,7 @@ def _open_replica(
         raise
 
 
-class World(Settings, Deciding, Evaluating, Following, Searching, Querying, Remembering, Reading, Writing):
+class World(Settings, Stating, Evaluating, Following, Searching, Querying, Remembering, Reading, Writing):
     """A knowledge graph with search, in one file. Made by `worlds.open`; safe to share between threads.
 
     Its verbs stand in `worlds.verbs`: it is set by `bind`, `policy`, `default_graph`, `embedder`, `embed`; written by
@@ -201,8 +201,8 @@ class World(Settings, Deciding, Evaluating, Following, Searching, Querying, Reme
                 del self._scopes[next(iter(self._scopes))]
         return found
 
-    def _past_world(self, revision: int) -> World:
-        return PastWorld(self, revision)
+    def _past_world(self, revision: int, time: int | None = None) -> World:
+        return PastWorld(self, revision, time)
 
     @property
     def scope(self) -> tuple[Any, ...] | None:
@@ -438,15 +438,15 @@ for _name in ["sources"]:
 
 
 class PastWorld(World):
-    """A world as it was after a revision, which can only be read; made by `Past.world`."""
+    """A world as it was, which can only be read; made by `Past.world` and `World.as_of`."""
 
     _connection: SliceConnection
 
-    def __init__(self, world: World, revision: int) -> None:
+    def __init__(self, world: World, revision: int, time: int | None) -> None:
         connection = SliceConnection(world.path)
         super().__init__(connection, world.embedder, demanded=False, vector_index="auto", sparql_index="memory")
         self._search_defaults = world._search_defaults
-        self._slice = PastSlice(world, self, connection, revision)
+        self._slice = PastSlice(world, self, connection, revision, time)
         self._writer = PastWriter(revision)
         self._revision = revision
 

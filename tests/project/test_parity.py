@@ -90,6 +90,7 @@ READS: dict[str, dict[str, Any]] = {  # a call of each verb that reads, by Pytho
     "resolve": {"name": "Curiosity", "types": "s:Rover", "limit": 2},
     "similar": {"iri": "ex:Curiosity", "limit": 3, "mode": "text", "types": "s:Rover"},
     "describe": {"iri": "ex:Curiosity", "limit": 3, "language": "de"},
+    "timeline": {"iri": "ex:Curiosity"},
     "schema": {"limit": 5},
     "stats": {},
     "history": {"author": "ann", "entity": "ex:Curiosity", "limit": 3},
@@ -323,6 +324,17 @@ WRITES: dict[str, dict[str, Any]] = {  # of each verb that writes; the world has
     "undo": {"revision": 3, "message": "no"},
     "bind": {"prefix": "n", "iri": "urn:n:"},
     "merge": {"kept": "ex:Curiosity", "others": ["ex:Perseverance"], "conflicts": "kept", "message": "one"},
+    "state": {
+        "subject": "ex:Curiosity",
+        "predicate": "s:base",
+        "object": "ex:Mars",
+        "graph": "urn:g",
+        "valid_from": "2012-08",
+        "cites": ["ex:NASA"],
+        "confidence": 0.5,
+        "message": "why",
+    },
+    "end": {"quad": ["ex:Curiosity", "rdf:type", "s:Rover"], "at": "2020-05", "reason": "why"},
     "distinct": {"a": "ex:Curiosity", "b": "ex:Perseverance", "graph": "urn:g"},
     "propose": {"add": [QUAD], "why": "heard", "confidence": 0.25, "kind": "bird", "relies_on": [QUAD]},
     "amend": {"id": 1, "add": [QUAD], "why": "rather this"},
@@ -433,7 +445,8 @@ def test_every_verb_that_writes_is_compared() -> None:
     writes = {
         name for name, row in VERBS.items() if row.effect != "reads" and not {"command", "http"} <= row.absent.keys()
     }
-    assert writes - WRITES.keys() == {"split", "load", "add_document", "sync", "apply_patch", "prune", "embed", *BULK}
+    others = {"split", "load", "add_document", "sync", "apply_patch", "prune", "embed", "reinstate", *BULK}
+    assert writes - WRITES.keys() == others
 
 
 BULK = ("accept_all", "reject_all", "propose_all", "compact", "build_vector_index", "drop_vector_index")

@@ -12,7 +12,7 @@ import typer
 
 from worlds.cli.answers import ResultFormat, print_solutions
 from worlds.cli.errors import NO
-from worlds.cli.options import INTERRUPTIBLE, At, Command, Worlds, examples, opened
+from worlds.cli.options import INTERRUPTIBLE, AsOf, At, Command, Worlds, examples, opened
 from worlds.cli.terminal import note, output, progress, write_json, write_utf8
 from worlds.errors import OpenError
 from worlds.graph.query.tokens import declared_prefixes
@@ -75,6 +75,7 @@ def sparql(
         typer.Option(metavar="PLACE", help="Where a large world is asked: memory, disk or auto; else as configured."),
     ] = None,
     at: At = None,
+    as_of: AsOf = None,
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """Answer a SPARQL query.
@@ -86,9 +87,10 @@ def sparql(
     form = ResultFormat("json" if json else format)
     bound = given_bindings(bindings)
     if worlds:
-        if explain or allow_network or sparql_index or at or query is not None:
+        if explain or allow_network or sparql_index or at or as_of or query is not None:
             raise ValueError(
-                "several worlds take one argument, the query, and no --explain, --allow-network, --sparql-index, --at"
+                "several worlds take one argument, the query, and no --explain, --allow-network, --sparql-index, --at, "
+                "--as-of"
             )
         limit = INTERRUPTIBLE if timeout is None else timeout
         _ask_group(worlds, given_query(path, file), form, bindings=bound, union=union, timeout=limit)
@@ -96,7 +98,7 @@ def sparql(
     if path is None:
         raise typer.BadParameter("missing argument", param_hint="WORLD")
     text = given_query(query, file)
-    with opened(path, sparql_index=sparql_index, at=at) as world:
+    with opened(path, sparql_index=sparql_index, at=at, as_of=as_of) as world:
         options: dict[str, Any] = {
             "bindings": bound,
             "union": union,

@@ -18,6 +18,7 @@ from worlds.cli import (
     doctor,
     documents,
     entities,
+    facts,
     file,
     history,
     init,
@@ -80,8 +81,20 @@ def _options(
 
 _PANELS = {
     "Begin": ("init", "doctor", "config", "completion"),
-    "Write": ("load", "add-document", "sync", "sources", "update", "embed"),
-    "Ask": ("search", "sparql", "context", "resolve", "mint", "similar", "describe", "schema", "prefix", "policy"),
+    "Write": ("load", "add-document", "sync", "sources", "state", "end", "reinstate", "update", "embed"),
+    "Ask": (
+        "search",
+        "sparql",
+        "context",
+        "resolve",
+        "mint",
+        "similar",
+        "describe",
+        "timeline",
+        "schema",
+        "prefix",
+        "policy",
+    ),
     "Curate": (
         "verify",
         "mentions",
@@ -111,8 +124,8 @@ _PANELS = {
     "Servers": ("primary", "token", "push", "pull", "follow", "replica", "mirror", "shard"),
 }
 for _module in (
-    init, doctor, config, completion, write, documents, sources, search, ask, context, entities, schema, prefix, policy,
-    rules, history, differences, decide, curate, claims, file, serve, keys, mcp, remote, mirror, shard,
+    init, doctor, config, completion, write, documents, sources, search, ask, context, entities, facts, schema, prefix,
+    policy, rules, history, differences, decide, curate, claims, file, serve, keys, mcp, remote, mirror, shard,
 ):  # fmt: skip
     _module.register(app)
 

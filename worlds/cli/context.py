@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from worlds.cli.options import At, Command, EmbedderName, Json, WorldPath, examples, of_verb, opened
+from worlds.cli.options import AsOf, At, Command, EmbedderName, Json, WorldPath, examples, of_verb, opened
 from worlds.cli.terminal import clean, note, output, write_json
 
 
@@ -18,10 +18,11 @@ def context(
     embedder: EmbedderName = "auto",
     json: Json = False,
     at: At = None,
+    as_of: AsOf = None,
     **given: Any,
 ) -> None:
     """The text is made for a language model, which cites facts by their numbers."""
-    with opened(path, embedder=embedder, at=at) as world:
+    with opened(path, embedder=embedder, at=at, as_of=as_of) as world:
         found = world.context(" ".join(question), **given)
     if json:
         write_json(found.to_dict())

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from worlds.cli import show
 from worlds.cli.errors import NO
-from worlds.cli.options import At, Command, EmbedderName, Json, WorldPath, examples, of_verb, opened
+from worlds.cli.options import AsOf, At, Command, EmbedderName, Json, WorldPath, examples, of_verb, opened
 from worlds.cli.terminal import clean, note, output, write_json
 from worlds.errors import OpenError
 
@@ -106,9 +106,9 @@ def similar(
 
 
 @of_verb("describe")
-def describe(path: WorldPath, *, at: At = None, json: Json = False, **given: Any) -> None:
+def describe(path: WorldPath, *, at: At = None, as_of: AsOf = None, json: Json = False, **given: Any) -> None:
     """The exit code is 1 if the world says nothing of the entity."""
-    with opened(path, at=at) as world:
+    with opened(path, at=at, as_of=as_of) as world:
         found = world.describe(**given)
         if json:
             write_json(found.to_dict())

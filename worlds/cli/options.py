@@ -126,6 +126,9 @@ FLAGS: Mapping[str, tuple[str, ...]] = {
     "format": ("--format", "-f"),
     "union": ("--union/--strict",),
     "bindings": ("--bind", "-b"),
+    "valid_from": ("--valid-from", "--from"),
+    "valid_to": ("--valid-to", "--to"),
+    "cites": ("--cites",),
 }
 METAVARS: Mapping[str, str] = {
     "where": "PATTERN",
@@ -143,6 +146,9 @@ METAVARS: Mapping[str, str] = {
     "until": "TIME",
     "before": "REVISION",
     "at": "REVISION",
+    "quad": "TERM",
+    **dict.fromkeys(("valid_from", "valid_to"), "TIME"),
+    "cites": "IRI|TEXT",
     "id": "PROPOSAL",
     "between": "GRAPH GRAPH",
     **dict.fromkeys(("name", "sources"), "NAME"),
@@ -340,6 +346,9 @@ class Commands(Help, TyperGroup):
 At = Annotated[
     str | None, typer.Option("--at", metavar="REVISION", help="Ask the world as it was after a revision, or at a time.")
 ]
+AsOf = Annotated[
+    str | None, typer.Option("--as-of", metavar="TIME", help="Ask for what held at a time, such as 2019-05.")
+]
 
 
 def embedder_of(name: str) -> str | None:
@@ -365,10 +374,11 @@ def opened(
     dry_run: bool = False,
     sparql_index: str | None = None,
     at: str | None = None,
+    as_of: str | None = None,
 ) -> Iterator[World]:
     """The world at `path`, read-only unless `write`; without an embedder unless one is named.
 
-    `at`, a revision or a time, gives it as it was then.
+    `at`, a revision or a time, gives it as it was then; `as_of` what held at a time, as far as it knows.
 
     One that is made here, and holds nothing when an error ends the block, is removed again. With `dry_run`, none is
     made but in memory.
@@ -393,12 +403,11 @@ def opened(
             search=search_defaults(settings),
         ) as world:
             try:
-                if at is None:
-                    yield world
-                else:
+                seen = world
+                if at is not None:
                     number = int(at) if at.isdecimal() else moment("--at", at, "the number of a revision, or ")
-                    with world.at(number) as past:
-                        yield past.world
+                    seen = world.at(number).world
+                yield seen if as_of is None else seen.as_of(as_of)
             finally:
                 empty = empty and not world.history(1)
     except BaseException:

@@ -15,6 +15,7 @@ from worlds.cli.ask import as_text, read_stdin
 from worlds.cli.options import (
     FLAGS,
     METAVARS,
+    AsOf,
     At,
     Command,
     EmbedderName,
@@ -135,6 +136,7 @@ def search(
         ),
     ] = False,
     at: At = None,
+    as_of: AsOf = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document.", rich_help_panel=_PANELS["answer"])] = False,
     **given: Any,
 ) -> None:
@@ -172,12 +174,12 @@ def search(
         raise typer.BadParameter("missing argument", param_hint="QUERY")
     query = as_text(read_stdin() if words == ["-"] else " ".join(words))
     if worlds:
-        if at is not None:
-            raise ValueError("--at is for one world: revisions of several have their own numbers")
+        if at is not None or as_of is not None:
+            raise ValueError("--at and --as-of are for one world")
         _search_group(worlds, query, embedder, json=json, explain=explain, facets=facets, sql=sql, options=options)
         return
     assert path is not None, "there is one, unless there are several"
-    with opened(path, embedder="none" if options["mode"] == "text" else embedder, at=at) as world:
+    with opened(path, embedder="none" if options["mode"] == "text" else embedder, at=at, as_of=as_of) as world:
         busy = waiting("searching") if world.embedder is not None else contextlib.nullcontext()
         if sql:
             with busy:

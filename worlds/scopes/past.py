@@ -1,4 +1,4 @@
-"""A world as it was after a revision, to be searched, described and asked for context: a slice of its history."""
+"""A world as it was: the state after a revision, or what held at a time, as a slice of its history."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from worlds.errors import ReadOnlyError
 from worlds.quads.dictionary import Ids
 from worlds.revisions.writer import Writer
-from worlds.scopes.slice import Slice, SliceConnection
+from worlds.scopes.slice import Slice, SliceConnection, counts_of
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.verbs.parts import Parts
@@ -19,10 +19,16 @@ _QUERIES = statements("queries.sql")
 
 
 class PastSlice(Slice):
-    """Fills a database with the quads of a revision and with what its history was then, once: the past stays."""
+    """Fills a database with the quads of a revision and with what its history was then, once: the past stays.
 
-    def __init__(self, world: Parts, own: Parts, connection: SliceConnection, revision: int) -> None:
+    With a `time`, in microseconds since 1970, it has the quads that held then, as far as that revision knows.
+    """
+
+    def __init__(
+        self, world: Parts, own: Parts, connection: SliceConnection, revision: int, time: int | None = None
+    ) -> None:
         self._until = revision
+        self._time = time
         self._made = False
         super().__init__(world, own, connection, ())
 
@@ -45,6 +51,10 @@ class PastSlice(Slice):
         back = gone[~before][:, :5]  # was removed since: its id is not known any more, so it gets one behind all
         ids = self._world._connection.rows(_QUERIES["bounds"])[0][1] + np.arange(len(back), dtype=np.int64)
         added = np.concatenate([held, np.column_stack([ids, back])])
+        if self._time is not None:
+            kept, besides = self._world._validity.as_of(added[:, 1:5], self._time)
+            ids = added[:, 0].max(initial=0) + 1 + np.arange(len(besides), dtype=np.int64)
+            added = np.concatenate([added[kept], np.column_stack([ids, besides])])
         self._quads = len(added)
         return added, gone[before]
 
@@ -53,6 +63,11 @@ class PastSlice(Slice):
 
     def _copy_revisions(self, added: Ids, gone: Ids) -> None:
         rows = [row for row in self._world._connection.rows(_SQL["revisions"], (0,)) if row[0] <= self._until]
+        if self._time is not None:  # the view has other quads than the revisions left
+            counts = counts_of(added, gone)
+            for place, (number, time, author, message, _, _, first, _, _, undoes) in enumerate(rows):
+                came, went, created, dropped = counts.get(number, (0, 0, 0, 0))
+                rows[place] = (number, time, author, message, came, went, first, created, dropped, undoes)
         self._connection.insert(
             "INSERT INTO revisions (revision, time, author, message, added, removed, first_quad, created, dropped,"
             " undoes)",

@@ -300,13 +300,7 @@ class Slice:
 
     def _copy_revisions(self, added: Ids, gone: Ids) -> None:
         """List the revisions since that touched the scope, with its counts; the message of one that touched no more."""
-        counts: dict[int, list[int]] = {}
-        columns = ((added[:, 1], added[:, 5], 0), (gone[:, 0], gone[:, 4], 0), (gone[:, 0], gone[:, 5], 1))
-        for subjects, revisions, column in columns:
-            for markers, at in ((False, column), (True, column + 2)):
-                chosen = revisions[(subjects == 0) == markers]
-                for number, count in zip(*np.unique(chosen, return_counts=True), strict=True):
-                    counts.setdefault(int(number), [0, 0, 0, 0])[at] += int(count)
+        counts = counts_of(added, gone)
         base, own = self._world._connection, self._connection
         rows: list[Row] = []
         listed = {number for (number,) in own.rows("SELECT revision FROM revisions")}
@@ -399,6 +393,18 @@ class Slice:
             rows = base.rows(statement, (json.dumps([digest.hex() for digest in part]),))
             found.update((part[int(position)], vector) for position, vector in rows)
         return found
+
+
+def counts_of(added: Ids, gone: Ids) -> dict[int, list[int]]:
+    """Of each revision how many of these quads, [n, 6] and [n, 6], it added and removed, and how many markers."""
+    counts: dict[int, list[int]] = {}
+    columns = ((added[:, 1], added[:, 5], 0), (gone[:, 0], gone[:, 4], 0), (gone[:, 0], gone[:, 5], 1))
+    for subjects, revisions, column in columns:
+        for markers, at in ((False, column), (True, column + 2)):
+            chosen = revisions[(subjects == 0) == markers]
+            for number, count in zip(*np.unique(chosen, return_counts=True), strict=True):
+                counts.setdefault(int(number), [0, 0, 0, 0])[at] += int(count)
+    return counts
 
 
 def _starts(rows: Ids) -> range:

@@ -16,7 +16,7 @@ from worlds.graph.terms import to_oxigraph
 from worlds.texts.markdown import MARKDOWN
 
 TOKENIZERS = ("porter", "unicode", "trigram")
-ROLES = ("label", "alias", "description", "other")
+ROLES = ("label", "alias", "description", "valid_from", "valid_to", "other")
 _TAG = re.compile("[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _TOLD_ELSEWHERE = 0.3  # the default weight of a text that stands in its entity's profile, too
 
@@ -26,6 +26,7 @@ _SCHEMA = ("https://schema.org/", "http://schema.org/")
 _TERMS = "http://purl.org/dc/terms/"
 _ELEMENTS = "http://purl.org/dc/elements/1.1/"
 _FOAF = "http://xmlns.com/foaf/0.1/"
+_QUALIFIER = "http://www.wikidata.org/prop/qualifier/"
 
 LABELS = (
     _SKOS + "prefLabel",
@@ -62,6 +63,8 @@ DEFAULT_ROLES: Mapping[str, str] = MappingProxyType(
         ),
         "description",
     )
+    | dict.fromkeys((*(space + "validFrom" for space in _SCHEMA), _QUALIFIER + "P580"), "valid_from")
+    | dict.fromkeys((*(space + "validThrough" for space in _SCHEMA), _QUALIFIER + "P582"), "valid_to")
 )
 """What the predicates of well-known vocabularies mean; a policy's `roles` come before them."""
 
@@ -102,7 +105,8 @@ class TextPolicy:
     language-tagged string, of the datatype text/markdown or one in `datatypes`, or under a predicate in `include`;
     blank texts never are. IRIs are absolute. A literal under several predicates of different sizes takes the smallest.
 
-    `roles` says what predicates mean, over the `DEFAULT_ROLES`: "label", "alias", "description" or "other".
+    `roles` says what predicates mean, over the `DEFAULT_ROLES`: "label", "alias", "description", "valid_from" and
+    "valid_to" (of a reifier: when its triple began to hold, and when it ended), or "other".
     `weights` maps roles to numbers: what a hit's score is multiplied by. Where nothing is said, that is 1, but 0.3 for
     labels and aliases where entities have profiles, which hold them, too; a name that stands in the question has 1.
     `profiles` gives entities a text of their own, made of their labels and their triples in words: True for all
@@ -184,7 +188,7 @@ class TextPolicy:
             raise ValueError(f"language is a language tag such as 'de', not {self.language!r}")
 
     def role(self, predicate: str) -> str:
-        """What a predicate means: "label", "alias", "description" or "other"."""
+        """What a predicate means: one of `ROLES`."""
         return self.roles.get(predicate) or DEFAULT_ROLES.get(predicate, "other")
 
     def weight(self, role: str) -> float:

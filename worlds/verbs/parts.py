@@ -66,6 +66,9 @@ if TYPE_CHECKING:
     from worlds.sources.registry import Sources
     from worlds.sources.syncing import Syncing
     from worlds.sources.tables.tabular import Tables
+    from worlds.texts.annotations import Annotations
+    from worlds.validity.spans import Validity
+    from worlds.validity.stating import Stating
 
 
 _PREDICATES = 10_000  # that a table's columns are compared with
@@ -219,9 +222,27 @@ class Parts:
 
         return Tables(lambda: self._namespaces.prefixes, predicates, best, exists)
 
-    def _past_world(self, revision: int) -> Any:
-        """The world as it was after a revision, as a world that can only be read."""
+    def _past_world(self, revision: int, time: int | None = None) -> Any:
+        """The world as it was after a revision, or what held at a time then, as a world that can only be read."""
         raise NotImplementedError
+
+    @cached_property
+    def _validity(self) -> Validity:
+        from worlds.validity.spans import Validity
+
+        return Validity(self._connection, self._dictionary, lambda: self._chunks.policy)
+
+    @cached_property
+    def _annotations(self) -> Annotations:
+        from worlds.texts.annotations import Annotations
+
+        return Annotations(self._connection, self._dictionary)
+
+    @cached_property
+    def _stating(self) -> Stating:
+        from worlds.validity.stating import Stating
+
+        return Stating(self._dictionary, self._patterns, self._annotations, self._validity)
 
     def _propose_links(self, told: Iterable[Any], graph: object, author: str | None) -> list[int]:
         """Propose the links of the names in tables that mean no entity for sure; gives the proposals' numbers."""

@@ -134,6 +134,13 @@ def _quads(name: str, help: str, default: Any = (), **more: Any) -> Option:
     return Option(name, "json", help, default, **more)
 
 
+_FACT = Option(
+    "quad",
+    "texts",
+    "The fact: subject, predicate, object and, if it is in a named graph, that.",
+    REQUIRED,
+    example=["ex:Ann", "ex:worksAt", "ex:Acme"],
+)
 _ADD = _quads("add", "The quads to add.")
 _REMOVE = _quads("remove", "The quads to remove.")
 _RELIES_ON = _quads("relies_on", "Quads that have to hold: the proposal is marked if one of them is removed.")
@@ -374,6 +381,27 @@ VERBS: Mapping[str, Verb] = {
               _number("max_unpacked", "The bytes of the patch, unpacked, at most.", absent=_at(_EVERYWHERE, "a safeguard")),
               *(AUTHOR, MESSAGE, EMBED, DRY_RUN), level="write", effect="destroys", names={"command": "apply"},
               absent=_NOT_REMOTE),
+        _verb("state", "State a fact, and when it began to hold or ended.",
+              _text("subject", "The entity that it is about.", REQUIRED, example="ex:Ann"),
+              _text("predicate", "The predicate.", REQUIRED, example="ex:worksAt"),
+              _text("object", "The value: an IRI, a prefixed name, or a literal as in N-Triples.", REQUIRED, example="ex:Acme"),
+              _graph("The graph of the fact; otherwise the default graph."),
+              _text("valid_from", "The time at which it began to hold: a year, a month, a day or a moment.", example="2019-05"),
+              _text("valid_to", "The time at which it ended; a day, a month or a year is included."),
+              Option("cites", "texts", "The sources of the fact: IRIs, or texts in quotes."),
+              Option("confidence", "number", "How sure the fact is, from 0 to 1.", least=0, most=1),
+              Option("supersede", "text", "End the other value, of a predicate that is declared to have one.", choices=("functional",)),
+              *(AUTHOR, MESSAGE, EMBED, DRY_RUN), level="write", effect="destroys", absent=_CURATOR),
+        _verb("end", "End a fact that holds: the assertion goes, and its reifier says when.",
+              _FACT, _text("at", "The time at which it ended; now if it is not given.", example="2019-05"),
+              _text("reason", "The reason, for the history."), *(AUTHOR, DRY_RUN), level="write", effect="destroys",
+              absent=_CURATOR),
+        _verb("reinstate", "Let a fact that was ended hold again, as if it had not been.",
+              _FACT, *(AUTHOR, MESSAGE, EMBED, DRY_RUN), level="write", effect="destroys", absent=_CURATOR),
+        _verb("timeline", "Show what was said of an entity and when it held, with gaps and overlaps.", _IRI,
+              absent=_at("agents", "`describe` tells when a value held, by its annotations")),
+        _verb("as_of", "Give what held at a time, to query and search.",
+              _text("time", "A date or a time; a year is its beginning.", REQUIRED), absent=_at(_EVERYWHERE, _VALUE)),
         _verb("prune", "Forget old revisions, with the quads that they removed.",
               Option("before", "text", "A revision or a time; the revisions before it are forgotten.", REQUIRED),
               level="admin", effect="destroys", absent=_at("http agents", _OWNER)),

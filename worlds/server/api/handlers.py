@@ -353,12 +353,12 @@ async def _openapi(request: Request, given: Given) -> Response:
 
 _READ = """
     chunk context contradictions decisions duplicates history mentions mint policy prefixes proposals report schema
-    sources stats suggest_links suggest_shapes validate
+    sources stats suggest_links suggest_shapes timeline validate
 """.split()  # noqa: SIM905
 
 HANDLERS: Mapping[str, Handler] = {
     **{name: _plain(name) for name in _READ},
-    **{name: _changing(name) for name in ("distinct", "split")},
+    **{name: _changing(name) for name in ("distinct", "end", "reinstate", "split", "state")},
     **{f"propose_{verb}": _propose_all(verb) for verb in ("contradictions", "duplicates", "suggest_links")},
     "search": _search,
     "search_post": _search,

@@ -109,6 +109,7 @@ for _verb in [
     "schema",
     "suggest_links",
     "suggest_shapes",
+    "timeline",
     "validate",
 ]:
     job(_verb)(_reads(_verb))
@@ -291,6 +292,24 @@ def sources(world: World) -> dict[str, Any]:
 def sync(world: World, *, author: str | None, **options: Any) -> dict[str, Any]:
     """`World.sync`."""
     return {"runs": [one.to_dict() for one in world.sync(author=author, **options)]}
+
+
+@job("state", write=True)
+def state(world: World, *, author: str | None, **options: Any) -> Any:
+    """`World.state`."""
+    return world.state(author=author, **options).to_dict()
+
+
+@job("end", write=True)
+def end(world: World, *, author: str | None, **options: Any) -> Any:
+    """`World.end`."""
+    return world.end(author=author, **options).to_dict()
+
+
+@job("reinstate", write=True)
+def reinstate(world: World, *, author: str | None, **options: Any) -> Any:
+    """`World.reinstate`."""
+    return world.reinstate(author=author, **options).to_dict()
 
 
 @job("distinct", write=True)

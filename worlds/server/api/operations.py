@@ -57,6 +57,7 @@ def operations() -> tuple[Operation, ...]:
         ),
         of("describe", "GET", "/entities/{iri}", answered("The description.", "Description")),
         of("chunk", "GET", "/chunks/{id}", answered("The passage.", "Passage")),
+        of("timeline", "GET", "/timeline", answered("The facts and their intervals.", "Timeline")),
         of("mint", "GET", "/mint", answered("The IRI, and whether it is new.", "Minted")),
         of("similar", "GET", "/similar", answered("A hit for each entity.", "SearchResults")),
         of("resolve", "GET", "/resolve", answered("The candidates.", "Resolution")),

@@ -33,6 +33,7 @@ from worlds.search.passages import Passage
 from worlds.server.api.jobs import OWNERS, RevisionDetails
 from worlds.sources.store import WorldSource
 from worlds.sources.syncing import Synced
+from worlds.validity.timeline import Timeline
 
 _TEXT = {"type": "string"}
 _COUNT = {"type": "integer", "minimum": 0}
@@ -70,7 +71,7 @@ _FACET = _list(_object({"value": _TEXT, "label": _TEXT, "count": _COUNT}))
 _RECORDS = schemas((
     Change, Context, Decision, Description, Duplicate, Entries, Explanation, Finding, Hit, Link, Mentions, Minted,
     Passage, Proposal, Provenance, Synced, ValidationReport, Resolution, RevisionDetails, Schema, ShapeSuggestion,
-    Split, Stats, Verification, WorldReport, WorldSource,
+    Split, Stats, Timeline, Verification, WorldReport, WorldSource,
 ))  # fmt: skip
 
 _SOURCE = _RECORDS.pop("WorldSource")

@@ -1,0 +1,126 @@
+"""The commands about facts in time: state, end, reinstate, timeline."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from worlds.cli.errors import NO
+from worlds.cli.options import Command, DryRun, Embed, EmbedderName, Json, WorldPath, examples, of_verb, opened
+from worlds.cli.terminal import clean, note, output, write_json
+from worlds.cli.write import report as report_write
+from worlds.verbs.table import VERBS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from worlds.validity.timeline import Held, Timeline
+
+_OF = VERBS["state"].options
+
+
+@of_verb("state")
+def state(
+    path: WorldPath,
+    subject: Annotated[str, typer.Argument(metavar="SUBJECT", help=_OF["subject"].help, show_default=False)],
+    predicate: Annotated[str, typer.Argument(metavar="PREDICATE", help=_OF["predicate"].help, show_default=False)],
+    object: Annotated[str, typer.Argument(metavar="OBJECT", help=_OF["object"].help, show_default=False)],
+    *,
+    supersede: Annotated[
+        bool, typer.Option("--supersede", help="End the other value of a predicate that is declared to have one.")
+    ] = False,
+    embed: Embed = True,
+    embedder: EmbedderName = "auto",
+    dry_run: DryRun = False,
+    json: Json = False,
+    **given: Any,
+) -> None:
+    """What is stated is asserted, and a reifier says when; with `--to`, it has ended and is not asserted."""
+    start = time.perf_counter()
+    given |= {"supersede": "functional" if supersede else None, "embed": embed, "dry_run": dry_run}
+    with opened(path, write=True, embedder=embedder if embed and not dry_run else "none", dry_run=dry_run) as world:
+        report_write(world, world.state(subject, predicate, object, **given), time.perf_counter() - start, as_json=json)
+
+
+@of_verb("end")
+def end(
+    path: WorldPath,
+    *,
+    at: Annotated[str | None, typer.Option("--at", metavar="TIME", help=VERBS["end"].options["at"].help)] = None,
+    json: Json = False,
+    **given: Any,
+) -> None:
+    """A named graph is the fourth term."""
+    start = time.perf_counter()
+    with opened(path, write=True, dry_run=bool(given.get("dry_run"))) as world:
+        report_write(world, world.end(at=at, **given), time.perf_counter() - start, as_json=json)
+
+
+@of_verb("reinstate")
+def reinstate(
+    path: WorldPath,
+    *,
+    embed: Embed = True,
+    embedder: EmbedderName = "auto",
+    json: Json = False,
+    **given: Any,
+) -> None:
+    """A named graph is the fourth term."""
+    start = time.perf_counter()
+    dry_run = bool(given.get("dry_run"))
+    with opened(path, write=True, embedder=embedder if embed and not dry_run else "none", dry_run=dry_run) as world:
+        change = world.reinstate(embed=embed, **given)
+        report_write(world, change, time.perf_counter() - start, as_json=json)
+
+
+@of_verb("timeline")
+def timeline(path: WorldPath, *, json: Json = False, **given: Any) -> None:
+    """The exit code is 1 if the world says nothing of the entity."""
+    with opened(path) as world:
+        found = world.timeline(**given)
+        if json:
+            write_json(found.to_dict())
+        elif found:
+            _print(found, world.prefixes)
+        else:
+            note("this world says nothing of it")
+    if not found:
+        raise typer.Exit(NO)
+
+
+def _print(found: Timeline, prefixes: Mapping[str, str]) -> None:
+    from worlds.graph.terms import format_term, to_oxigraph  # help is printed without them
+
+    def shown(term: Any) -> str:
+        return clean(format_term(to_oxigraph(term), prefixes))
+
+    def fact(one: Held) -> str:
+        began, ended = ("" if term is None else clean(str(term)) for term in (one.valid_from, one.valid_to))
+        return f"{shown(one.value)}  {began} – {ended}".rstrip() if began or ended else shown(one.value)
+
+    predicate = None
+    for one in found.facts:
+        if one.predicate != predicate:
+            predicate = one.predicate
+            output().print(Text(shown(predicate), style="bold"), soft_wrap=True)
+        line = Text(f"  {fact(one)}", style="" if one.holds else "dim")
+        if one.graph is not None:
+            line.append(f"  in {shown(one.graph)}", style="dim")
+        output().print(line, soft_wrap=True)
+    for name, pairs in (("nothing is said between", found.gaps), ("overlap", found.overlaps)):
+        for pair in pairs:
+            note(f"{shown(pair.predicate)}: {fact(pair.earlier)} and {fact(pair.later)}: {name}")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command, lines in (
+        (state, ("worlds state kb.db ex:Acme ex:director ex:Ann --from 2019-05 --cites ex:report --supersede",)),
+        (end, ("worlds end kb.db ex:Acme ex:director ex:Ann --at 2024-03 --reason 'she left'",)),
+        (reinstate, ("worlds reinstate kb.db ex:Acme ex:director ex:Ann",)),
+        (timeline, ("worlds timeline kb.db ex:Acme",)),
+    ):
+        app.command(cls=Command, epilog=examples(*lines))(command)

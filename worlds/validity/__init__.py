@@ -1,0 +1,1 @@
+"""When quads hold: the intervals that their reifiers tell."""

@@ -1,0 +1,211 @@
+"""What stating, ending and reinstating a fact adds and removes: the assertion, and what its reifier says."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.errors import ArgumentError
+from worlds.graph.terms import XSD
+from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary
+from worlds.quads.patterns import Patterns
+from worlds.texts.annotations import Annotations
+from worlds.validity.spans import REIFIES, Spans, Validity
+from worlds.validity.times import literal, now, period, period_before
+
+CITES = ox.NamedNode("http://purl.org/dc/terms/source")
+CONFIDENCE = ox.NamedNode("http://www.w3.org/2005/11/its/rdf#taConfidence")
+_TIME = ox.NamedNode(XSD + "dateTime")
+
+Edit = tuple[list[ox.Quad], list[ox.Quad]]
+"""Quads to add, and quads to remove."""
+
+
+class Stating:
+    """Works out the quads of a world's statements."""
+
+    def __init__(
+        self, dictionary: Dictionary, patterns: Patterns, annotations: Annotations, validity: Validity
+    ) -> None:
+        self._dictionary = dictionary
+        self._patterns = patterns
+        self._annotations = annotations
+        self._validity = validity
+
+    def state(
+        self,
+        quad: ox.Quad,
+        *,
+        valid_from: object = None,
+        valid_to: object = None,
+        cites: Sequence[Any] = (),
+        confidence: float | None = None,
+    ) -> Edit:
+        """A fact that holds, or held until `valid_to`, with what its reifier says."""
+        began, ended = self._time("valid_from", valid_from), self._time("valid_to", valid_to)
+        _require_order(began, ended)
+        if confidence is not None and not 0 <= confidence <= 1:
+            raise ArgumentError(f"confidence is a number from 0 to 1, not {confidence!r}")
+        spans = self._spans(quad)
+        said: list[tuple[ox.NamedNode, Any]] = [(CITES, one) for one in cites]
+        if confidence is not None:
+            said.append((CONFIDENCE, ox.Literal(repr(float(confidence)), datatype=ox.NamedNode(XSD + "double"))))
+        if ended is not None:
+            kept = self._same(spans, began, ended)
+            said.append((self._predicate("valid_to"), ended))
+        else:
+            kept = self._open(quad, spans)
+        if began is not None:
+            said.append((self._predicate("valid_from"), began))
+        added = [quad] if ended is None else []
+        removed: list[ox.Quad] = []
+        if said:
+            reifier = _reifier(quad, began, ended) if kept is None else kept
+            added.append(ox.Quad(reifier, REIFIES, _triple(quad), quad.graph_name))
+            added += [ox.Quad(reifier, predicate, value, quad.graph_name) for predicate, value in said]
+            if kept is not None and began is not None:  # another beginning takes the place of the one that is said
+                removed += [one for one in self._said(kept, quad, "valid_from") if one not in added]
+        return added, removed
+
+    def end(self, quad: ox.Quad, at: object = None, *, before: bool = False) -> Edit:
+        """A fact that holds ceases to, at a time, or `before` a period that has begun."""
+        if not self._holds(quad):
+            raise ArgumentError(f"this does not hold, so it cannot end: {quad}")
+        ended = self._clock() if at is None else self._time("at", at, until_now=not before)
+        assert ended is not None
+        if before and at is not None:
+            ended = period_before(ended)
+        spans = self._spans(quad)
+        kept = self._open(quad, spans)
+        for number in spans.began[spans.ended == 0].tolist():
+            _require_order(self._term(number) if number else None, ended)
+        reifier = _reifier(quad, None, ended) if kept is None else kept
+        added = [
+            ox.Quad(reifier, REIFIES, _triple(quad), quad.graph_name),
+            ox.Quad(reifier, self._predicate("valid_to"), ended, quad.graph_name),
+        ]
+        return added, [quad]
+
+    def reinstate(self, quad: ox.Quad) -> Edit:
+        """A fact that was ended holds again, as if it had not been."""
+        if self._holds(quad):
+            raise ArgumentError(f"this holds: {quad}")
+        spans = self._spans(quad)
+        rows = np.flatnonzero(spans.ended)
+        if not len(rows):
+            raise ArgumentError(f"this was not ended: {quad}")
+        last = rows[np.argmax(spans.until[rows])]
+        reifier = self._term(int(spans.reifiers[last]))
+        return [quad], list(self._said(reifier, quad, "valid_to"))
+
+    def superseded(self, quad: ox.Quad) -> list[ox.Quad]:
+        """The other values that a functional predicate has; ArgumentError for one that is not declared so."""
+        (predicate,) = self._dictionary.find([quad.predicate])
+        if predicate is None or not self._annotations.functional([predicate]):
+            raise ArgumentError(
+                f"{quad.predicate} is not declared to have one value, by owl:FunctionalProperty or a shape's "
+                "sh:maxCount 1: supersede=[quads] names what ends",
+                kind="functional",
+            )
+        rows = self._patterns.matching((quad.subject, quad.predicate, None), quad.graph_name)
+        others = [self._term(number) for number in rows[:, 2].tolist()]
+        return [
+            ox.Quad(quad.subject, quad.predicate, one, quad.graph_name)
+            for one in sorted(others, key=str)
+            if one != quad.object
+        ]
+
+    # -- what there is --------------------------------------------------------------------------------------------
+
+    def _term(self, number: int) -> Any:
+        return self._dictionary.terms([number])[number]
+
+    def _holds(self, quad: ox.Quad) -> bool:
+        return len(self._patterns.matching((quad.subject, quad.predicate, quad.object), quad.graph_name)) > 0
+
+    def _spans(self, quad: ox.Quad) -> Spans:
+        """The intervals of a triple in its graph."""
+        graph: Any = quad.graph_name
+        (triple,) = self._dictionary.find([_triple(quad)])
+        number = DEFAULT_GRAPH_ID if isinstance(graph, ox.DefaultGraph) else self._dictionary.find([graph])[0]
+        spans = self._validity.spans([] if triple is None else [triple])
+        return spans.of(spans.quads[:, 3] == (-1 if number is None else number))
+
+    def _open(self, quad: ox.Quad, spans: Spans) -> Any:
+        """The reifier of a fact that holds: one that says no end; None where there is none."""
+        dated = spans.reifiers[spans.ended == 0]
+        if len(dated):
+            return self._term(int(dated[0]))
+        if not self._holds(quad):
+            return None  # it is only spoken of
+        rows = self._patterns.matching((None, REIFIES, _triple(quad)), quad.graph_name)
+        ended = set(spans.reifiers.tolist())
+        return min((self._term(one) for one in rows[:, 0].tolist() if one not in ended), key=str, default=None)
+
+    def _same(self, spans: Spans, began: Any, ended: Any) -> Any:
+        """The reifier that says this interval already."""
+        wanted = [None if term is None else self._dictionary.find([term])[0] for term in (began, ended)]
+        for row in range(len(spans.quads)):
+            if [spans.began[row] or None, spans.ended[row] or None] == wanted:
+                return self._term(int(spans.reifiers[row]))
+        return None
+
+    def _said(self, reifier: Any, quad: ox.Quad, role: str) -> list[ox.Quad]:
+        """What a reifier says of its beginning or its end."""
+        found = []
+        for predicate in self._validity.predicates(role):
+            rows = self._patterns.matching((reifier, predicate, None), quad.graph_name)
+            values = map(self._term, rows[:, 2].tolist())
+            found += [ox.Quad(reifier, predicate, value, quad.graph_name) for value in values]
+        return found
+
+    def _predicate(self, role: str) -> ox.NamedNode:
+        return self._validity.predicates(role)[0]
+
+    # -- times ----------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _clock() -> ox.Literal:
+        return ox.Literal(now().isoformat(timespec="milliseconds").replace("+00:00", "Z"), datatype=_TIME)
+
+    def _time(self, name: str, value: object, *, until_now: bool = False) -> ox.Literal | None:
+        """The literal of a time that has come; a day that is not over may end now."""
+        if value is None:
+            return None
+        term = literal(name, value)
+        start, end = _period(term)
+        present = int(now().timestamp() * 1_000_000)
+        if start > present or (name == "valid_to" and end > present):
+            raise ArgumentError(
+                f"{name} {term.value} has not come: a fact is stated when it begins, and ended when it ends",
+                kind="time",
+            )
+        return self._clock() if until_now and end > present else term
+
+
+def _triple(quad: ox.Quad) -> ox.Triple:
+    return ox.Triple(quad.subject, quad.predicate, quad.object)
+
+
+def _reifier(quad: ox.Quad, began: Any, ended: Any) -> ox.BlankNode:
+    """A new node; the same one wherever the same is stated, so that two who do it at once say it once."""
+    said = f"{quad} {began} {ended}"
+    return ox.BlankNode(f"fact{hashlib.sha256(said.encode()).hexdigest()[:24]}")
+
+
+def _period(term: ox.Literal) -> tuple[int, int]:
+    found = period(term.value)
+    assert found is not None
+    return found
+
+
+def _require_order(began: Any, ended: Any) -> None:
+    if began is None or ended is None:
+        return
+    first, last = period(began.value), period(ended.value)
+    if first and last and first[0] >= last[1]:
+        raise ArgumentError(f"it would end at {ended.value}, before it began at {began.value}", kind="time")

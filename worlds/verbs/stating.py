@@ -1,0 +1,154 @@
+"""The verbs that state facts in time: state, end, reinstate, and the view as of a time."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, Self
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.errors import ArgumentError
+from worlds.quads.namespaces import listed
+from worlds.quads.reader import quad_ids
+from worlds.quads.rows import NO_QUADS
+from worlds.revisions.diff import Diff
+from worlds.revisions.gate import Change
+from worlds.revisions.rehearsing import rehearsable
+from worlds.validity.times import moment
+from worlds.verbs.deciding import Deciding
+from worlds.verbs.writing import QuadLike
+
+if TYPE_CHECKING:
+    from worlds.revisions.writer import Writing
+    from worlds.validity.stating import Edit
+    from worlds.validity.timeline import Timeline
+
+
+class Stating(Deciding):
+    """The verbs that state facts in time."""
+
+    @rehearsable(Change)
+    def state(
+        self,
+        subject: object,
+        predicate: object,
+        object: object,
+        *,
+        graph: object = None,
+        valid_from: object = None,
+        valid_to: object = None,
+        cites: object = None,
+        confidence: float | None = None,
+        supersede: Literal["functional"] | Sequence[QuadLike] | None = None,
+        author: str | None = None,
+        message: str | None = None,
+        embed: bool = True,
+        dry_run: bool = False,
+    ) -> Change | Diff:
+        """State a fact, as one revision: the quad is asserted, and a reifier (RDF 1.2) says when it began to hold.
+
+        Times are dates, datetimes or ISO 8601 texts of any precision; a time without a zone is UTC. With a `valid_to`,
+        which has to have come, the fact has ended: its reifier is kept, and nothing is asserted. `cites` are IRIs or
+        texts (dcterms:source), `confidence` is from 0 to 1 (itsrdf:taConfidence). The same call again changes nothing;
+        another `valid_from` of a fact that holds takes the place of the one that was said.
+
+        `supersede="functional"` ends the other value of a predicate that is declared to have one, when this one begins,
+        else now; a list of quads names what ends. Where several other values hold, nobody can tell which ends: the
+        change is a proposal (`.proposal`). ArgumentError for a time that has not come, or an end before the beginning.
+        """
+        (quad,) = self._namespaces.quads([(subject, predicate, object, graph)])
+        cited = [self._namespaces.term(one) for one in ([] if cites is None else listed(cites))]
+        with self._writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as writing:
+            added, removed = self._stating.state(
+                quad, valid_from=valid_from, valid_to=valid_to, cites=cited, confidence=confidence
+            )
+            others: list[ox.Quad] = []
+            if supersede == "functional":
+                others = self._stating.superseded(quad) if valid_to is None else []
+            elif supersede is not None:
+                others = self._namespaces.quads(supersede)
+            for other in others:
+                came, went = self._stating.end(other, valid_from, before=True)
+                added, removed = added + came, removed + went
+            unsure = supersede == "functional" and len(others) > 1 and not dry_run
+            if not unsure:
+                self._apply(writing, (added, removed))
+        if not unsure:
+            return writing.change
+        proposal = self.propose(
+            add=added, remove=removed, kind="supersede", author=author, confidence=confidence,
+            why=message or f"{len(others)} values of {quad.predicate.value} hold: does this one end all of them?",
+        )  # fmt: skip
+        assert isinstance(writing.change, Change)
+        return dataclasses.replace(writing.change, proposal=proposal.id)
+
+    @rehearsable(Change)
+    def end(
+        self,
+        quad: QuadLike,
+        *,
+        at: object = None,
+        reason: str | None = None,
+        author: str | None = None,
+        dry_run: bool = False,
+    ) -> Change | Diff:
+        """End a fact that holds, as one revision: the assertion goes, and its reifier says when; what it says stays.
+
+        So SPARQL and search see the present without a filter. `at` is now, or a time that has come; a day, month or
+        year that is not over ends now. `reason` is the message of the revision. ArgumentError for a quad that does not
+        hold, and for an end before the beginning.
+        """
+        given = self._fact(quad)
+        with self._writer.revision(author=author, message=reason, dry_run=dry_run) as writing:
+            self._apply(writing, self._stating.end(given, at))
+        return writing.change
+
+    @rehearsable(Change)
+    def reinstate(
+        self,
+        quad: QuadLike,
+        *,
+        author: str | None = None,
+        message: str | None = None,
+        embed: bool = True,
+        dry_run: bool = False,
+    ) -> Change | Diff:
+        """Let a fact that was ended hold again, as if it had not been: its last end is removed.
+
+        ArgumentError for a quad that holds, or was not ended.
+        """
+        given = self._fact(quad)
+        with self._writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as writing:
+            self._apply(writing, self._stating.reinstate(given))
+        return writing.change
+
+    def _fact(self, quad: QuadLike) -> ox.Quad:
+        if not isinstance(quad, (ox.Quad, ox.Triple)) and not (isinstance(quad, (list, tuple)) and len(quad) in (3, 4)):
+            raise ArgumentError(f"a fact is a subject, a predicate, an object and, if it is in one, a graph: {quad!r}")
+        return self._namespaces.quads([quad])[0]
+
+    def _apply(self, writing: Writing, edit: Edit) -> None:
+        added, removed = edit
+        gone = [self._patterns.matching((one.subject, one.predicate, one.object), one.graph_name) for one in removed]
+        writing.apply(quad_ids(self._connection, self._dictionary, added), np.concatenate([NO_QUADS, *gone]))
+
+    def timeline(self, iri: object) -> Timeline:
+        """What was said of an entity, and when it held: values with their intervals, gaps and overlaps."""
+        from worlds.validity.timeline import timeline
+
+        entity = self._namespaces.entity(iri)
+        with self._connection.snapshot():
+            return timeline(self._dictionary, self._patterns, self._annotations, self._validity, entity)
+
+    def as_of(self, time: object) -> Self:
+        """What held at a time, as far as the world knows now, as a `World` that can only be read.
+
+        A quad that is asserted and whose reifiers say no time is in it; one whose interval does not have the time is
+        not; an ended one whose interval has it is. `time` is a date, a datetime or a text in ISO 8601; a year, a month
+        or a day is its beginning. It is a copy in memory, as `Past.world` is. `w.at(revision).world.as_of(time)` is
+        what the file held then of that time.
+        """
+        with self._connection.snapshot():
+            return self._past_world(self._history.last, moment("time", time))  # type: ignore[no-any-return]
