@@ -14,7 +14,7 @@ from rdflib import RDF, RDFS, Literal, URIRef
 import worlds
 from tests.support.embedder import HashingEmbedder
 from worlds import World
-from worlds.errors import ReadOnlyError
+from worlds.errors import ReadOnlyError, WorldsError
 from worlds.verbs.table import VERBS
 
 EX = "https://example.org/"
@@ -136,3 +136,8 @@ def test_the_past_answers_queries_that_search_and_is_not_changed(tmp_path: Path)
             past.world.shapes.add([(EX + "s", RDF.type, URIRef("http://www.w3.org/ns/shacl#NodeShape"))])
         past.close()
         assert past.search("bridge")
+        later = world.at(1)
+        world.prune(3)
+        assert past.search("bridge"), "it was read before"
+        with pytest.raises(WorldsError, match="revision 1 is forgotten"):
+            later.search("bridge")

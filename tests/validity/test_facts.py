@@ -98,6 +98,15 @@ def test_one_value_takes_the_place_of_another(world: World) -> None:
         world.state("ex:acme", "ex:owns", "ex:cid", supersede="functional")
 
 
+def test_a_transaction_sees_what_it_has_stated(world: World) -> None:
+    with world.transaction():
+        world.state("ex:acme", "ex:head", "ex:ann", valid_from="2015")
+        world.end(("ex:acme", "ex:head", "ex:ann"), at="2016")
+        assert heads(world.as_of("2015-06")) == ["ann"]
+    assert (heads(world), heads(world.as_of("2015-06"))) == ([], ["ann"])
+    assert len(world.history()) == 6
+
+
 def test_a_fact_belongs_to_its_graph(world: World) -> None:
     world.state("ex:acme", "ex:head", "ex:ann", valid_from="2015", graph="ex:one")
     world.add([("ex:acme", "ex:head", "ex:ann", "ex:two")])

@@ -8,6 +8,7 @@ import numpy as np
 
 from worlds.errors import ReadOnlyError
 from worlds.quads.dictionary import Ids
+from worlds.revisions.history import NEVER
 from worlds.revisions.writer import Writer
 from worlds.scopes.slice import Slice, SliceConnection, counts_of
 from worlds.sql import statements
@@ -27,7 +28,7 @@ class PastSlice(Slice):
     def __init__(
         self, world: Parts, own: Parts, connection: SliceConnection, revision: int, time: int | None = None
     ) -> None:
-        self._until = revision
+        self._until = revision if time is None else NEVER - 1  # what an open transaction has written, too
         self._time = time
         self._made = False
         super().__init__(world, own, connection, ())
@@ -38,6 +39,8 @@ class PastSlice(Slice):
             return
         base = self._world._connection
         with base.snapshot():
+            if self._time is None:
+                self._world._history.check(self._until)  # it may have been forgotten since
             self._follow()
         self._embed()
         self._made = True
