@@ -271,12 +271,6 @@ def merge(world: World, *, author: str | None, kept: str, others: Sequence[str],
     return world.merge(kept, *others, author=author, **options).to_dict()
 
 
-@job("split", write=True)
-def split(world: World, *, author: str | None, revision: int, message: str | None = None) -> Any:
-    """`World.split`."""
-    return world.split(revision, author=author, message=message).to_dict()
-
-
 OWNERS = ("place", "user", "password_variable", "hosts", "mapping")
 """The fields of a source that are the owner's."""
 
@@ -294,28 +288,17 @@ def sync(world: World, *, author: str | None, **options: Any) -> dict[str, Any]:
     return {"runs": [one.to_dict() for one in world.sync(author=author, **options)]}
 
 
-@job("state", write=True)
-def state(world: World, *, author: str | None, **options: Any) -> Any:
-    """`World.state`."""
-    return world.state(author=author, **options).to_dict()
+def _changes(verb: str) -> Callable[..., Any]:
+    """A job that is a verb of `World` which writes, under the key's name."""
+
+    def change(world: World, *, author: str | None, **options: Any) -> Any:
+        return getattr(world, verb)(author=author, **options).to_dict()
+
+    return change
 
 
-@job("end", write=True)
-def end(world: World, *, author: str | None, **options: Any) -> Any:
-    """`World.end`."""
-    return world.end(author=author, **options).to_dict()
-
-
-@job("reinstate", write=True)
-def reinstate(world: World, *, author: str | None, **options: Any) -> Any:
-    """`World.reinstate`."""
-    return world.reinstate(author=author, **options).to_dict()
-
-
-@job("distinct", write=True)
-def distinct(world: World, *, author: str | None, **options: Any) -> Any:
-    """`World.distinct`."""
-    return world.distinct(author=author, **options).to_dict()
+for _verb in ("distinct", "end", "reinstate", "split", "state"):
+    job(_verb, write=True)(_changes(_verb))
 
 
 @job("propose", write=True)
