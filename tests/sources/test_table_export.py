@@ -78,6 +78,11 @@ def test_what_a_table_cannot_hold_is_counted(tmp_path: Path, caplog: pytest.LogC
         with pytest.raises(ValueError, match="there is no graph"):
             world.export(tmp_path / "n.csv", table=CLASS, graph=EX + "none")
         assert not (tmp_path / "n.csv").exists()
+    with worlds.open(tmp_path / "world.csv", embedder=None) as world:
+        world.add([(EX + "a", RDF.type, CLASS)])
+        with pytest.raises(ValueError, match="is the world itself"):
+            world.export(tmp_path / "world.csv", table=CLASS)
+        assert world.check().ok
 
 
 def test_the_command_writes_a_table_and_its_mapping(tmp_path: Path) -> None:

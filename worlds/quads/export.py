@@ -44,8 +44,7 @@ def export(
     stream = target if hasattr(target, "write") else None
     name = "" if stream is not None else file_name(target)
     own = None if connection.file == ":memory:" else connection.file
-    if name and own and os.path.realpath(name) in {os.path.realpath(own + end) for end in ("", "-wal", "-shm")}:
-        raise ValueError(f"{name} is the world itself; choose another name for the export")
+    refuse_own(connection, name)
     found = FORMATS[format_of(name)] if format is None else find_format(format)
     with connection.snapshot():
         if graph is None and not found.graphs and _has_named_graphs(connection, past):
@@ -69,6 +68,13 @@ def export(
             with replacing(name, like=own) as out, compressing(out, name) as packed:
                 serialize(quads, packed, found.name, prefixes)
         return quads.count
+
+
+def refuse_own(connection: Connection, name: str) -> None:
+    """ValueError for the name of the world's own file, or of one of those beside it."""
+    own = "" if connection.file == ":memory:" else connection.file
+    if name and own and os.path.realpath(name) in {os.path.realpath(own + end) for end in ("", "-wal", "-shm")}:
+        raise ValueError(f"{name} is the world itself; choose another name for the export")
 
 
 def _graph_id(connection: Connection, dictionary: Dictionary, graph: GraphName, past: Ids | None) -> int:

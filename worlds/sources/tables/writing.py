@@ -17,6 +17,7 @@ from worlds.errors import ArgumentError
 from worlds.graph.targets import replacing
 from worlds.graph.terms import RDF, XSD, GraphName
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids, json_ids
+from worlds.quads.export import refuse_own
 from worlds.quads.patterns import Patterns
 from worlds.quads.rows import NO_QUADS, distinct
 from worlds.sources.tables.mapping import CONTEXT, DATATYPES, TYPE
@@ -92,6 +93,7 @@ def write_table(
     The mapping is written beside the table, as NAME-metadata.json. The quads are read twice: first for the columns.
     """
     path = Path(target)
+    refuse_own(connection, target)
     delimiter = _DELIMITERS.get(path.suffix.lower())
     if delimiter is None:
         raise ArgumentError(f"a table is written to a file that is called .csv or .tsv, not {target}")
