@@ -376,6 +376,27 @@ def test_proposed_mappings_have_the_gold_of_nine_columns_in_ten(tmp_path: Path) 
     assert right >= 0.9 * (right + wrong), missed
 
 
+def test_what_tables_of_others_showed(tmp_path: Path) -> None:
+    """A single fraction, a first name that is unique by chance, dates of other forms, a class that ends in s."""
+    file = tmp_path / "iris.csv"
+    rows = [
+        f"Ann{n},{n}{'.5' if n == 7 else ''},Jan {n % 28 + 1} 2000,2010/01/{n % 28 + 1:02} 0{n % 10}:00"
+        for n in range(99)
+    ]
+    file.write_text("first_name,size,day,at\n" + "\n".join(rows).replace(",Jan", ',"Jan').replace(" 2000,", ' 2000",'))
+    with opened() as world:
+        (mapping,) = world.propose_mapping(file, base=EX)
+        schema = mapping["tableSchema"]
+        assert schema["aboutUrl"] == f"{EX}iris/{{_row}}"
+        assert [one.get("datatype") for one in schema["columns"][1:4]] == [
+            "decimal",
+            {"base": "date", "format": "MMM d yyyy"},
+            {"base": "dateTime", "format": "yyyy/MM/dd HH:mm"},
+        ]
+        assert schema["columns"][4]["valueUrl"] == f"{EX}Iris"
+        assert world.load(file, mapping=mapping).notes == ()
+
+
 def test_a_large_table_is_read_in_a_process_beside(tmp_path: Path) -> None:
     draw = random.Random(2)
     file = tmp_path / "large.csv"

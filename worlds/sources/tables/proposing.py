@@ -35,6 +35,7 @@ _UNITS = {
 }
 _SHORT_UNITS = _split("kg km cm mm eur usd gbp chf m2 km2 kwh")
 _WORDS = set(_split("a d h n t c in min"))  # units that are words as well
+_part_of_name = re.compile(r"(?i)(?:first|last|given|family|middle|fore|sur|nick|vor|nach)[\W_]*name|prénom$").match
 _LANGUAGES = set(
     _split(
         "en de fr es it pt nl pl ru zh ja ko ar he sv da fi no nb cs hu tr el uk ro bg hr sk sl lt lv et ga ca eu hi fa"
@@ -46,9 +47,18 @@ _DATES = (
     *_split("yyyy-MM-dd dd.MM.yyyy dd/MM/yyyy MM/dd/yyyy yyyy/MM/dd d.M.yyyy d/M/yyyy M/d/yyyy yyyyMMdd dd-MM-yyyy"),
     "d MMMM yyyy",
     "d MMM yyyy",
+    "MMM d yyyy",
+    "MMM d, yyyy",
     "MMMM d, yyyy",
 )
-_TIMES = ("yyyy-MM-ddTHH:mm:ss", "yyyy-MM-dd HH:mm:ss", "yyyy-MM-dd HH:mm", "dd.MM.yyyy HH:mm", "yyyy/MM/dd HH:mm:ss")
+_TIMES = (
+    "yyyy-MM-ddTHH:mm:ss",
+    "yyyy-MM-dd HH:mm:ss",
+    "yyyy-MM-dd HH:mm",
+    "dd.MM.yyyy HH:mm",
+    "yyyy/MM/dd HH:mm:ss",
+    "yyyy/MM/dd HH:mm",
+)
 _BOOLEANS = _split("true|false yes|no Yes|No TRUE|FALSE True|False Y|N y|n ja|nein Ja|Nein oui|non YES|NO")
 _brackets = re.compile(r"\s*[(\[]([^()\[\]]*)[)\]]\s*$").search
 _tagged = re.compile(r"^(.*?)[\s_@.-]+([A-Za-z]{2}(?:-[A-Z]{2})?)$").match
@@ -134,7 +144,10 @@ def _key(names: Sequence[str], columns: Sequence[Sequence[str]], rows: int) -> i
     unique = [
         place
         for place, values in enumerate(columns)
-        if len(values) == rows > 0 and len(set(values)) == rows and max(map(len, values)) <= 200
+        if len(values) == rows > 0
+        and len(set(values)) == rows
+        and max(map(len, values)) <= 200
+        and not _part_of_name(names[place])
     ]
 
     def rank(place: int) -> tuple[int, int]:
@@ -272,7 +285,7 @@ def _datatype(title: str, distinct: Sequence[str]) -> Any:
 
     if most(_year) and _years(title):
         return "gYear"
-    if most(_integer):
+    if most(_integer) and not any(map(_decimal, distinct)):
         return "integer"
     for form in _BOOLEANS:
         if len(distinct) <= 2 and all(value in form.split("|") for value in distinct):
@@ -322,7 +335,7 @@ def _class(stem: str) -> str:
         word[:-3] + "y"
         if word.endswith("ies")
         else word[:-1]
-        if word.endswith("s") and not word.endswith("ss")
+        if word.endswith("s") and not word.endswith(("ss", "is", "us"))
         else word
     )
     return word[:1].upper() + word[1:]
