@@ -189,6 +189,7 @@ def test_every_word_of_a_text_finds_it(texts: list[str], data: st.DataObject) ->
 
 def test_a_guess_needs_enough_to_go_by() -> None:
     assert guess(["Der Hund"]) is None
+    assert guess(["LA", "DE", "La Porte", "MA", "Les Cayes", "ME", "NE", "Des Moines", "AU", "ES"] * 20) is None
     assert guess(["der die das und ist nicht mit von für ein"] * 3) == "de"
     assert guess(["the of and to in is that for it was"] * 3) == "en"
 

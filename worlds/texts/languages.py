@@ -157,12 +157,15 @@ def _languages_of() -> dict[str, list[str]]:
 
 
 def guess(texts: Iterable[str]) -> str | None:
-    """The language of texts by their stop-words; None where these do not tell enough."""
+    """The language of texts by their stop-words in small letters; None where these do not tell enough."""
     counts: Counter[str] = Counter()
     distinct: set[str] = set()
     languages = _languages_of()
     for text in texts:
-        for word in map(_folded, _WORDS.findall(text[:1000])):
+        for word in _WORDS.findall(text[:1000]):
+            if word != word.lower():
+                continue  # of a name, or a code: "LA", "La Porte"
+            word = _folded(word)
             if word in languages:
                 counts.update(languages[word])
                 distinct.add(word)
