@@ -15,7 +15,7 @@ from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import problems
 from worlds import ChunkSize, TextPolicy, World
 from worlds.search.words import to_match
-from worlds.texts.policy import DEFAULT_ROLES
+from worlds.texts.policy import DEFAULT_ROLES, ROLES
 
 EX = "http://example.org/"
 P = EX + "p"
@@ -82,7 +82,7 @@ def test_predicates_have_roles() -> None:
     assert TextPolicy().role(LABEL) == "label"
     assert policy.predicates("label")[0] == P
     assert LABEL not in policy.predicates("label")
-    assert set(TextPolicy().predicates("label", "alias", "description")) == set(DEFAULT_ROLES)
+    assert set(TextPolicy().predicates(*ROLES)) == set(DEFAULT_ROLES)
 
 
 # -- tokenizers -------------------------------------------------------------------------------------------------------

@@ -157,7 +157,7 @@ def test_what_is_wrong_is_said(world: World) -> None:
             call()
         assert world.history()[0].revision == before
     world.end(("ex:acme", "ex:head", "ex:ann"), at=NOW.date())  # a day that is not over ends now
-    assert heads(world) == heads(world.as_of(NOW + datetime.timedelta(minutes=1))) == []
+    assert heads(world) == heads(world.as_of(datetime.datetime.now(datetime.UTC) + datetime.timedelta(minutes=1))) == []
     diff = world.state("ex:acme", "ex:head", "ex:ann", dry_run=True)
     assert (len(diff.added), heads(world)) == (1, [])
 
