@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -69,7 +70,8 @@ def said(world: World) -> dict[str, Any]:
         for options in ({}, {"mode": "text"}, {"types": EX + "Thing"}, {"graphs": EX + "g"}):
             hits = world.search(question, limit=50, **options)  # type: ignore[arg-type]
             found[f"{question} {options}"] = {(hit.text, round(hit.score, 9), frozenset(hit.quads)) for hit in hits}
-        found[question] = sorted(world.context(question).text.split())
+        # In any order: within a revision, the order in which quads came is not remembered of those that are gone.
+        found[question] = sorted(re.findall(r"[\w:]+", world.context(question).text))
     for number in range(8):
         told = world.describe(EX + str(number)).to_dict()
         found[f"describe {number}"] = told
