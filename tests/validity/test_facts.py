@@ -77,6 +77,13 @@ def test_the_same_again_changes_nothing_and_another_beginning_replaces_it(world:
     assert {str(overlap.earlier.value), str(overlap.later.value)} == {EX + "ann", EX + "cid"}
 
 
+def test_an_interval_with_an_unknown_end_is_another_one(world: World) -> None:
+    world.state("ex:acme", "ex:head", "ex:ann", valid_from="2015")
+    world.state("ex:acme", "ex:head", "ex:ann", valid_from="2015", valid_to="2017-03")
+    spans = {(str(one.valid_from), str(one.valid_to), one.holds) for one in world.timeline("ex:acme").facts[1:]}
+    assert spans == {("2015", "None", True), ("2015", "2017-03", False)}
+
+
 def test_one_value_takes_the_place_of_another(world: World) -> None:
     world.state("ex:acme", "ex:head", "ex:ann", valid_from="2015")
     world.state("ex:acme", "ex:head", "ex:bob", valid_from="2021-05", supersede="functional")

@@ -148,9 +148,9 @@ class Stating:
 
     def _same(self, spans: Spans, began: Any, ended: Any) -> Any:
         """The reifier that says this interval already."""
-        wanted = [None if term is None else self._dictionary.find([term])[0] for term in (began, ended)]
+        wanted = [0 if term is None else self._dictionary.find([term])[0] for term in (began, ended)]
         for row in range(len(spans.quads)):
-            if [spans.began[row] or None, spans.ended[row] or None] == wanted:
+            if [spans.began[row], spans.ended[row]] == wanted:  # a literal that is not known is None, which none is
                 return self._term(int(spans.reifiers[row]))
         return None
 
