@@ -20,24 +20,25 @@ from worlds.quads.namespaces import listed
 from worlds.remote.address import is_address
 from worlds.remote.retrying import retried
 from worlds.revisions.writer import Progress as Progress
+from worlds.scopes.copied import Showing, Views, copied
 from worlds.scopes.past import PastSlice, PastWriter
+from worlds.scopes.refusing import outside, past, refuse
 from worlds.scopes.slice import Slice, SliceConnection
 from worlds.scopes.writing import ScopedNamespaces, ScopedWriter
-from worlds.search.engine import Searches
 from worlds.sparql.index import PLACES, Place
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable
 
-    from worlds.graph.query.query import Query
-    from worlds.graph.terms import GraphName, Term
+    from worlds.graph.terms import GraphName
     from worlds.remote.replica import ReplicaConnection
     from worlds.remote.status import Replica
 
 from worlds.verbs.evaluating import Evaluating
 from worlds.verbs.following import Following
+from worlds.verbs.in_time import OF_THE_FILE, in_time
 from worlds.verbs.querying import Querying
 from worlds.verbs.reading import Reading
 from worlds.verbs.remembering import Remembering
@@ -201,8 +202,21 @@ class World(Settings, Stating, Evaluating, Following, Searching, Querying, Remem
                 del self._scopes[next(iter(self._scopes))]
         return found
 
-    def _past_world(self, revision: int, time: int | None = None) -> World:
-        return PastWorld(self, revision, time)
+    def _past_world(self, revision: int) -> World:
+        return PastWorld(self, revision)
+
+    @cached_property
+    def _views(self) -> Views:
+        return Views(self, lambda time: CopiedWorld(self, time))
+
+    def _seen(self, as_of: object = None) -> World:
+        """The world as a verb that reads sees it: with all that is due by now, or as of a time."""
+        return self._views.seen(as_of)  # type: ignore[no-any-return]
+
+    def _catch_up(self) -> None:
+        """Carry out what is due, as the next write would."""
+        if self._clock.due and not (self._connection.in_transaction or self._connection.read_only):
+            self._writer.catch_up()
 
     @property
     def scope(self) -> tuple[Any, ...] | None:
@@ -233,6 +247,7 @@ class World(Settings, Stating, Evaluating, Following, Searching, Querying, Remem
         """Close the file. What was written is kept; a second call does nothing."""
         with self._connection.lock, contextlib.suppress(WorldsError):
             self._sparql.close()
+            self._views.close()
         self._connection.close()
 
     def __reduce__(self) -> NoReturn:
@@ -249,8 +264,9 @@ class World(Settings, Stating, Evaluating, Following, Searching, Querying, Remem
 
     def __len__(self) -> int:
         """The number of quads."""
-        with self._connection.snapshot():
-            return int(self._connection.value(_SQL["count_quads"]))
+        world = self._seen()
+        with world._connection.snapshot():
+            return int(world._connection.value(_SQL["count_quads"]))
 
     def __bool__(self) -> bool:
         return True  # an empty world is a world
@@ -302,12 +318,20 @@ class ScopedWorld(World):
         self._world = world
         self._graphs = graphs
         self._slice = Slice(world, self, connection, graphs)
+        self._clock.stands = True  # its world's clock is looked at
         self._namespaces = ScopedNamespaces(connection, self._slice.single)
         self._writer = ScopedWriter(world, self, self._slice)
 
     @property
     def _written(self) -> Connection:
         return self._world._written
+
+    def _seen(self, as_of: object = None) -> World:
+        world = self._world._seen(as_of)
+        return self if world is self._world else world.only(graphs=self._graphs)
+
+    def _catch_up(self) -> None:
+        self._world._catch_up()
 
     def __repr__(self) -> str:
         names = ("default" if isinstance(name, ox.DefaultGraph) else str(name) for name in self._graphs)
@@ -351,7 +375,7 @@ class ScopedWorld(World):
     def embed(self, *, rebuild: bool = False, embedder: Any = None, progress: Progress | None = None) -> int:
         """Give the world's pending chunks their vectors; see `World.embed`."""
         if rebuild:
-            _refuse("embed(rebuild=True)")
+            refuse("embed(rebuild=True)")
         return self._world.embed(embedder=embedder, progress=progress)
 
     def propose(self, **change: Any) -> Any:
@@ -376,7 +400,7 @@ class ScopedWorld(World):
         with self._connection.lock, self._world._connection.transaction():
             made = self._inside(verb, *given, **options)
             if not self._slice.sees(made):
-                _refuse("a proposal that relies on other graphs")
+                refuse("a proposal that relies on other graphs")
         return self.proposal(made.id)
 
     def reject(self, id: int, why: str | None = None, *, reviewer: str | None = None) -> Any:
@@ -402,24 +426,6 @@ def _forwarded(name: str, of: Callable[[ScopedWorld, Any], Any]) -> Callable[...
     return functools.wraps(getattr(World, name))(forwarded)
 
 
-def _refuse(what: str) -> NoReturn:
-    raise ReadOnlyError(f"{what} is for who sees the whole world, not for a scope of some graphs", kind="scope")
-
-
-def _past(name: str) -> Callable[..., NoReturn]:
-    def refused(self: World, *given: object, **options: object) -> NoReturn:
-        raise ReadOnlyError(f"{name} would change the world as it was, which cannot be changed")
-
-    return functools.wraps(getattr(World, name, None) or refused)(refused)
-
-
-def _refused(name: str) -> Callable[..., NoReturn]:
-    def refused(self: World, *given: object, **options: object) -> NoReturn:
-        _refuse(name)
-
-    return functools.wraps(getattr(World, name, None) or refused)(refused)
-
-
 for _name, _of in {
     "add_document": lambda self, iri: iri,
     "undo": ScopedWorld._listed,
@@ -428,38 +434,50 @@ for _name, _of in {
 }.items():
     setattr(ScopedWorld, _name, _forwarded(_name, _of))
 for _name in ("bind", "sync", "prune", "compact", "backup", "build_vector_index", "drop_vector_index"):
-    setattr(ScopedWorld, _name, _refused(_name))
+    setattr(ScopedWorld, _name, outside(World, _name))
 for _name in ("policy", "default_graph", "retention", "guard", "shapes", "embedder"):
-    setattr(ScopedWorld, _name, getattr(World, _name).setter(_refused(f"setting {_name}")))
+    setattr(ScopedWorld, _name, getattr(World, _name).setter(outside(World, f"setting {_name}")))
+setattr(ScopedWorld, "sources", property(outside(World, "sources")))  # noqa: B010  # as below
 
 
-for _name in ["sources"]:
-    setattr(ScopedWorld, _name, property(_refused(_name)))
+class CopiedWorld(Showing, World):
+    """A world as of a time, or as time has changed it meanwhile, which can only be read."""
+
+    def __init__(self, world: World, time: int | None) -> None:
+        connection = copied(world._connection)
+        super().__init__(connection, world.embedder, demanded=False, vector_index="auto", sparql_index="memory")
+        self._search_defaults = world._search_defaults
+        self._show(time)
 
 
 class PastWorld(World):
-    """A world as it was, which can only be read; made by `Past.world` and `World.as_of`."""
+    """A world as it was, which can only be read; made by `Past.world`."""
 
     _connection: SliceConnection
 
-    def __init__(self, world: World, revision: int, time: int | None) -> None:
+    def __init__(self, world: World, revision: int) -> None:
         connection = SliceConnection(world.path)
         super().__init__(connection, world.embedder, demanded=False, vector_index="auto", sparql_index="memory")
         self._search_defaults = world._search_defaults
-        self._slice = PastSlice(world, self, connection, revision, time)
-        self._writer = PastWriter(revision)
+        self._slice = PastSlice(world, self, connection, revision)
+        self._clock.stands = True
+        self._writer = PastWriter(f"the world as it was at revision {revision}")
         self._revision = revision
 
     def __repr__(self) -> str:
         return f"<World {self.path} at revision {self._revision}>"
 
 
+for _class in (PastWorld, CopiedWorld):
+    for _verb in VERBS.values():
+        if _verb.effect != "reads":
+            setattr(_class, _verb.name, past(World, _verb.name))
+    setattr(_class, "sources", property(past(World, "sources")))  # noqa: B010  # a type-checker takes it for the field
+    for _name in ("policy", "default_graph", "retention", "guard", "shapes", "embedder"):
+        setattr(_class, _name, getattr(World, _name).setter(past(World, f"setting {_name}")))
 for _verb in VERBS.values():
-    if _verb.effect != "reads":
-        setattr(PastWorld, _verb.name, _past(_verb.name))
-setattr(PastWorld, "sources", property(_past("sources")))  # noqa: B010  # a type-checker takes it for the field
-for _name in ("policy", "default_graph", "retention", "guard", "shapes", "embedder"):
-    setattr(PastWorld, _name, getattr(World, _name).setter(_past(f"setting {_name}")))
+    if _verb.name not in OF_THE_FILE:
+        setattr(World, _verb.name, in_time(getattr(World, _verb.name), reads=_verb.effect == "reads"))
 
 
 class ScopedRemoteWorld(ScopedWorld):
@@ -471,8 +489,7 @@ for _verb in VERBS.values():
         setattr(RemoteWorld, _verb.name, retried(getattr(World, _verb.name)))
         setattr(ScopedRemoteWorld, _verb.name, retried(getattr(ScopedWorld, _verb.name)))
 for _setting in ("policy", "default_graph", "retention", "guard", "shapes"):
-    _made = getattr(World, _setting)
-    setattr(RemoteWorld, _setting, _made.setter(retried(_made.fset)))
+    setattr(RemoteWorld, _setting, getattr(World, _setting).setter(retried(getattr(World, _setting).fset)))
 
 
 def connection_of(world: World) -> Connection:
@@ -481,19 +498,3 @@ def connection_of(world: World) -> Connection:
     What is written through it goes past the writer, so the full-text index, the vectors and SPARQL may miss it.
     """
     return world._connection
-
-
-def solutions_of(world: World, select: str, asked: Query) -> tuple[list[str], Iterator[Sequence[Term | None]]]:
-    """The variables and the solutions of a part of a query that a group was `asked`, under that one's limits."""
-    own = world._query(select, bindings=asked.bindings, max_memory=asked.max_memory, timeout=asked.timeout)
-    return world._queries.rows(own.replaced(prefixes={**asked.prefixes, **own.prefixes}))
-
-
-def unknown_to(world: World, asked: Query) -> dict[str, list[str]]:
-    """The names in a query that a group was `asked` which the world does not know → those that are nearest."""
-    return world._notes.unknown(asked)
-
-
-def searches_of(world: World) -> Searches:
-    """What a group of worlds asks a world for its part in a search."""
-    return world._searches

@@ -14,6 +14,9 @@ from worlds.quads.dictionary import Dictionary
 from worlds.quads.reader import quad_ids
 from worlds.revisions.gate import Gate
 from worlds.sql.connection import Connection
+from worlds.texts.policy import TextPolicy
+from worlds.validity.clock import Clock
+from worlds.validity.spans import Validity
 
 QUAD = ox.Quad(ox.NamedNode("urn:a"), ox.NamedNode("urn:p"), ox.Literal("text"))
 
@@ -47,6 +50,13 @@ class Told(Follower):
         self._notes.append(f"{self._name} keeps {revision}")
 
 
+def gated(connection: Connection, *followers: Follower) -> Gate:
+    """A gate of a world in which nothing is dated."""
+    dictionary = Dictionary(connection)
+    clock = Clock(connection, dictionary, lambda: Validity(connection, dictionary, TextPolicy))
+    return Gate(connection, dictionary, Followers(*followers), clock)
+
+
 def write(connection: Connection, gate: Gate, quad: ox.Quad = QUAD) -> None:
     with gate.write():
         gate.apply(quad_ids(connection, Dictionary(connection), [quad]))
@@ -54,7 +64,7 @@ def write(connection: Connection, gate: Gate, quad: ox.Quad = QUAD) -> None:
 
 def test_followers_are_told_in_order_and_take_back_in_the_opposite_one(connection: Connection) -> None:
     notes: list[str] = []
-    gate = Gate(connection, Dictionary(connection), Followers(Told("first", notes), Told("second", notes)))
+    gate = gated(connection, Told("first", notes), Told("second", notes))
     write(connection, gate)
     assert notes == ["first applies 1 0", "second applies 1 0", "first keeps 1", "second keeps 1"]
     notes.clear()
@@ -73,7 +83,7 @@ def test_followers_are_told_in_order_and_take_back_in_the_opposite_one(connectio
 def test_a_follower_that_raises_leaves_nothing(connection: Connection) -> None:
     notes: list[str] = []
     failing = Told("second", notes, fails=True)
-    gate = Gate(connection, Dictionary(connection), Followers(Told("first", notes), failing, Told("third", notes)))
+    gate = gated(connection, Told("first", notes), failing, Told("third", notes))
     with pytest.raises(ZeroDivisionError):
         write(connection, gate)
     assert notes == ["first applies 1 0", "second applies 1 0", "second reverts", "first reverts"]
@@ -88,7 +98,7 @@ def test_a_follower_that_raises_leaves_nothing(connection: Connection) -> None:
 def test_a_follower_that_raises_undoes_its_part_of_a_transaction_only(connection: Connection) -> None:
     notes: list[str] = []
     failing = Told("second", notes)
-    gate = Gate(connection, Dictionary(connection), Followers(Told("first", notes), failing))
+    gate = gated(connection, Told("first", notes), failing)
     with gate.write():
         write(connection, gate)
         failing.fails = True

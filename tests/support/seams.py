@@ -5,7 +5,9 @@ A test that patches anything else of ours would break when code moves, and says 
 
 from __future__ import annotations
 
+import datetime
 import importlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -30,6 +32,11 @@ class ForGood:
 def keep_small_indexes_on_disk(monkeypatch: Setter, quads: int) -> None:
     """Let a world of so many quads have its SPARQL index on disk; otherwise it takes 100,000."""
     monkeypatch.setattr("worlds.sparql.index.DISK_FROM", quads)
+
+
+def set_the_clock(monkeypatch: Setter, clock: Callable[[], datetime.datetime]) -> None:
+    """Let facts begin and end by another clock."""
+    monkeypatch.setattr("worlds.validity.times.clock", clock)
 
 
 def hold_few_terms(monkeypatch: Setter) -> None:

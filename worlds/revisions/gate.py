@@ -12,7 +12,7 @@ import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,21 @@ _INSERTED = 0.2  # the share of the time of inserting many quads that is not spe
 
 Check = Callable[[int, int, Any], tuple[str, ...]]
 """Is asked before a revision is kept: its number, its first quad's id, what its guard is. Gives notes, or raises."""
+
+
+class Clocked(Protocol):
+    """Tells what time brings: `worlds.validity.clock.Clock`."""
+
+    @property
+    def due(self) -> bool:
+        """Whether something may be due."""
+
+    def changes(self) -> tuple[Ids, Ids, datetime.datetime]:
+        """The quads that begin to hold and those that end, int64 [n, 4], until a time."""
+
+    def time(self) -> datetime.datetime:
+        """The time of a revision that ends."""
+
 
 Limit = Callable[[Ids], None]
 """Is asked before quads are written, int64 [n, 4]; raises where they may not be."""
@@ -110,17 +125,23 @@ class Gate:
         connection: Connection,
         dictionary: Dictionary,
         followers: Follower,
+        clock: Clocked,
         check: Check | None = None,
         owned: Limit | None = None,
     ) -> None:
-        """`owned` is asked of every write but one that takes a revision back."""
+        """`owned` is asked of every write but one that takes a revision back, and what `clock` brings."""
         self._connection = connection
         self._dictionary = dictionary
         self._followers = followers
+        self._clock = clock
         self._check = check
         self._revision: Revision | None = None
         self._limit: Limit | None = None
         self._owned = owned
+
+    def unasked(self) -> None:
+        """Write whatever comes, from now on, without asking anybody."""
+        self._check = self._owned = None
 
     @contextlib.contextmanager
     def within(self, limit: Limit) -> Iterator[None]:
@@ -175,35 +196,59 @@ class Gate:
 
     @contextlib.contextmanager
     def _outermost(self, author: str | None, message: str | None, undoes: int | None, guard: Any) -> Iterator[Revision]:
-        revision = None
+        revision = due = None
         try:
             with self._connection.transaction():
                 self._followers.begin()
-                last, next_quad, last_chunk = self._connection.rows(_SQL["bounds"])[0]
-                revision = Revision(last + 1, next_quad, last_chunk, author, message, undoes, guard=guard)
-                self._revision = revision
+                due = self._carry_out() if self._clock.due else None
+                revision = self._begin(author, message, undoes, guard)
+                if due is not None:
+                    revision.deltas, revision.last_chunk = due.deltas, due.last_chunk
+                    revision.chunks, revision.embed = due.chunks, due.chunks > 0
+                brought = revision.deltas
                 try:
                     yield revision
                     if revision.added or revision.removed:
                         if self._check is not None:
                             revision.notes += self._check(revision.number, revision.first_quad, revision.guard)
-                        self._record(revision)
-                    elif revision.deltas:  # the same quads, but perhaps other chunks
+                        self._record(revision, self._clock.time())
+                    elif revision.deltas > brought:  # the same quads, but perhaps other chunks
                         self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
                 except BaseException:
                     self._take_back(revision, 0)
                     raise
         except BaseException:
             self._dictionary.forget()
-            if revision is not None and revision.deltas:  # the commit itself failed
+            if any(one is not None and one.deltas for one in (due, revision)):  # the commit itself failed
                 self._followers.drop()
             raise
         else:
-            if revision.added or revision.removed:
-                self._followers.committed(revision.number)
+            written = revision if revision.added or revision.removed else due
+            if written is not None:
+                self._followers.committed(written.number)
         finally:
             self._revision = None
             self._followers.end()
+
+    def _begin(self, author: str | None, message: str | None, undoes: int | None, guard: Any) -> Revision:
+        last, next_quad, last_chunk = self._connection.rows(_SQL["bounds"])[0]
+        self._revision = Revision(last + 1, next_quad, last_chunk, author, message, undoes, guard=guard)
+        return self._revision
+
+    def _carry_out(self) -> Revision | None:
+        """What time has brought, as a revision of its own, which no guard and no limit concerns; None for nothing."""
+        added, removed, time = self._clock.changes()
+        if not len(added) and not len(removed):
+            return None
+        told = f"by the clock: {len(added):,} begun, {len(removed):,} ended"
+        revision = self._begin(None, told, None, None)
+        try:
+            self._apply(revision, added, removed)
+            self._record(revision, time)
+        except BaseException:
+            self._take_back(revision, 0)
+            raise
+        return revision
 
     @contextlib.contextmanager
     def _part(self, revision: Revision) -> Iterator[Revision]:
@@ -223,8 +268,7 @@ class Gate:
             self._dictionary.forget()
             raise
 
-    def _record(self, revision: Revision) -> None:
-        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+    def _record(self, revision: Revision, time: datetime.datetime) -> None:
         statement = _SQL["insert_revision"]
         created, dropped = (
             self._connection.value(_SQL[name], (revision.number,)) if revision.graphs else 0
@@ -234,7 +278,7 @@ class Gate:
             statement,
             statement.bind(
                 revision=revision.number,
-                time=now,
+                time=time.isoformat(timespec="milliseconds"),
                 author=revision.author,
                 message=revision.message,
                 added=revision.added,
@@ -265,6 +309,11 @@ class Gate:
             self._limit(np.concatenate([added, removed]))
         if self._owned is not None and revision.undoes is None:
             self._owned(np.concatenate([added, removed]))
+        return self._apply(revision, added, removed, report)
+
+    def _apply(
+        self, revision: Revision, added: Ids, removed: Ids, report: Callable[[int], None] | None = None
+    ) -> tuple[int, int, int]:
         removed, removed_net, touched = self._remove(removed, revision)
         added, restored = self._add(added, revision, report)
         # A quad that this revision had added and now removes, or the other way round, is no change of the revision.

@@ -176,6 +176,13 @@ class Writer:
                 embedded,
                 (*revision.notes, *notes),
             )
+        elif revision.chunks and revision.embed:  # of what time has brought
+            self._embed_new(revision.last_chunk, progress)
+
+    def catch_up(self) -> None:
+        """Write what time has brought, which the gate lets go first."""
+        with self.revision(embed=True):
+            pass
 
     @contextlib.contextmanager
     def _rehearsal(self, author: str | None, message: str | None, guard: Any, undoes: int | None) -> Iterator[Writing]:

@@ -1,4 +1,4 @@
-"""A world as it was: the state after a revision, or what held at a time, as a slice of its history."""
+"""A world as it was: the state after a revision, as a slice of its history."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import numpy as np
 
 from worlds.errors import ReadOnlyError
 from worlds.quads.dictionary import Ids
-from worlds.revisions.history import NEVER
 from worlds.revisions.writer import Writer
-from worlds.scopes.slice import Slice, SliceConnection, counts_of
+from worlds.scopes.slice import Slice, SliceConnection
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.verbs.parts import Parts
@@ -20,16 +19,10 @@ _QUERIES = statements("queries.sql")
 
 
 class PastSlice(Slice):
-    """Fills a database with the quads of a revision and with what its history was then, once: the past stays.
+    """Fills a database with the quads of a revision and with what its history was then, once: the past stays."""
 
-    With a `time`, in microseconds since 1970, it has the quads that held then, as far as that revision knows.
-    """
-
-    def __init__(
-        self, world: Parts, own: Parts, connection: SliceConnection, revision: int, time: int | None = None
-    ) -> None:
-        self._until = revision if time is None else NEVER - 1  # what an open transaction has written, too
-        self._time = time
+    def __init__(self, world: Parts, own: Parts, connection: SliceConnection, revision: int) -> None:
+        self._until = revision
         self._made = False
         super().__init__(world, own, connection, ())
 
@@ -39,8 +32,7 @@ class PastSlice(Slice):
             return
         base = self._world._connection
         with base.snapshot():
-            if self._time is None:
-                self._world._history.check(self._until)  # it may have been forgotten since
+            self._world._history.check(self._until)  # it may have been forgotten since
             self._follow()
         self._embed()
         self._made = True
@@ -54,10 +46,6 @@ class PastSlice(Slice):
         back = gone[~before][:, :5]  # was removed since: its id is not known any more, so it gets one behind all
         ids = self._world._connection.rows(_QUERIES["bounds"])[0][1] + np.arange(len(back), dtype=np.int64)
         added = np.concatenate([held, np.column_stack([ids, back])])
-        if self._time is not None:
-            kept, besides = self._world._validity.as_of(added[:, 1:5], self._time)
-            ids = added[:, 0].max(initial=0) + 1 + np.arange(len(besides), dtype=np.int64)
-            added = np.concatenate([added[kept], np.column_stack([ids, besides])])
         self._quads = len(added)
         return added, gone[before]
 
@@ -66,11 +54,6 @@ class PastSlice(Slice):
 
     def _copy_revisions(self, added: Ids, gone: Ids) -> None:
         rows = [row for row in self._world._connection.rows(_SQL["revisions"], (0,)) if row[0] <= self._until]
-        if self._time is not None:  # the view has other quads than the revisions left
-            counts = counts_of(added, gone)
-            for place, (number, time, author, message, _, _, first, _, _, undoes) in enumerate(rows):
-                came, went, created, dropped = counts.get(number, (0, 0, 0, 0))
-                rows[place] = (number, time, author, message, came, went, first, created, dropped, undoes)
         self._connection.insert(
             "INSERT INTO revisions (revision, time, author, message, added, removed, first_quad, created, dropped,"
             " undoes)",
@@ -90,8 +73,8 @@ class PastSlice(Slice):
 class PastWriter(Writer):
     """Refuses to write, also what is not a verb, such as shapes."""
 
-    def __init__(self, revision: int) -> None:
-        self._at = revision
+    def __init__(self, what: str) -> None:
+        self._what = what
 
     @property
     def writing(self) -> bool:
@@ -100,4 +83,4 @@ class PastWriter(Writer):
 
     def revision(self, **options: Any) -> Any:
         """ReadOnlyError."""
-        raise ReadOnlyError(f"this is the world as it was at revision {self._at}, which cannot be changed")
+        raise ReadOnlyError(f"this is {self._what}, which cannot be changed")

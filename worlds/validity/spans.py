@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from worlds.graph.terms import RDF
 from worlds.quads.dictionary import Dictionary, Ids, json_ids
+from worlds.quads.rows import NO_QUADS, find_quads
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.texts.policy import TextPolicy
@@ -23,6 +24,8 @@ from worlds.validity.times import ALWAYS, period
 
 _SQL = statements("validity.sql")
 REIFIES = ox.NamedNode(RDF + "reifies")
+ROLES = ("valid_from", "valid_to")
+"""Of predicates, in the policy."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,15 @@ class Spans:
     def of(self, rows: NDArray[np.bool_]) -> Spans:
         """Some of them."""
         return Spans(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
+
+    def of_reifiers(self, ids: Ids) -> Spans:
+        """Those that some reifiers tell, int64 [n]."""
+        return self.of(np.isin(self.reifiers, ids))
+
+    def passed(self, since: int, until: int) -> NDArray[np.bool_]:
+        """Whether the beginning and the end of each lie after a time and not after another, [2, n]."""
+        edges = np.stack([self.since, self.until])
+        return (since < edges) & (edges <= until)
 
     def at(self, time: int) -> NDArray[np.bool_]:
         """Which hold at a time, [n]."""
@@ -65,7 +77,7 @@ class Validity:
     def spans(self, triples: Iterable[int] | None = None, subject: int | None = None) -> Spans:
         """The intervals of all triples; or of triple terms, given by their ids; or of those with a subject."""
         (reifies,) = self._dictionary.find([REIFIES])
-        given = {role: self._known(role) for role in ("valid_from", "valid_to")}
+        given = {role: self._known(role) for role in ROLES}
         if reifies is None or not any(given.values()):
             return _spans([], {}, {}, self._read)
         if triples is None:
@@ -91,30 +103,43 @@ class Validity:
             self._periods[number] = period(term.value) if isinstance(term, ox.Literal) else None
         return self._periods[number]
 
-    def as_of(self, held: Ids, time: int) -> tuple[NDArray[np.bool_], Ids]:
-        """Of the quads that hold now, int64 [n, 4], which held at a time, [n]; and those that did besides, [m, 5]."""
+    def periods(self, numbers: Ids) -> list[tuple[int, int]]:
+        """The periods of literals, int64 [n], of those that are times."""
+        return [read for number in numbers.tolist() if (read := self._read(number)) is not None]
+
+    def next(self, time: int) -> int:
+        """The first beginning or end of an interval after a time; ALWAYS where there is none."""
+        spans = self.spans()
+        edges = np.concatenate([spans.since, spans.until])
+        return int(edges[edges > time].min(initial=ALWAYS))
+
+    def changes(self, time: int, clock: int, *, edges: bool = False) -> tuple[Ids, Ids]:
+        """The quads that hold at a time beside those that are asserted, and the asserted that don't, int64 [n, 4].
+
+        `clock` is the time of the last revision. With `edges`, only what has begun or ended since then.
+        """
         spans = self.spans()
         if not len(spans.quads):
-            return np.ones(len(held), dtype=bool), spans.quads
-        keys, numbers = _keys(held, spans.quads[:, :4])
+            return NO_QUADS, NO_QUADS
+        quads, numbers = np.unique(spans.quads[:, :4], axis=0, return_inverse=True)
+        numbers = numbers.reshape(-1)
+
+        def any_of(rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+            return np.bincount(numbers[rows], minlength=len(quads)) > 0
+
+        asserted = np.zeros(len(quads), dtype=bool)
+        asserted[[position for position, _, _ in find_quads(self._connection, quads)]] = True
         then = spans.at(time)
-        dated, dated_then = np.unique(numbers), np.unique(numbers[then])
         # What ended and is asserted holds again, since nobody knows when: from its last end on.
-        last = np.full(max(numbers.max(), keys.max(initial=0)) + 1, -ALWAYS)
+        last = np.full(len(quads), -ALWAYS)
         np.maximum.at(last, numbers, spans.until)
-        kept = ~np.isin(keys, dated) | np.isin(keys, dated_then) | (last[keys] <= time)
-        # What nobody asserts, and has no end, is only spoken of.
-        ended = then & ~np.isin(numbers, keys) & (spans.ended != 0)
-        places = np.flatnonzero(ended)
-        _, first = np.unique(numbers[places], return_index=True)
-        return kept, spans.quads[places[first]]
-
-
-def _keys(one: Ids, other: Ids) -> tuple[Ids, Ids]:
-    """A number for each row of two tables, the same for equal rows."""
-    _, numbers = np.unique(np.concatenate([one, other]), axis=0, return_inverse=True)
-    numbers = numbers.reshape(-1)
-    return numbers[: len(one)], numbers[len(one) :]
+        # What nobody asserts, has no end and does not lie ahead is only spoken of.
+        dated = then & ((spans.ended != 0) | (spans.since > clock))
+        holds = np.where(asserted, any_of(then) | (last <= min(time, clock)), any_of(dated))
+        if edges:
+            began, ended = map(any_of, spans.passed(clock, time))
+            holds = np.where(np.where(asserted, ended, began), holds, asserted)
+        return quads[holds & ~asserted], quads[asserted & ~holds]
 
 
 def _spans(

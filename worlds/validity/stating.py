@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +16,7 @@ from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary
 from worlds.quads.patterns import Patterns
 from worlds.texts.annotations import Annotations
 from worlds.validity.spans import REIFIES, Spans, Validity
-from worlds.validity.times import literal, now, period, period_before
+from worlds.validity.times import ALWAYS, literal, microseconds, now, period, period_before
 
 CITES = ox.NamedNode("http://purl.org/dc/terms/source")
 CONFIDENCE = ox.NamedNode("http://www.w3.org/2005/11/its/rdf#taConfidence")
@@ -48,54 +49,68 @@ class Stating:
         """A fact that holds, or held until `valid_to`, with what its reifier says."""
         began, ended = self._time("valid_from", valid_from), self._time("valid_to", valid_to)
         _require_order(began, ended)
+        present = microseconds(now())
+        begins = -ALWAYS if began is None else _period(began)[0]
+        ahead = begins > present
+        over = ended is not None and _period(ended)[1] <= present
         if confidence is not None and not 0 <= confidence <= 1:
             raise ArgumentError(f"confidence is a number from 0 to 1, not {confidence!r}")
         spans = self._spans(quad)
         said: list[tuple[ox.NamedNode, Any]] = [(CITES, one) for one in cites]
         if confidence is not None:
             said.append((CONFIDENCE, ox.Literal(repr(float(confidence)), datatype=ox.NamedNode(XSD + "double"))))
+        kept = self._same(spans, began, ended) if ended is not None else None
+        if kept is None and not over:
+            kept = self._waiting(spans, present) if ahead else self._open(quad, spans, present)
         if ended is not None:
-            kept = self._same(spans, began, ended)
             said.append((self._predicate("valid_to"), ended))
-        else:
-            kept = self._open(quad, spans)
         if began is not None:
             said.append((self._predicate("valid_from"), began))
-        added = [quad] if ended is None else []
+        if ahead and self._holds(quad) and not ((present < spans.until) & (spans.until < ALWAYS)).any():
+            raise ArgumentError("this holds, without an end: `end` says when, before it begins again", kind="time")
+        added = [] if ahead or over else [quad]
         removed: list[ox.Quad] = []
         if said:
             reifier = _reifier(quad, began, ended) if kept is None else kept
             added.append(ox.Quad(reifier, REIFIES, _triple(quad), quad.graph_name))
             added += [ox.Quad(reifier, predicate, value, quad.graph_name) for predicate, value in said]
-            if kept is not None and began is not None:  # another beginning takes the place of the one that is said
-                removed += [one for one in self._said(kept, quad, "valid_from") if one not in added]
+            for role, value in (("valid_from", began), ("valid_to", ended)) if kept is not None else ():
+                if value is not None:  # it takes the place of the one that is said
+                    removed += [one for one in self._said(kept, quad, role) if one not in added]
         return added, removed
 
     def end(self, quad: ox.Quad, at: object = None, *, before: bool = False) -> Edit:
         """A fact that holds ceases to, at a time, or `before` a period that has begun."""
         if not self._holds(quad):
             raise ArgumentError(f"this does not hold, so it cannot end: {quad}")
-        ended = self._clock() if at is None else self._time("at", at, until_now=not before)
+        moment = now()
+        present = microseconds(moment)
+        ended = self._literal(moment) if at is None else self._time("at", at)
         assert ended is not None
         if before and at is not None:
             ended = period_before(ended)
+        elif _period(ended)[0] <= present < _period(ended)[1]:
+            ended = self._literal(moment)
         spans = self._spans(quad)
-        kept = self._open(quad, spans)
-        for number in spans.began[spans.ended == 0].tolist():
+        kept = self._open(quad, spans, present)
+        for number in spans.began[(spans.until > present) & (spans.since <= present)].tolist():
             _require_order(self._term(number) if number else None, ended)
         reifier = _reifier(quad, None, ended) if kept is None else kept
         added = [
             ox.Quad(reifier, REIFIES, _triple(quad), quad.graph_name),
             ox.Quad(reifier, self._predicate("valid_to"), ended, quad.graph_name),
         ]
-        return added, [quad]
+        removed = [] if kept is None else [one for one in self._said(kept, quad, "valid_to") if one not in added]
+        return added, [*removed, quad] if _period(ended)[1] <= present else removed
 
     def reinstate(self, quad: ox.Quad) -> Edit:
         """A fact that was ended holds again, as if it had not been."""
-        if self._holds(quad):
-            raise ArgumentError(f"this holds: {quad}")
         spans = self._spans(quad)
         rows = np.flatnonzero(spans.ended)
+        if self._holds(quad):
+            rows = rows[spans.until[rows] > microseconds(now())]
+            if not len(rows):
+                raise ArgumentError(f"this holds: {quad}")
         if not len(rows):
             raise ArgumentError(f"this was not ended: {quad}")
         last = rows[np.argmax(spans.until[rows])]
@@ -135,15 +150,20 @@ class Stating:
         spans = self._validity.spans([] if triple is None else [triple])
         return spans.of(spans.quads[:, 3] == (-1 if number is None else number))
 
-    def _open(self, quad: ox.Quad, spans: Spans) -> Any:
-        """The reifier of a fact that holds: one that says no end; None where there is none."""
-        dated = spans.reifiers[spans.ended == 0]
+    def _waiting(self, spans: Spans, present: int) -> Any:
+        """The reifier of a fact that is to begin, and says no end; None where there is none."""
+        dated = spans.reifiers[(spans.since > present) & (spans.ended == 0)]
+        return self._term(int(dated[0])) if len(dated) else None
+
+    def _open(self, quad: ox.Quad, spans: Spans, present: int) -> Any:
+        """The reifier of a fact that holds: one that says no end, or one to come; None where there is none."""
+        dated = spans.reifiers[(spans.until > present) & (spans.since <= present)]
         if len(dated):
             return self._term(int(dated[0]))
         if not self._holds(quad):
             return None  # it is only spoken of
         rows = self._patterns.matching((None, REIFIES, _triple(quad)), quad.graph_name)
-        ended = set(spans.reifiers.tolist())
+        ended = set(spans.reifiers.tolist())  # or to begin
         return min((self._term(one) for one in rows[:, 0].tolist() if one not in ended), key=str, default=None)
 
     def _same(self, spans: Spans, began: Any, ended: Any) -> Any:
@@ -169,22 +189,12 @@ class Stating:
     # -- times ----------------------------------------------------------------------------------------------------
 
     @staticmethod
-    def _clock() -> ox.Literal:
-        return ox.Literal(now().isoformat(timespec="milliseconds").replace("+00:00", "Z"), datatype=_TIME)
+    def _literal(time: datetime.datetime) -> ox.Literal:
+        return ox.Literal(time.isoformat(timespec="milliseconds").replace("+00:00", "Z"), datatype=_TIME)
 
-    def _time(self, name: str, value: object, *, until_now: bool = False) -> ox.Literal | None:
-        """The literal of a time that has come; a day that is not over may end now."""
-        if value is None:
-            return None
-        term = literal(name, value)
-        start, end = _period(term)
-        present = int(now().timestamp() * 1_000_000)
-        if start > present or (name == "valid_to" and end > present):
-            raise ArgumentError(
-                f"{name} {term.value} has not come: a fact is stated when it begins, and ended when it ends",
-                kind="time",
-            )
-        return self._clock() if until_now and end > present else term
+    @staticmethod
+    def _time(name: str, value: object) -> ox.Literal | None:
+        return None if value is None else literal(name, value)
 
 
 def _triple(quad: ox.Quad) -> ox.Triple:

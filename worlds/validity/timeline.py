@@ -11,7 +11,8 @@ from worlds.quads.dictionary import Dictionary
 from worlds.quads.patterns import Patterns
 from worlds.texts.annotations import Annotations
 from worlds.validity.spans import Validity
-from worlds.validity.times import ALWAYS
+from worlds.validity.times import ALWAYS, microseconds
+from worlds.validity.times import now as current
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +65,11 @@ def timeline(
     spans = validity.spans(subject=-1 if number is None else number)
     now = {tuple(quad) for quad in held.tolist()}
     dated: set[tuple[int, ...]] = set()
+    present = microseconds(current())
     for row in range(len(spans.quads)):
         s, p, o, g, _ = spans.quads[row].tolist()
-        holds = (s, p, o, g) in now and not spans.ended[row]
-        if not holds and not spans.ended[row]:
+        holds = (s, p, o, g) in now and bool(spans.since[row] <= present < spans.until[row])
+        if not holds and not spans.ended[row] and spans.since[row] <= present:
             continue  # it is only spoken of
         if holds:
             dated.add((s, p, o, g))

@@ -20,6 +20,11 @@ _form = re.compile(
 _KINDS = {0: "gYear", 1: "gYearMonth", 2: "date", 3: "dateTime"}
 
 
+def clock() -> datetime.datetime:
+    """The time, with its zone."""
+    return datetime.datetime.now(datetime.UTC)
+
+
 def period(text: str) -> tuple[int, int] | None:
     """Where the period of a date or a time begins and ends, in microseconds since 1970; None for another text.
 
@@ -83,7 +88,12 @@ def moment(name: str, value: object) -> int:
     return found[0]
 
 
+def microseconds(time: datetime.datetime) -> int:
+    """A time in microseconds since 1970."""
+    return round(time.timestamp() * 1000) * 1000
+
+
 def now() -> datetime.datetime:
     """The time by the clock, in whole milliseconds."""
-    time = datetime.datetime.now(datetime.UTC)
+    time = clock()
     return time.replace(microsecond=time.microsecond // 1000 * 1000)

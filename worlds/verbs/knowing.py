@@ -89,7 +89,13 @@ class Knowing(Parts):
         return self._similar.find(self._entity(iri), limit=limit, **options)
 
     def describe(
-        self, iri: object, *, limit: int = 20, language: str | None = None, graphs: object = None
+        self,
+        iri: object,
+        *,
+        limit: int = 20,
+        language: str | None = None,
+        graphs: object = None,
+        as_of: object = None,
     ) -> Description:
         """What the world says of an entity: label, types, description, its triples and those that point to it.
 
@@ -118,6 +124,7 @@ class Knowing(Parts):
         exclude: Mapping[str, object] | None = None,
         related: bool | None = None,
         rerank: bool | str | Reranker | None = None,
+        as_of: object = None,
     ) -> Context:
         """What bears on a question, for a language model: facts and passages in words, with numbers that cite quads.
 
@@ -136,7 +143,9 @@ class Knowing(Parts):
             return told
         return self._contexts.compose(question, **options)
 
-    def neighbourhood(self, iri: object, *, hops: int = 2, limit: int = 100, graphs: object = None) -> Neighbourhood:
+    def neighbourhood(
+        self, iri: object, *, hops: int = 2, limit: int = 100, graphs: object = None, as_of: object = None
+    ) -> Neighbourhood:
         """The quads around an entity, those that point to it too, and the entities in them with their labels.
 
         The nearest come first; where there are more than `limit` quads, each predicate has its turn. A hop never goes

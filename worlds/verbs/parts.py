@@ -41,6 +41,8 @@ from worlds.sparql.patterns import SubjectPatterns
 from worlds.sparql.queries import Queries
 from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
+from worlds.validity.clock import Clock
+from worlds.validity.spans import Validity
 from worlds.vectors.codes import Codes
 from worlds.vectors.embedding import Embeddings
 from worlds.vectors.world_embedder import WorldEmbedder
@@ -67,7 +69,6 @@ if TYPE_CHECKING:
     from worlds.sources.syncing import Syncing
     from worlds.sources.tables.tabular import Tables
     from worlds.texts.annotations import Annotations
-    from worlds.validity.spans import Validity
     from worlds.validity.stating import Stating
 
 
@@ -97,7 +98,8 @@ class Parts:
         self._embeddings = Embeddings(connection, self._chunks)
         self._embedder = WorldEmbedder(connection, self._embeddings, embedder)
         self._sparql = SparqlIndex(connection, self._dictionary, sparql_index)
-        self._followers = Followers(self._chunks, self._embeddings.retired, self._sparql)
+        self._clock = Clock(connection, self._dictionary, lambda: self._validity)
+        self._followers = Followers(self._chunks, self._embeddings.retired, self._sparql, self._clock)
         self._guard = Guard(
             connection,
             self._dictionary,
@@ -106,7 +108,9 @@ class Parts:
             rehearsed=self._history.rehearsed,
         )
         self._ownership = Ownership(connection)
-        self._gate = Gate(connection, self._dictionary, self._followers, self._guard.check, self._ownership.require)
+        self._gate = Gate(
+            connection, self._dictionary, self._followers, self._clock, self._guard.check, self._ownership.require
+        )
         self._writer = Writer(
             connection,
             self._gate,
@@ -222,14 +226,16 @@ class Parts:
 
         return Tables(lambda: self._namespaces.prefixes, predicates, best, exists)
 
-    def _past_world(self, revision: int, time: int | None = None) -> Any:
-        """The world as it was after a revision, or what held at a time then, as a world that can only be read."""
+    def _past_world(self, revision: int) -> Any:
+        """The world as it was after a revision, as a world that can only be read."""
+        raise NotImplementedError
+
+    def _seen(self, as_of: object = None) -> Any:
+        """The world as a verb that reads sees it: with all that is due by now, or as of a time."""
         raise NotImplementedError
 
     @cached_property
     def _validity(self) -> Validity:
-        from worlds.validity.spans import Validity
-
         return Validity(self._connection, self._dictionary, lambda: self._chunks.policy)
 
     @cached_property

@@ -42,6 +42,7 @@ class Querying(Parts):
         max_memory: int | None = None,
         allow_network: bool | Collection[str] = False,
         progress: Progress | None = None,
+        as_of: object = None,
     ) -> Solutions | Triples | bool:
         """Answer a SPARQL query: SELECT gives `Solutions`, ASK a bool, CONSTRUCT and DESCRIBE `Triples`.
 

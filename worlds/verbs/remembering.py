@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.history import Entries, Moment
@@ -14,6 +16,7 @@ from worlds.revisions.rehearsing import rehearsable
 from worlds.revisions.retention import Retention
 from worlds.revisions.threeway import Conflicting
 from worlds.revisions.undoing import inverse
+from worlds.validity.times import microseconds
 from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
@@ -99,7 +102,10 @@ class Remembering(Parts):
         with self._writer.revision(
             author=author, message=message, embed=True, undoes=revision, dry_run=dry_run
         ) as written:
-            written.apply(*inverse(self._connection, self._dictionary, self._history, revision, force=force))
+            added, removed = inverse(self._connection, self._dictionary, self._history, revision, force=force)
+            time = microseconds(self._history.numbered([revision])[revision].time)
+            with self._clock.settling(written, np.concatenate([added, removed]), time):
+                written.apply(added, removed)
         return written.change
 
     def patch(self, a: Moment, b: Moment | None = None) -> str:

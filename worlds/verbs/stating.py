@@ -16,7 +16,6 @@ from worlds.quads.rows import NO_QUADS
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.rehearsing import rehearsable
-from worlds.validity.times import moment
 from worlds.verbs.deciding import Deciding
 from worlds.verbs.writing import QuadLike
 
@@ -49,14 +48,16 @@ class Stating(Deciding):
     ) -> Change | Diff:
         """State a fact, as one revision: the quad is asserted, and a reifier (RDF 1.2) says when it began to hold.
 
-        Times are dates, datetimes or ISO 8601 texts of any precision; a time without a zone is UTC. With a `valid_to`,
-        which has to have come, the fact has ended: its reifier is kept, and nothing is asserted. `cites` are IRIs or
-        texts (dcterms:source), `confidence` is from 0 to 1 (itsrdf:taConfidence). The same call again changes nothing;
-        another `valid_from` of a fact that holds takes the place of the one that was said.
+        Times are dates, datetimes or ISO 8601 texts of any precision; a time without a zone is UTC. With a `valid_to`
+        that is past, or a `valid_from` to come, its reifier is written and nothing is asserted; when a time comes, the
+        fact begins or ends for all who read, and the next write carries that out as a revision of its own. `cites` are
+        IRIs or texts (dcterms:source), `confidence` is from 0 to 1 (itsrdf:taConfidence). The same call again changes
+        nothing; another `valid_from` of a fact that holds takes the place of the one that was said.
 
         `supersede="functional"` ends the other value of a predicate that is declared to have one, when this one begins,
         else now; a list of quads names what ends. Where several other values hold, nobody can tell which ends: the
-        change is a proposal (`.proposal`). ArgumentError for a time that has not come, or an end before the beginning.
+        change is a proposal (`.proposal`). ArgumentError for an end before the beginning, and for a beginning to come
+        of what holds without an end.
         """
         (quad,) = self._namespaces.quads([(subject, predicate, object, graph)])
         cited = [self._namespaces.term(one) for one in ([] if cites is None else listed(cites))]
@@ -96,9 +97,9 @@ class Stating(Deciding):
     ) -> Change | Diff:
         """End a fact that holds, as one revision: the assertion goes, and its reifier says when; what it says stays.
 
-        So SPARQL and search see the present without a filter. `at` is now, or a time that has come; a day, month or
-        year that is not over ends now. `reason` is the message of the revision. ArgumentError for a quad that does not
-        hold, and for an end before the beginning.
+        So SPARQL and search see the present without a filter. `at` is now, or a time; a day, month or year that is not
+        over ends now, and an end to come is carried out when it comes. `reason` is the message of the revision.
+        ArgumentError for a quad that does not hold, and for an end before the beginning.
         """
         given = self._fact(quad)
         with self._writer.revision(author=author, message=reason, dry_run=dry_run) as writing:
@@ -115,7 +116,7 @@ class Stating(Deciding):
         embed: bool = True,
         dry_run: bool = False,
     ) -> Change | Diff:
-        """Let a fact that was ended hold again, as if it had not been: its last end is removed.
+        """Let a fact that was ended, or is to end, hold as if it were not: its last end is removed.
 
         ArgumentError for a quad that holds, or was not ended.
         """
@@ -147,8 +148,7 @@ class Stating(Deciding):
 
         A quad that is asserted and whose reifiers say no time is in it; one whose interval does not have the time is
         not; an ended one whose interval has it is. `time` is a date, a datetime or a text in ISO 8601; a year, a month
-        or a day is its beginning. It is a copy in memory, as `Past.world` is. `w.at(revision).world.as_of(time)` is
-        what the file held then of that time.
+        or a day is its beginning. It is a copy of the file, gone with the process. `w.at(revision).world.as_of(time)`
+        is what the file held then of that time.
         """
-        with self._connection.snapshot():
-            return self._past_world(self._history.last, moment("time", time))  # type: ignore[no-any-return]
+        return self._seen(time)  # type: ignore[no-any-return]

@@ -159,6 +159,8 @@ _SEARCH_TEXT = _text(
     example="solar cells",
     names={"http": "q", "agents": "query", "command": "words"},
 )
+_AS_OF = _text("as_of", "A time: what held then.", example="2016-05", absent=_at("command", "`--as-of` has it"))
+_AS_OF_ALONE = replace(_AS_OF, absent={**_AS_OF.absent, "agents": "`context` takes it"})
 _NARROWING = ("where", "predicates", "exclude", "related", "rerank")
 _CONTEXT = {
     "exclude": _at("command agents", "`where` says it: FILTER NOT EXISTS { … }"),
@@ -218,12 +220,12 @@ VERBS: Mapping[str, Verb] = {
               level="write", effect="writes", names={"command": "prefix"},
               absent={"agents": "prefixes are the owner's"}),
         # -- searched and known
-        _verb("search", "Find the texts that best answer a question, best first.", _SEARCH_TEXT, *_SEARCH.values()),
+        _verb("search", "Find the texts that best answer a question, best first.", _SEARCH_TEXT, *_SEARCH.values(), _AS_OF_ALONE),
         _verb("context", "Tell the facts and passages that bear on a question, with numbers that cite quads.",
               _text("question", "The question, in a person's words.", REQUIRED, example="solar cells", names={"http": "q"}),
               _number("budget", "The length of the answer in tokens, about.", 2000, least=50, most=100_000, names={"agents": "token_budget"}),
               _number("hops", "The distance of facts from an entity that the question names, at most.", 2, least=0, most=2),
-              _TYPES, _LANGUAGE, _SCOPE, *(replace(_SEARCH[name], absent=_CONTEXT.get(name, {})) for name in _NARROWING)),
+              _TYPES, _LANGUAGE, _SCOPE, *(replace(_SEARCH[name], absent=_CONTEXT.get(name, {})) for name in _NARROWING), _AS_OF),
         _verb("resolve", "Find the entity that a name means, and how sure that is.",
               _text("name", "The name.", REQUIRED, example="Paris", names={"agents": "names", "command": "names"}),
               _text("context", "The text around the name.", most=100_000), _TYPES, _GRAPHS,
@@ -239,7 +241,7 @@ VERBS: Mapping[str, Verb] = {
         _verb("similar", "Find the entities that are most like an entity.", *(_IRI, _limit("entities", 10)),
               *(_of_similar(one) for name, one in _SEARCH.items() if name != "limit")),
         _verb("describe", "Tell what the world says of an entity: label, types, its triples, and the triples that point to it.",
-              *(_IRI, _limit("values of a predicate", 20), _LANGUAGE, _SCOPE), names={"http": "entity"}),
+              *(_IRI, _limit("values of a predicate", 20), _LANGUAGE, _SCOPE, _AS_OF_ALONE), names={"http": "entity"}),
         _verb("schema", "Tell what the data look like: classes, predicates, graphs, languages and prefixes, with counts.",
               *(_limit("classes, and of predicates and graphs,", 50), _GRAPHS),
               _text("matching", "Only classes and predicates with these words in their names, or near them in meaning.", most=200)),
@@ -417,7 +419,7 @@ VERBS: Mapping[str, Verb] = {
               _TIMEOUT,
               _number("max_results", "The rows or triples at most.", absent=_at(_EVERYWHERE, "a setting of the server")),
               _number("max_memory", "The bytes of memory at most.", absent=_at(_EVERYWHERE, "a setting of the server")),
-              *(_ALLOW_NETWORK, _PROGRESS), names={"command": "sparql", "agents": "sparql"}),
+              *(_ALLOW_NETWORK, _PROGRESS, replace(_AS_OF_ALONE, absent={**_AS_OF_ALONE.absent, "http": "the protocol has none"})), names={"command": "sparql", "agents": "sparql"}),
         _verb("explain", "Answer a SPARQL query, and tell how it was evaluated.",
               _text("query", "The query.", REQUIRED, most=1_000_000), *(_BINDINGS, _UNION, _TIMEOUT, _ALLOW_NETWORK),
               Option("counts", "boolean", "Count the matches of every pattern.", True),
@@ -479,7 +481,7 @@ VERBS: Mapping[str, Verb] = {
         _verb("only", "Give the world seen through some of its graphs, as if it held nothing else.",
               Option("graphs", "texts", 'The graphs; "default" is the default graph.', REQUIRED), absent=_at(_EVERYWHERE, _VALUE)),
         _verb("neighbourhood", "Give the quads around an entity.", _IRI,
-              _number("hops", "The distance from the entity at most.", 2, least=0), _limit("quads", 100), _SCOPE,
+              _number("hops", "The distance from the entity at most.", 2, least=0), _limit("quads", 100), _SCOPE, _AS_OF,
               absent=_at(_EVERYWHERE, "`describe` and `context` show them")),
         _verb("paths", "Find the shortest paths between two entities.", _text("start", "An entity.", REQUIRED),
               _text("end", "Another entity.", REQUIRED), _number("hops", "The length of a path at most.", 4),
@@ -489,10 +491,10 @@ VERBS: Mapping[str, Verb] = {
         _verb("transaction", "Make the writes of a block one revision.", AUTHOR, MESSAGE,
               Option("guard", "text", "What is done with a write that violates the shapes."),
               absent=_at(_EVERYWHERE, _VALUE)),
-        _verb("interrupt", "Stop the query of another thread.", absent=_at(_EVERYWHERE, _VALUE)),
-        _verb("interruptible", "Let another thread stop the queries of a block.", absent=_at(_EVERYWHERE, _VALUE)),
-        _verb("refresh", "Wait until the replica has what the server has.", absent=_at(_EVERYWHERE, _VALUE)),
-        _verb("close", "Close the file.", absent=_at(_EVERYWHERE, _VALUE)),
+        *(_verb(name, told, absent=_at(_EVERYWHERE, _VALUE)) for name, told in {
+            "interrupt": "Stop the query of another thread.",
+            "interruptible": "Let another thread stop the queries of a block.",
+            "refresh": "Wait until the replica has what the server has.", "close": "Close the file."}.items()),
     )
 }
 # fmt: on

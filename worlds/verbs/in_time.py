@@ -1,0 +1,56 @@
+"""How verbs meet the clock: those that read see what is due by now, those that write carry it out first."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from worlds.graph.query.query import Query
+    from worlds.graph.terms import Term
+    from worlds.search.engine import Searches
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+OF_THE_FILE = {
+    *("history", "provenance", "diff", "patch", "at", "stats", "check", "backup", "proposals", "proposal", "decisions"),
+    *("transaction", "only", "interrupt", "interruptible", "refresh", "close", "as_of", "prune", "compact"),
+    *("embed", "build_vector_index", "drop_vector_index"),
+}
+"""Verbs that are about what the file holds, whatever time it is."""
+
+
+def in_time(verb: F, *, reads: bool) -> F:
+    """The verb, which takes `as_of` if it reads; the time is looked at once, when it is called."""
+
+    @functools.wraps(verb)
+    def seen(world: Any, *arguments: Any, **options: Any) -> Any:
+        if options.get("propose"):
+            return written(world, *arguments, **options)
+        return verb(world._seen(options.pop("as_of", None)), *arguments, **options)
+
+    @functools.wraps(verb)
+    def written(world: Any, *arguments: Any, **options: Any) -> Any:
+        if not options.get("dry_run"):
+            world._catch_up()
+        return verb(world, *arguments, **options)
+
+    return seen if reads else written  # type: ignore[return-value]  # the same signature
+
+
+def solutions_of(world: Any, select: str, asked: Query) -> tuple[list[str], Iterator[Sequence[Term | None]]]:
+    """The variables and the solutions of a part of a query that a group was `asked`, under that one's limits."""
+    world = world._seen()
+    own = world._query(select, bindings=asked.bindings, max_memory=asked.max_memory, timeout=asked.timeout)
+    return world._queries.rows(own.replaced(prefixes={**asked.prefixes, **own.prefixes}))  # type: ignore[no-any-return]
+
+
+def unknown_to(world: Any, asked: Query) -> dict[str, list[str]]:
+    """The names in a query that a group was `asked` which the world does not know → those that are nearest."""
+    return world._seen()._notes.unknown(asked)  # type: ignore[no-any-return]
+
+
+def searches_of(world: Any) -> Searches:
+    """What a group of worlds asks a world for its part in a search."""
+    return world._seen()._searches  # type: ignore[no-any-return]
