@@ -332,7 +332,7 @@ def test_findings_of_a_kind_an_author_and_an_entity() -> None:
         for entity in ("ex:x", "ex:a1", "ex:unknown"):
             about = [one for one in everything if any(str(part) == f"http://ex/{entity[3:]}" for part in one.subjects)]
             assert told(world.contradictions(entity=entity)) == told(about)
-        with pytest.raises(ArgumentError, match="no kind 'functionl' of contradictions; the kinds are functional, inv"):
+        with pytest.raises(ArgumentError, match="no kind 'functionl' of contradictions; the kinds are functional, ov"):
             world.contradictions(kinds=["functionl"])
 
 

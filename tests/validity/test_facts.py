@@ -77,6 +77,18 @@ def test_the_same_again_changes_nothing_and_another_beginning_replaces_it(world:
     assert {str(overlap.earlier.value), str(overlap.later.value)} == {EX + "ann", EX + "cid"}
 
 
+def test_overlaps_of_functional_values_are_contradictions(world: World) -> None:
+    world.state("ex:acme", "ex:head", "ex:ann", valid_from="2015", valid_to="2018", author="eve")
+    world.state("ex:acme", "ex:head", "ex:bob", valid_from="2019")
+    world.state("ex:acme", "ex:head", "ex:cid", valid_from="2001", valid_to="2014", graph="ex:other")
+    assert world.contradictions().counts == {}
+    world.state("ex:acme", "ex:head", "ex:cid", valid_from="2018-05", valid_to="2018-06")
+    (found,) = world.contradictions(kinds=["overlap"])
+    assert found.message == "ex:acme had two values of ex:head at one time, which has one at most: ex:ann and ex:cid"
+    assert (found.severity, [one.added.author for one in found.quads if one.added]) == ("warning", ["eve", None])
+    assert world.at(world.history()[1].revision).world.contradictions().counts == {}
+
+
 def test_an_interval_with_an_unknown_end_is_another_one(world: World) -> None:
     world.state("ex:acme", "ex:head", "ex:ann", valid_from="2015")
     world.state("ex:acme", "ex:head", "ex:ann", valid_from="2015", valid_to="2017-03")

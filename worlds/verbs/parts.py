@@ -411,7 +411,7 @@ class Parts:
     def _contradictions(self) -> Contradictions:
         from worlds.curation.findings.contradictions import Contradictions
 
-        return Contradictions(self._connection, self._dictionary, self._history, self._shape_checker)
+        return Contradictions(self._connection, self._dictionary, self._history, self._shape_checker, self._validity)
 
     @cached_property
     def _duplicates(self) -> DuplicateFinder:

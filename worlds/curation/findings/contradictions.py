@@ -12,6 +12,7 @@ from worlds.curation.columns.table import Mask, Table, distinct
 from worlds.curation.findings.causes import told_causes
 from worlds.curation.findings.declared import Declared
 from worlds.curation.findings.findings import CONTRADICTIONS, Finding, Findings, Raw, Severity, Shown, kept
+from worlds.curation.findings.overlapping import overlaps
 from worlds.curation.findings.suggested import Suggested
 from worlds.errors import ArgumentError, ShapesError
 from worlds.graph.terms import to_oxigraph
@@ -21,6 +22,7 @@ from worlds.revisions.history import History
 from worlds.rules.checking import ShapeChecker
 from worlds.sql import statements
 from worlds.sql.connection import Connection
+from worlds.validity.spans import Validity
 
 _SQL = statements("queries.sql")
 _predicate = re.compile("<([^<>]*)>")
@@ -32,11 +34,14 @@ _SEVERITIES: Mapping[str, Severity] = {"Violation": "error", "Warning": "warning
 class Contradictions:
     """Finds the contradictions of one world."""
 
-    def __init__(self, connection: Connection, dictionary: Dictionary, history: History, shapes: ShapeChecker) -> None:
+    def __init__(
+        self, connection: Connection, dictionary: Dictionary, history: History, shapes: ShapeChecker, validity: Validity
+    ) -> None:
         self._connection = connection
         self._dictionary = dictionary
         self._history = history
         self._shapes = shapes
+        self._validity = validity
 
     def find(
         self,
@@ -57,7 +62,7 @@ class Contradictions:
         with self._connection.snapshot():
             table = Table(self._connection, self._dictionary)
             declared = Declared(table)
-            raw = list(declared.find())
+            raw = [*declared.find(), *overlaps(declared, self._validity.spans())]
             if suggested:
                 raw += Suggested(table, declared.axioms).find()
             if "shape" in wanted:

@@ -83,7 +83,7 @@ class Declared:
             for subject, values, rows in self._too_many(*self.axioms.extension(predicate)):
                 yield Raw(
                     "functional",
-                    self._grave(values),
+                    self.grave(values),
                     1.0,
                     (subject,),
                     rows,
@@ -98,7 +98,7 @@ class Declared:
             for value, subjects, at in self._too_many(right, left, rows):
                 yield Raw(
                     "inverse functional",
-                    self._grave(subjects),
+                    self.grave(subjects),
                     1.0,
                     tuple(sorted(subjects)),
                     at,
@@ -127,7 +127,7 @@ class Declared:
                 rows_of = tuple(sorted(row for subject in subjects for _, row in held[subject]))
                 yield Raw(
                     "inverse functional",
-                    self._grave(subjects),
+                    self.grave(subjects),
                     1.0,
                     tuple(sorted(subjects)),
                     rows_of,
@@ -135,7 +135,7 @@ class Declared:
                     (kind, *subjects[:3]),
                 )
 
-    def _grave(self, ids: list[int]) -> Severity:
+    def grave(self, ids: list[int]) -> Severity:
         """An error where these are surely not one: literals, or entities that are said to be different."""
         if any(self.table.kinds[number] == LITERAL for number in ids):
             return "error"
@@ -164,7 +164,7 @@ class Declared:
         for subject, values, at in found:
             yield Raw(
                 "cardinality",
-                "error" if most == 0 else self._grave(values),
+                "error" if most == 0 else self.grave(values),
                 1.0,
                 (subject,),
                 at,

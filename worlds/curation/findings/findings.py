@@ -43,9 +43,9 @@ def _said(one: Provenance) -> dict[str, Any]:
 
 
 CONTRADICTIONS = (
-    "functional", "inverse functional", "disjoint classes", "disjoint properties", "asymmetric", "irreflexive",
-    "identity", "negative assertion", "cardinality", "datatype", "ill-typed literal", "domain", "range", "labels",
-    "cycle", "shape", "nearly functional", "outlier", "odd kind", "odd type", "odd form", "impossible dates",
+    "functional", "overlap", "inverse functional", "disjoint classes", "disjoint properties", "asymmetric",
+    "irreflexive", "identity", "negative assertion", "cardinality", "datatype", "ill-typed literal", "domain", "range",
+    "labels", "cycle", "shape", "nearly functional", "outlier", "odd kind", "odd type", "odd form", "impossible dates",
 )  # fmt: skip
 """The kinds of contradictions."""
 
