@@ -196,7 +196,7 @@ class Gate:
 
     @contextlib.contextmanager
     def _outermost(self, author: str | None, message: str | None, undoes: int | None, guard: Any) -> Iterator[Revision]:
-        revision = due = None
+        revision = due = late = None
         try:
             with self._connection.transaction():
                 self._followers.begin()
@@ -212,6 +212,7 @@ class Gate:
                         if self._check is not None:
                             revision.notes += self._check(revision.number, revision.first_quad, revision.guard)
                         self._record(revision, self._clock.time())
+                        late = self._carry_out() if self._clock.due else None  # it took its time
                     elif revision.deltas > brought:  # the same quads, but perhaps other chunks
                         self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
                 except BaseException:
@@ -219,13 +220,13 @@ class Gate:
                     raise
         except BaseException:
             self._dictionary.forget()
-            if any(one is not None and one.deltas for one in (due, revision)):  # the commit itself failed
+            if any(one is not None and one.deltas for one in (due, revision, late)):  # the commit itself failed
                 self._followers.drop()
             raise
         else:
             written = revision if revision.added or revision.removed else due
             if written is not None:
-                self._followers.committed(written.number)
+                self._followers.committed((late or written).number)
         finally:
             self._revision = None
             self._followers.end()

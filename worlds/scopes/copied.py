@@ -55,7 +55,7 @@ class Views:
         connection, clock = self._world._connection, self._world._clock
         if as_of is None and (clock.stands or connection.in_transaction or not clock.due):
             return self._world
-        time = None if as_of is None else moment("as_of", as_of)
+        time = None if as_of is None else moment("as_of", as_of, self._world._validity.zone)
         with connection.lock:
             state = connection.state()
             if state is not self._state:

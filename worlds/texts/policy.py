@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zoneinfo
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from numbers import Real
@@ -120,6 +121,7 @@ class TextPolicy:
 
     `iris` is what new IRIs are made from: a "namespace", and a "template" of what follows it, with {slug} (of a label;
     the default), {type}, {key}, {hash} (of label and type), {uuid} or {counter} in it. See `World.mint`.
+    `time_zone` is that of dates and times of facts that name none: "UTC", or a name such as "Europe/Berlin".
     `search` are options of `World.search` that hold in this world unless a call gives others.
     """
 
@@ -138,6 +140,7 @@ class TextPolicy:
     language: str | None = None
     search: Mapping[str, Any] = field(default_factory=dict)
     iris: Mapping[str, str] = field(default_factory=dict)
+    time_zone: str = "UTC"
 
     def __post_init__(self) -> None:
         for name in ("include", "exclude", "datatypes"):
@@ -186,6 +189,10 @@ class TextPolicy:
             raise ValueError(f"tokenizer is one of {', '.join(TOKENIZERS)}, not {self.tokenizer!r}")
         if self.language is not None and not (isinstance(self.language, str) and _TAG.fullmatch(self.language)):
             raise ValueError(f"language is a language tag such as 'de', not {self.language!r}")
+        try:
+            zoneinfo.ZoneInfo(self.time_zone)
+        except (ValueError, TypeError, OSError, zoneinfo.ZoneInfoNotFoundError) as error:
+            raise ValueError(f"time_zone is a name such as 'Europe/Berlin', not {self.time_zone!r}") from error
 
     def role(self, predicate: str) -> str:
         """What a predicate means: one of `ROLES`."""
@@ -246,6 +253,7 @@ class TextPolicy:
                 "language": self.language,
                 "search": dict(self.search),
                 "iris": dict(self.iris),
+                "time_zone": self.time_zone,
             }
         )
 
@@ -278,6 +286,7 @@ _FIELDS = (
     "language",
     "search",
     "iris",
+    "time_zone",
 )
 
 
@@ -328,6 +337,7 @@ _READ: Mapping[str, Read] = {
     "tokenizer": lambda value, iri: value,
     "language": lambda value, iri: value or None,
     "search": lambda value, iri: dict(value),
+    "time_zone": lambda value, iri: value or "UTC",
     "iris": lambda value, iri: {"namespace": value} if isinstance(value, str) and value else dict(value or {}),
 }
 """How each field is read from JSON."""

@@ -40,6 +40,7 @@ class Clock(Follower):
         self._connection = connection
         self._dictionary = dictionary
         self._validity = validity
+        self._began = 0  # of the open transaction
         self.stands = False  # for a world that shows one moment
 
     @property
@@ -95,14 +96,18 @@ class Clock(Follower):
             return time
         return datetime.datetime.fromtimestamp((self.next // 1000 - 1) / 1000, datetime.UTC)
 
+    def begin(self) -> None:
+        """Look at the time: what passes while a write lasts is due after it."""
+        self._began = microseconds(now())
+
     def apply(self, delta: Delta) -> None:
-        """Keep the first edge to come of what is added."""
+        """Keep the first edge of what is added that lies behind the write's beginning."""
         told = delta.added[np.isin(delta.added[:, 1], self._roles())]
         if not len(told):
             return
-        present, first = microseconds(now()), self.next
+        first = self.next
         periods = self._validity().periods(np.unique(told[:, 2]))
-        edges = [edge for one in periods for edge in one if edge > present]
+        edges = [edge for one in periods for edge in one if edge > self._began]
         self._set(min([first, *edges]))
 
     def _roles(self) -> list[int]:

@@ -69,6 +69,16 @@ class Validity:
         self._dictionary = dictionary
         self._policy = policy
         self._periods: dict[int, tuple[int, int] | None] = {}
+        self._zone = ""  # in which they were read
+
+    @property
+    def zone(self) -> str:
+        """The time zone of texts that name none."""
+        return self._policy().time_zone
+
+    def period(self, term: ox.Literal) -> tuple[int, int] | None:
+        """Where the period of a literal begins and ends, in microseconds since 1970; None for what is no time."""
+        return period(term.value, self.zone)
 
     def predicates(self, role: str) -> list[ox.NamedNode]:
         """The predicates that tell when a triple began to hold, or when it ended."""
@@ -76,6 +86,7 @@ class Validity:
 
     def spans(self, triples: Iterable[int] | None = None, subject: int | None = None) -> Spans:
         """The intervals of all triples; or of triple terms, given by their ids; or of those with a subject."""
+        self._agree()
         (reifies,) = self._dictionary.find([REIFIES])
         given = {role: self._known(role) for role in ROLES}
         if reifies is None or not any(given.values()):
@@ -94,17 +105,24 @@ class Validity:
     def _known(self, role: str) -> list[int]:
         return [number for number in self._dictionary.find(self.predicates(role)) if number is not None]
 
+    def _agree(self) -> None:
+        """Forget what was read in another zone."""
+        if self._zone != (zone := self.zone):
+            self._zone = zone
+            self._periods.clear()
+
     def _read(self, number: int) -> tuple[int, int] | None:
         """The period of a literal; None for what is no time."""
         if number not in self._periods:
             if len(self._periods) > 1_000_000:
                 self._periods.clear()
             term = self._dictionary.terms([number])[number]
-            self._periods[number] = period(term.value) if isinstance(term, ox.Literal) else None
+            self._periods[number] = period(term.value, self._zone) if isinstance(term, ox.Literal) else None
         return self._periods[number]
 
     def periods(self, numbers: Ids) -> list[tuple[int, int]]:
         """The periods of literals, int64 [n], of those that are times."""
+        self._agree()
         return [read for number in numbers.tolist() if (read := self._read(number)) is not None]
 
     def next(self, time: int) -> int:

@@ -16,7 +16,7 @@ from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary
 from worlds.quads.patterns import Patterns
 from worlds.texts.annotations import Annotations
 from worlds.validity.spans import REIFIES, Spans, Validity
-from worlds.validity.times import ALWAYS, literal, microseconds, now, period, period_before
+from worlds.validity.times import ALWAYS, literal, microseconds, now, period_before
 
 CITES = ox.NamedNode("http://purl.org/dc/terms/source")
 CONFIDENCE = ox.NamedNode("http://www.w3.org/2005/11/its/rdf#taConfidence")
@@ -48,11 +48,11 @@ class Stating:
     ) -> Edit:
         """A fact that holds, or held until `valid_to`, with what its reifier says."""
         began, ended = self._time("valid_from", valid_from), self._time("valid_to", valid_to)
-        _require_order(began, ended)
+        self._require_order(began, ended)
         present = microseconds(now())
-        begins = -ALWAYS if began is None else _period(began)[0]
+        begins = -ALWAYS if began is None else self._period(began)[0]
         ahead = begins > present
-        over = ended is not None and _period(ended)[1] <= present
+        over = ended is not None and self._period(ended)[1] <= present
         if confidence is not None and not 0 <= confidence <= 1:
             raise ArgumentError(f"confidence is a number from 0 to 1, not {confidence!r}")
         spans = self._spans(quad)
@@ -89,19 +89,19 @@ class Stating:
         assert ended is not None
         if before and at is not None:
             ended = period_before(ended)
-        elif _period(ended)[0] <= present < _period(ended)[1]:
+        elif self._period(ended)[0] <= present < self._period(ended)[1]:
             ended = self._literal(moment)
         spans = self._spans(quad)
         kept = self._open(quad, spans, present)
         for number in spans.began[(spans.until > present) & (spans.since <= present)].tolist():
-            _require_order(self._term(number) if number else None, ended)
+            self._require_order(self._term(number) if number else None, ended)
         reifier = _reifier(quad, None, ended) if kept is None else kept
         added = [
             ox.Quad(reifier, REIFIES, _triple(quad), quad.graph_name),
             ox.Quad(reifier, self._predicate("valid_to"), ended, quad.graph_name),
         ]
         removed = [] if kept is None else [one for one in self._said(kept, quad, "valid_to") if one not in added]
-        return added, [*removed, quad] if _period(ended)[1] <= present else removed
+        return added, [*removed, quad] if self._period(ended)[1] <= present else removed
 
     def reinstate(self, quad: ox.Quad) -> Edit:
         """A fact that was ended holds again, as if it had not been."""
@@ -196,6 +196,18 @@ class Stating:
     def _time(name: str, value: object) -> ox.Literal | None:
         return None if value is None else literal(name, value)
 
+    def _period(self, term: ox.Literal) -> tuple[int, int]:
+        found = self._validity.period(term)
+        assert found is not None
+        return found
+
+    def _require_order(self, began: Any, ended: Any) -> None:
+        if began is None or ended is None:
+            return
+        first, last = self._validity.period(began), self._validity.period(ended)
+        if first and last and first[0] >= last[1]:
+            raise ArgumentError(f"it would end at {ended.value}, before it began at {began.value}", kind="time")
+
 
 def _triple(quad: ox.Quad) -> ox.Triple:
     return ox.Triple(quad.subject, quad.predicate, quad.object)
@@ -205,17 +217,3 @@ def _reifier(quad: ox.Quad, began: Any, ended: Any) -> ox.BlankNode:
     """A new node; the same one wherever the same is stated, so that two who do it at once say it once."""
     said = f"{quad} {began} {ended}"
     return ox.BlankNode(f"fact{hashlib.sha256(said.encode()).hexdigest()[:24]}")
-
-
-def _period(term: ox.Literal) -> tuple[int, int]:
-    found = period(term.value)
-    assert found is not None
-    return found
-
-
-def _require_order(began: Any, ended: Any) -> None:
-    if began is None or ended is None:
-        return
-    first, last = period(began.value), period(ended.value)
-    if first and last and first[0] >= last[1]:
-        raise ArgumentError(f"it would end at {ended.value}, before it began at {began.value}", kind="time")

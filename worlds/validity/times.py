@@ -1,9 +1,10 @@
-"""Dates and times of any precision, as the periods that they name; a time without a zone is UTC."""
+"""Dates and times of any precision, as the periods that they name, in a zone where they say none."""
 
 from __future__ import annotations
 
 import datetime
 import re
+import zoneinfo
 
 import numpy as np
 import pyoxigraph as ox
@@ -25,8 +26,10 @@ def clock() -> datetime.datetime:
     return datetime.datetime.now(datetime.UTC)
 
 
-def period(text: str) -> tuple[int, int] | None:
+def period(text: str, zone: str = "UTC") -> tuple[int, int] | None:
     """Where the period of a date or a time begins and ends, in microseconds since 1970; None for another text.
+
+    `zone` is that of a text that names none.
 
     >>> period("1970"), period("1970-01-01T00:00:01Z")
     ((0, 31536000000000), (1000000, 1000000))
@@ -37,13 +40,22 @@ def period(text: str) -> tuple[int, int] | None:
     try:
         start = np.datetime64(match["time"].replace(" ", "T").removeprefix("+"))
         end = start if "T" in match["time"] or " " in match["time"] else start + 1
-        zone = match["zone"]
-        hours = 0 if zone in (None, "Z") else int(zone[1:3]) * 60 + int(zone[4:])
-        shift = (-1 if zone and zone[0] == "-" else 1) * hours * 60_000_000
+        said = match["zone"] or ("Z" if zone == "UTC" else "")
+        minutes = 0 if said in ("", "Z") else int(said[1:3]) * 60 + int(said[4:])
+        shift = (-1 if said[:1] == "-" else 1) * minutes * 60_000_000
         first, last = (int(one.astype("datetime64[us]").astype(np.int64)) - shift for one in (start, end))
+        if not said:
+            first, last = _in_zone(first, zone), _in_zone(last, zone)
     except (ValueError, OverflowError):
         return None
     return (first, last) if -ALWAYS < first <= last < ALWAYS else None
+
+
+def _in_zone(local: int, zone: str) -> int:
+    """A time by the clocks of a zone, in microseconds since 1970 there, as that of UTC."""
+    wall = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=local)  # it gets its zone
+    offset = wall.replace(tzinfo=zoneinfo.ZoneInfo(zone)).utcoffset()
+    return local - (offset or datetime.timedelta(0)) // datetime.timedelta(microseconds=1)
 
 
 def literal(name: str, value: object) -> ox.Literal:
@@ -81,9 +93,9 @@ def period_before(term: ox.Literal) -> ox.Literal:
     return ox.Literal(f"{year}{rest}{match['zone'] or ''}", datatype=term.datatype)
 
 
-def moment(name: str, value: object) -> int:
+def moment(name: str, value: object, zone: str = "UTC") -> int:
     """The time at which a period begins, in microseconds since 1970; ArgumentError for what is none."""
-    found = period(literal(name, value).value)
+    found = period(literal(name, value).value, zone)
     assert found is not None
     return found[0]
 

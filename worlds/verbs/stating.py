@@ -48,7 +48,7 @@ class Stating(Deciding):
     ) -> Change | Diff:
         """State a fact, as one revision: the quad is asserted, and a reifier (RDF 1.2) says when it began to hold.
 
-        Times are dates, datetimes or ISO 8601 texts of any precision; a time without a zone is UTC. With a `valid_to`
+        Times are dates, datetimes or ISO 8601 texts, of the policy's `time_zone` if they name none. With a `valid_to`
         that is past, or a `valid_from` to come, its reifier is written and nothing is asserted; when a time comes, the
         fact begins or ends for all who read, and the next write carries that out as a revision of its own. `cites` are
         IRIs or texts (dcterms:source), `confidence` is from 0 to 1 (itsrdf:taConfidence). The same call again changes
