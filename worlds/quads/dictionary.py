@@ -193,6 +193,7 @@ class Dictionary:
     def _decode(self, rows: Sequence[Row], into: dict[int, Term]) -> None:
         datatypes = {row[3] for row in rows if row[3] is not None}
         known = self.terms(datatypes) if datatypes else {}
+        triples: dict[int, list[int]] = {}
         for number, kind, stored, datatype, language, direction in rows:
             value = as_text(stored)
             if kind == IRI:
@@ -207,9 +208,12 @@ class Dictionary:
             elif kind == BLANK_NODE:
                 into[number] = ox.BlankNode(value)
             else:
-                parts = [int(part) for part in value.split()]
-                terms = self.terms(parts)
-                into[number] = ox.Triple(*[terms[part] for part in parts])
+                triples[number] = [int(part) for part in value.split()]
+        if triples:  # after all others, which may be their parts
+            parts = {part for one in triples.values() for part in one}
+            terms = self.terms(parts - into.keys())
+            for number, one in triples.items():
+                into[number] = ox.Triple(*[terms[part] if part in terms else into[part] for part in one])
 
 
 def stated_datatype(literal: ox.Literal) -> ox.NamedNode | None:
