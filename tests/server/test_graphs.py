@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import bz2
+import datetime
 import gzip
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -245,6 +247,23 @@ def test_an_entity_tag_changes_with_the_graph_and_differs_by_format(client: http
     assert changed.status_code == 200
     assert changed.headers["etag"] != tags["text/turtle"]
     assert client.get(graph, headers={"If-Match": tags["text/turtle"]}).status_code == 412
+
+
+def test_an_entity_tag_changes_when_the_time_of_a_fact_is_over(client: httpx.Client) -> None:
+    graph = "/graphs?graph=urn:timed"
+    end = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=2)
+    reifies = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> <<( <urn:a> <urn:b> <urn:c> )>>"
+    until = f'<https://schema.org/validThrough> "{end.isoformat()}"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
+    client.put(graph, content=f"<urn:a> <urn:b> <urn:c> . <urn:r> {reifies} ; {until} .", headers=TURTLE)
+    before = client.get(graph)
+    assert len(quads(before)) == 3
+    told = [client.get("/entities/urn:a", params={"as_of": year}).text for year in ("2000", "2999")]
+    assert ["urn:c" in one for one in told] == [True, False]
+    time.sleep(max(0.0, (end - datetime.datetime.now(datetime.UTC)).total_seconds()) + 0.05)
+    after = client.get(graph, headers={"If-None-Match": before.headers["etag"]})
+    assert len(quads(after)) == 2
+    asked = {"query": "ASK { GRAPH <urn:timed> { <urn:a> <urn:b> ?o } }"}
+    assert client.get("/sparql", params=asked).json()["boolean"] is False
 
 
 @pytest.mark.parametrize("method", ["PUT", "POST", "DELETE"])

@@ -212,8 +212,9 @@ class Dictionary:
         if triples:  # after all others, which may be their parts
             parts = {part for one in triples.values() for part in one}
             terms = self.terms(parts - into.keys())
+            terms |= {part: into[part] for part in parts & into.keys()}
             for number, one in triples.items():
-                into[number] = ox.Triple(*[terms[part] if part in terms else into[part] for part in one])
+                into[number] = ox.Triple(*[terms[part] for part in one])
 
 
 def stated_datatype(literal: ox.Literal) -> ox.NamedNode | None:

@@ -6,12 +6,15 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from worlds.verbs.parts import Parts
+
 if TYPE_CHECKING:
     from worlds.graph.query.query import Query
     from worlds.graph.terms import Term
     from worlds.search.engine import Searches
 
 F = TypeVar("F", bound=Callable[..., Any])
+W = TypeVar("W", bound=Parts)
 
 OF_THE_FILE = {
     *("history", "provenance", "diff", "patch", "at", "stats", "check", "backup", "proposals", "proposal", "decisions"),
@@ -37,6 +40,11 @@ def in_time(verb: F, *, reads: bool) -> F:
         return verb(world, *arguments, **options)
 
     return seen if reads else written  # type: ignore[return-value]  # the same signature
+
+
+def shown(world: W) -> W:
+    """The world as its readers see it now: itself, or a copy in which what is due is carried out."""
+    return world._seen()  # type: ignore[no-any-return]
 
 
 def solutions_of(world: Any, select: str, asked: Query) -> tuple[list[str], Iterator[Sequence[Term | None]]]:
