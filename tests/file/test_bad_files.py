@@ -103,7 +103,7 @@ def test_a_world_without_its_tables(path: Path) -> None:
         "CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
         f"INSERT INTO meta VALUES ('schema_version', {SCHEMA_VERSION}), ('format', 'worlds')",
     )
-    with worlds.open(path, embedder=None) as world, pytest.raises(IntegrityError, match="no such table: quads"):
+    with worlds.open(path, embedder=None) as world, pytest.raises(IntegrityError, match="no such table: "):
         len(world)
 
 

@@ -158,6 +158,7 @@ class WorldsRetriever(BaseRetriever, extra="forbid"):
     cursor: str | None = None
     facet: Any = None
     explain: bool = False
+    as_of: Any = None
     _notes = PrivateAttr(default=())
     _owned = PrivateAttr(default=False)
 

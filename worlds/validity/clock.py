@@ -56,7 +56,7 @@ class Clock(Follower):
     @property
     def last(self) -> int:
         """The time of the last revision, in microseconds since 1970."""
-        read = period(self._connection.value(_SQL["last_time"]) or "")
+        read = period(str(self._connection.value(_SQL["last_time"])))
         return -ALWAYS if read is None else read[0]
 
     def changes(self) -> tuple[Ids, Ids, datetime.datetime]:
