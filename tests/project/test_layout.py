@@ -40,6 +40,7 @@ OPEN_TO_DOORS = {
     "worlds.remote",
     "worlds.search.options",
     "worlds.settings",
+    "worlds.verbs.in_time.shown",
     "worlds.verbs.table",
     "worlds.world",
 }

@@ -40,7 +40,7 @@ class Clock(Follower):
         self._connection = connection
         self._dictionary = dictionary
         self._validity = validity
-        self._began = 0  # of the open transaction
+        self.began = now()  # the open transaction, whose statements are of that time
         self.stands = False  # for a world that shows one moment
 
     @property
@@ -98,7 +98,7 @@ class Clock(Follower):
 
     def begin(self) -> None:
         """Look at the time: what passes while a write lasts is due after it."""
-        self._began = microseconds(now())
+        self.began = now()
 
     def apply(self, delta: Delta) -> None:
         """Keep the first edge of what is added that lies behind the write's beginning."""
@@ -107,7 +107,7 @@ class Clock(Follower):
             return
         first = self.next
         periods = self._validity().periods(np.unique(told[:, 2]))
-        edges = [edge for one in periods for edge in one if edge > self._began]
+        edges = [edge for one in periods for edge in one if edge > microseconds(self.began)]
         self._set(min([first, *edges]))
 
     def _roles(self) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary
 from worlds.quads.patterns import Patterns
 from worlds.texts.annotations import Annotations
 from worlds.validity.spans import REIFIES, Spans, Validity
-from worlds.validity.times import ALWAYS, literal, microseconds, now, period_before
+from worlds.validity.times import ALWAYS, literal, microseconds, period_before
 
 CITES = ox.NamedNode("http://purl.org/dc/terms/source")
 CONFIDENCE = ox.NamedNode("http://www.w3.org/2005/11/its/rdf#taConfidence")
@@ -30,12 +30,19 @@ class Stating:
     """Works out the quads of a world's statements."""
 
     def __init__(
-        self, dictionary: Dictionary, patterns: Patterns, annotations: Annotations, validity: Validity
+        self,
+        dictionary: Dictionary,
+        patterns: Patterns,
+        annotations: Annotations,
+        validity: Validity,
+        now: Callable[[], datetime.datetime],
     ) -> None:
+        """`now` gives the time that a write's statements are of."""
         self._dictionary = dictionary
         self._patterns = patterns
         self._annotations = annotations
         self._validity = validity
+        self._now = now
 
     def state(
         self,
@@ -49,7 +56,7 @@ class Stating:
         """A fact that holds, or held until `valid_to`, with what its reifier says."""
         began, ended = self._time("valid_from", valid_from), self._time("valid_to", valid_to)
         self._require_order(began, ended)
-        present = microseconds(now())
+        present = microseconds(self._now())
         begins = -ALWAYS if began is None else self._period(began)[0]
         ahead = begins > present
         over = ended is not None and self._period(ended)[1] <= present
@@ -83,7 +90,7 @@ class Stating:
         """A fact that holds ceases to, at a time, or `before` a period that has begun."""
         if not self._holds(quad):
             raise ArgumentError(f"this does not hold, so it cannot end: {quad}")
-        moment = now()
+        moment = self._now()
         present = microseconds(moment)
         ended = self._literal(moment) if at is None else self._time("at", at)
         assert ended is not None
@@ -108,7 +115,7 @@ class Stating:
         spans = self._spans(quad)
         rows = np.flatnonzero(spans.ended)
         if self._holds(quad):
-            rows = rows[spans.until[rows] > microseconds(now())]
+            rows = rows[spans.until[rows] > microseconds(self._now())]
             if not len(rows):
                 raise ArgumentError(f"this holds: {quad}")
         if not len(rows):

@@ -248,7 +248,7 @@ class Parts:
     def _stating(self) -> Stating:
         from worlds.validity.stating import Stating
 
-        return Stating(self._dictionary, self._patterns, self._annotations, self._validity)
+        return Stating(self._dictionary, self._patterns, self._annotations, self._validity, lambda: self._clock.began)
 
     def _propose_links(self, told: Iterable[Any], graph: object, author: str | None) -> list[int]:
         """Propose the links of the names in tables that mean no entity for sure; gives the proposals' numbers."""
