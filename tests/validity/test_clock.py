@@ -188,6 +188,8 @@ def test_times_without_a_zone_are_of_the_worlds_zone(world: World, clock: Hands)
     assert heads(world.as_of("2021-07-04")) == heads(world.as_of("2021-07-04T12:00-04:00")) == ["ann"]
     world.policy = world.policy.with_(time_zone="Asia/Tokyo")
     assert heads(world.as_of("2021-07-04T12:00-04:00")) == []
+    world.state(*HEAD, valid_from="11999", valid_to="12000")
+    assert heads(world.as_of("11999-06")) == ["ann"]
     with pytest.raises(ValueError, match="time_zone is a name such as"):
         world.policy.with_(time_zone="Mars/Olympus")
 

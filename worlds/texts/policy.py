@@ -190,7 +190,8 @@ class TextPolicy:
         if self.language is not None and not (isinstance(self.language, str) and _TAG.fullmatch(self.language)):
             raise ValueError(f"language is a language tag such as 'de', not {self.language!r}")
         try:
-            zoneinfo.ZoneInfo(self.time_zone)
+            if self.time_zone != "UTC":  # which needs no data of zones
+                zoneinfo.ZoneInfo(self.time_zone)
         except (ValueError, TypeError, OSError, zoneinfo.ZoneInfoNotFoundError) as error:
             raise ValueError(f"time_zone is a name such as 'Europe/Berlin', not {self.time_zone!r}") from error
 

@@ -53,8 +53,11 @@ def period(text: str, zone: str = "UTC") -> tuple[int, int] | None:
 
 def _in_zone(local: int, zone: str) -> int:
     """A time by the clocks of a zone, in microseconds since 1970 there, as that of UTC."""
-    wall = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=local)  # it gets its zone
-    offset = wall.replace(tzinfo=zoneinfo.ZoneInfo(zone)).utcoffset()
+    try:
+        wall = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=local)  # it gets its zone
+        offset = wall.replace(tzinfo=zoneinfo.ZoneInfo(zone)).utcoffset()
+    except OverflowError:  # in a year that has no calendar here
+        return local
     return local - (offset or datetime.timedelta(0)) // datetime.timedelta(microseconds=1)
 
 

@@ -25,12 +25,13 @@ OF_THE_FILE = {
 
 
 def in_time(verb: F, *, reads: bool) -> F:
-    """The verb, which takes `as_of` if it reads; the time is looked at once, when it is called."""
+    """The verb, which takes `as_of` if it reads; the time is looked at once, when it is called.
+
+    ArgumentError for an `as_of` that is no time.
+    """
 
     @functools.wraps(verb)
     def seen(world: Any, *arguments: Any, **options: Any) -> Any:
-        if options.get("propose"):
-            return written(world, *arguments, **options)
         return verb(world._seen(options.pop("as_of", None)), *arguments, **options)
 
     @functools.wraps(verb)
