@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Iterator
@@ -166,11 +167,12 @@ def test_time_is_linear_in_the_text() -> None:
         world.load("\n".join(lines).encode(), format="ntriples")
         piece = "And then name 5 of 5 met name 6 of 706, of whom name and name 7 of said nothing. " * 50
         world.mentions(piece)
-        times = {}
-        for size in (1, 16):
+        # Collecting the garbage of all tests before may take longer than the text: the quickest of three counts.
+        times = {1: math.inf, 16: math.inf}
+        for size in (*times, *times, *times):
             started = time.process_time()
             assert len(world.mentions(piece * size)) == 100 * size
-            times[size] = time.process_time() - started
+            times[size] = min(times[size], time.process_time() - started)
         assert times[16] < 16 * 4 * max(times[1], 0.01)
 
 
