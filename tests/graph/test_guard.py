@@ -176,7 +176,7 @@ def test_negations_of_one_another_are_counted(call: str) -> None:
                 world.update(f"INSERT {{ ?s ?p 1 }} WHERE {{ ?s ?p ?o {text(depth, inner).partition('{')[2]}")
     with contextlib.suppress(QueryError):
         ask(ox.Store(), text(10, "*"))
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 10
 
 
 def test_longer_chains_are_refused() -> None:
