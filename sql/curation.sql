@@ -6,21 +6,6 @@ SELECT quads.subject, quads.object
 FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value
 WHERE quads.graph = :graph ORDER BY quads.id;
 
--- name: quads_touching
--- The quads that have one of ids_json anywhere, markers of graphs included.
-SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
-FROM (
-    SELECT subject, predicate, object, graph
-    FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_spog ON subject = sought.value
-    UNION SELECT subject, predicate, object, graph
-    FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_posg ON predicate = sought.value
-    UNION SELECT subject, predicate, object, graph
-    FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_o ON object = sought.value
-    UNION SELECT subject, predicate, object, graph
-    FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_g
-         ON graph = sought.value AND graph <> 0
-);
-
 -- name: triple_terms
 -- Ids, and three times as many parts, of all triple terms.
 SELECT group_concat(id), group_concat(replace(value, ' ', ',')) FROM terms INDEXED BY terms_triples

@@ -153,6 +153,21 @@ FROM (
 SELECT max(id), group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
 FROM (SELECT * FROM quads WHERE graph = :graph AND id > :after ORDER BY id LIMIT :limit);
 
+-- name: quads_touching
+-- The quads that have one of ids_json anywhere, markers of graphs included.
+SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
+FROM (
+    SELECT subject, predicate, object, graph
+    FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_spog ON subject = sought.value
+    UNION SELECT subject, predicate, object, graph
+    FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_posg ON predicate = sought.value
+    UNION SELECT subject, predicate, object, graph
+    FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_o ON object = sought.value
+    UNION SELECT subject, predicate, object, graph
+    FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_g
+         ON graph = sought.value AND graph <> 0
+);
+
 -- name: quads_added_since
 SELECT max(id), group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
 FROM (SELECT * FROM quads WHERE id > :after AND revision > :revision ORDER BY id LIMIT :limit);

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import threading
+import time
 
 import pytest
 
+from tests.support.passing import plan, watch
 from tests.support.primaries import Served
 from tests.support.seams import set_the_clock
 
@@ -39,3 +42,28 @@ def test_what_is_due_is_seen_on_every_replica_and_carried_out_once(
     world.add([("ex:acme", "ex:size", "ex:larger")])
     assert world.history()[0].revision == last + 3
     assert world.check().ok
+
+
+@pytest.mark.timeout(1200)
+def test_a_replica_tells_what_holds_while_time_passes_and_others_write(served: Served, long: bool) -> None:
+    count, asks = (200, 2000) if long else (20, 50)
+    writer, reader = served.open(), served.open("other")
+    plan(writer, begin := time.time() + 3, count)
+    reader.refresh()
+    over = threading.Event()
+
+    def write() -> None:
+        number = 0
+        while not over.wait(0.3):
+            writer.add([("urn:k", "urn:q", f"urn:{(number := number + 1)}")])
+
+    others = threading.Thread(target=write)
+    others.start()
+    try:
+        assert watch(reader, begin, count, asks, seed=4) >= asks
+    finally:
+        over.set()
+        others.join()
+    reader.refresh()
+    assert not list(reader.quads("urn:s", "urn:says"))
+    assert reader.check().ok

@@ -252,6 +252,7 @@ def test_the_commands_state_end_and_show(tmp_path: Path) -> None:
     ok("end", path, "ex:acme", "ex:head", "ex:ann", "--at", "2020-02", "--reason", "she left")
     assert ok("timeline", path, "ex:acme").split() == ["ex:head", "ex:ann", "2015", "–", "2020-02"]
     assert '"holds": false' in ok("timeline", path, "ex:acme", "--json")
+    assert "head, ended: ex:ann  2015 – 2020-02" in ok("describe", path, "ex:acme")
     asked = ("sparql", path, "SELECT ?h { ex:acme ex:head ?h }", "--format", "csv")
     assert ok(*asked).split() == ["h"]
     assert ok(*asked, "--as-of", "2016").split() == ["h", EX + "ann"]
@@ -264,3 +265,75 @@ def test_the_commands_state_end_and_show(tmp_path: Path) -> None:
     assert "1 removed" in ok("end", path, "ex:acme", "ex:head", "ex:ann")
     assert run("end", path, "ex:acme", "ex:head").exit_code == 2
     assert run("timeline", path, "ex:nobody").exit_code == 1
+
+
+def test_things_with_intervals_are_there_in_their_time(world: World) -> None:
+    world.policy = world.policy.with_(roles={EX + "start": "valid_from", EX + "end": "valid_to"})
+    world.load(
+        f"""@prefix ex: <{EX}> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+        ex:m1 ex:member ex:ann ; ex:of ex:acme ; ex:start 2010 ; ex:end "2012-05" ; ex:note "She led the sales" .
+        ex:m2 ex:member ex:bob ; ex:of ex:acme ; ex:start "2013"^^xsd:gYear .
+        ex:acme ex:seat ex:m3 . ex:m3 ex:end "2011-01-01"^^xsd:date . ex:m4 ex:member ex:cid .""".encode(),
+        format="ttl",
+    )
+    for time, there in (("2009", "m3 m4"), ("2010-06", "m1 m3 m4"), ("2012-06", "m4"), ("2020", "m2 m4")):
+        past = world.as_of(time)
+        found = {str(term).removeprefix(EX) for quad in past.quads() for term in quad[:3]} & {"m1", "m2", "m3", "m4"}
+        assert found == set(there.split()), time
+        assert bool(past.search("led the sales", mode="text")) is ("m1" in found)
+        assert past.check().ok
+    assert len(list(world.quads(None, "ex:of"))) == 2, "what nobody removes is there in the present"
+    told = [
+        (str(one.predicate).removeprefix(EX), str(one.value).removeprefix(EX), one.interval, one.holds, one.incoming)
+        for one in world.timeline("ex:acme").facts[1:]
+    ]
+    assert told == [
+        ("seat", "m3", "– 2011-01-01", False, False),
+        ("of", "m1", "2010 – 2012-05", False, True),
+        ("of", "m2", "2013 –", True, True),
+    ]
+    (gap,) = world.timeline("ex:acme").gaps
+    assert (gap.earlier.interval, gap.later.interval) == ("2010 – 2012-05", "2013 –")
+    assert {one.interval for one in world.timeline("ex:m2").facts} == {"2013 –", ""}
+
+
+def test_a_reifier_is_no_thing_and_statements_of_wikidata_are(world: World) -> None:
+    wikidata = "http://www.wikidata.org/"
+    world.load(
+        f"""PREFIX ex: <{EX}> PREFIX p: <{wikidata}prop/> PREFIX pq: <{wikidata}prop/qualifier/>
+        PREFIX ps: <{wikidata}prop/statement/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
+        ex:acme ex:head ex:bob {{| pq:P580 "2015-01-01T00:00:00Z"^^xsd:dateTime |}} ; p:P169 ex:s1 .
+        ex:s1 ps:P169 ex:ann ; pq:P580 "2001-01-01T00:00:00Z"^^xsd:dateTime ;
+          pq:P582 "2014-12-31T00:00:00Z"^^xsd:dateTime .""".encode(),
+        format="ttl",
+    )
+    assert [bool(world.as_of(time).query("ASK { ?s ?p ex:ann }")) for time in ("2000", "2010", "2016")] == [
+        False, True, False,
+    ]  # fmt: skip
+    assert [heads(world.as_of(time)) for time in ("2010", "2016")] == [[], ["bob"]]
+    assert len(list(world.as_of("2010").quads(None, REIFIES))) == 1, "what is said of a fact is said at all times"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_things_are_there_in_their_years(seed: int) -> None:
+    """The oracle: a thing is there from its earliest beginning to its latest end."""
+    draw = random.Random(seed)
+    with worlds.open(":memory:", embedder=None) as world:
+        world.policy = world.policy.with_(roles={EX + "start": "valid_from", EX + "end": "valid_to"})
+        bounds: dict[str, tuple[int, int]] = {}
+        for number in range(20):
+            thing = f"{EX}m{number}"
+            starts, ends = ([draw.randrange(1990, 2030) for _ in range(draw.randrange(3))] for _ in range(2))
+            graph = draw.choice([None, "urn:g"])
+            world.add([(thing, EX + "of", EX + "acme"), (EX + "x", EX + "has", thing, "urn:h")])
+            world.add([(thing, EX + "start", Literal(str(one)), graph) for one in starts])
+            world.add([(thing, EX + "end", Literal(str(one)), graph) for one in ends])
+            bounds[thing] = min(starts, default=0), max(ends, default=9999)
+        for year in range(1988, 2032, 3):
+            there = {thing for thing, (first, last) in bounds.items() if first <= year <= last}
+            past = world.as_of(f"{year}-06")
+            assert {str(quad[0]) for quad in past.quads(None, EX + "of")} == there
+            assert {str(quad[2]) for quad in past.quads(None, EX + "has")} == there
+        assert {str(one.value) for one in world.timeline(EX + "acme").facts if one.incoming} == {
+            thing for thing, pair in bounds.items() if pair != (0, 9999)
+        }

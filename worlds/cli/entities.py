@@ -157,6 +157,13 @@ def _print_description(console: Console, found: Description, prefixes: Mapping[s
         _print_property(console, part, part.label, prefixes)
     for part in found.incoming:
         _print_property(console, part, f"{part.label} of", prefixes)
+    for fact in found.former:
+        name, value = (
+            label or _term(term, prefixes)
+            for label, term in ((fact.predicate_label, fact.predicate), (fact.label, fact.value))
+        )
+        line = Text(f"{clean(name)}, ended: ", style="dim").append(f"{clean(value)}  {clean(fact.interval)}")
+        show.print_wrapped(console, line, 2, 6)
 
 
 def _print_property(console: Console, part: Property, name: str, prefixes: Mapping[str, str]) -> None:

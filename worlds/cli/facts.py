@@ -98,14 +98,12 @@ def _print(found: Timeline, prefixes: Mapping[str, str]) -> None:
         return clean(format_term(to_oxigraph(term), prefixes))
 
     def fact(one: Held) -> str:
-        began, ended = ("" if term is None else clean(str(term)) for term in (one.valid_from, one.valid_to))
-        return f"{shown(one.value)}  {began} – {ended}".rstrip() if began or ended else shown(one.value)
+        return f"{shown(one.value)}  {clean(one.interval)}".rstrip()
 
-    predicate = None
+    heading = None
     for one in found.facts:
-        if one.predicate != predicate:
-            predicate = one.predicate
-            output().print(Text(shown(predicate), style="bold"), soft_wrap=True)
+        if heading != (heading := f"{'^' if one.incoming else ''}{shown(one.predicate)}"):
+            output().print(Text(heading, style="bold"), soft_wrap=True)
         line = Text(f"  {fact(one)}", style="" if one.holds else "dim")
         if one.graph is not None:
             line.append(f"  in {shown(one.graph)}", style="dim")

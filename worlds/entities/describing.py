@@ -18,6 +18,7 @@ from worlds.texts.annotations import Annotation, Annotations
 from worlds.texts.chunks import ChunkStore
 from worlds.texts.facts import Facts
 from worlds.texts.profiles import words_of
+from worlds.validity.timeline import Held
 
 _SQL = statements("entities.sql")
 
@@ -62,7 +63,10 @@ class Property(Record):
 
 @dataclass(frozen=True)
 class Description(Record):
-    """What a world says of an entity. `properties` are its triples by predicate, `incoming` those that point to it."""
+    """What a world says of an entity. `properties` are its triples by predicate, `incoming` those that point to it.
+
+    `former` are its facts that have ended.
+    """
 
     iri: Iri
     label: str | None
@@ -70,10 +74,11 @@ class Description(Record):
     description: str | None
     properties: tuple[Property, ...]
     incoming: tuple[Property, ...]
+    former: Annotated[tuple[Held, ...], Spare] = ()
 
     def __bool__(self) -> bool:
         """Whether anything is said at all."""
-        return bool(self.types or self.properties or self.incoming)
+        return bool(self.types or self.properties or self.incoming or self.former)
 
 
 class Describer:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from worlds.entities.schema import ClassSummary, PredicateSummary
 
 _LIKELY = 3  # classes of a predicate that are shown
+_FORMER = 20  # ended facts, the latest of their predicates
 
 
 def register(server: MCPServer[Any], service: Service) -> None:
@@ -217,6 +218,11 @@ def described(service: Service, *, iri: str, limit: int, tokens: int | None, **o
         [f"{cut} predicates were left out to stay within the token budget: ask for them by `sparql`."] if cut else []
     )
     notes += [f"{terms.show(one.predicate)} has {one.conflict}." for one in found.properties if one.conflict]
+    ended = [
+        f"Ended: {terms.show(one.predicate)} {terms.show(one.value)}{quoted(one.label)}, {one.interval}."
+        for one in found.former[-_FORMER:]
+    ]
+    notes += [line for line in ended if budget.take(line, line)]
     lines = [
         head,
         *(_property_line(one, "") for one in own),

@@ -14,7 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from worlds.file.backup import copy_world
+from worlds.quads.rows import difference, unique_quads
 from worlds.scopes.past import PastWriter
 from worlds.sql.connection import Connection
 from worlds.validity.times import moment
@@ -87,6 +90,8 @@ class Showing(Parts):
             return
         self._clock.stands = True
         added, removed = self._validity.changes(time, self._clock.last)
+        removed = unique_quads(np.concatenate([removed, self._validity.elsewhen(time)]))
+        added = difference(added, removed)
         with self._timed.revision(message="as of a time", embed=True) as writing:
             writing.apply(added, removed)
 

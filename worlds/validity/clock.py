@@ -19,7 +19,7 @@ from worlds.quads.dictionary import Dictionary, Ids
 from worlds.quads.rows import difference, find_quads
 from worlds.sql import statements
 from worlds.sql.connection import Connection
-from worlds.validity.spans import ROLES, Validity
+from worlds.validity.spans import Validity
 from worlds.validity.times import ALWAYS, microseconds, now, period
 
 _SQL = statements("queries.sql")
@@ -75,7 +75,7 @@ class Clock(Follower):
 
         What began or ended since then, as it was said before or is now, holds if it is said to.
         """
-        said = np.unique(quads[np.isin(quads[:, 1], self._roles()), 0])
+        said = np.unique(quads[np.isin(quads[:, 1], self._validity().roles()), 0])
         if not len(said):
             yield
             return
@@ -102,18 +102,13 @@ class Clock(Follower):
 
     def apply(self, delta: Delta) -> None:
         """Keep the first edge of what is added that lies behind the write's beginning."""
-        told = delta.added[np.isin(delta.added[:, 1], self._roles())]
+        told = delta.added[np.isin(delta.added[:, 1], self._validity().roles())]
         if not len(told):
             return
         first = self.next
         periods = self._validity().periods(np.unique(told[:, 2]))
         edges = [edge for one in periods for edge in one if edge > microseconds(self.began)]
         self._set(min([first, *edges]))
-
-    def _roles(self) -> list[int]:
-        """The ids of the predicates that tell times."""
-        known = self._dictionary.find([one for role in ROLES for one in self._validity().predicates(role)])
-        return [one for one in known if one is not None]
 
     def _read(self) -> int:
         stored = self._connection.setting(_NEXT, int)

@@ -2,27 +2,31 @@
 
 An asserted quad holds now. A reifier in the same graph (RDF 1.2) tells when it began to hold and when it ended, by
 predicates of the policy's roles "valid_from" and "valid_to". An interval has its beginning and not its end; a year, a
-month or a day as the end is included. A triple that is not asserted and has an end has ended.
+month or a day as the end is included. A triple that is not asserted and has an end has ended. What is no reifier and
+has such a predicate, as a membership has, is a thing with an interval: it stays asserted, and is not there as of
+another time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyoxigraph as ox
 from numpy.typing import NDArray
 
 from worlds.graph.terms import RDF
-from worlds.quads.dictionary import Dictionary, Ids, json_ids
-from worlds.quads.rows import NO_QUADS, find_quads
+from worlds.quads.dictionary import Dictionary, Ids, batches, json_ids
+from worlds.quads.rows import NO_QUADS, find_quads, unique_quads
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.texts.policy import TextPolicy
 from worlds.validity.times import ALWAYS, period
 
 _SQL = statements("validity.sql")
+_QUADS = statements("queries.sql")
 REIFIES = ox.NamedNode(RDF + "reifies")
 ROLES = ("valid_from", "valid_to")
 """Of predicates, in the policy."""
@@ -61,6 +65,19 @@ class Spans:
         return (self.since <= time) & (time < self.until)
 
 
+class Interval(NamedTuple):
+    """When a thing is there: microseconds since 1970, and the ids of the literals that say so, 0 where nothing does."""
+
+    since: int = -ALWAYS
+    until: int = ALWAYS
+    began: int = 0
+    ended: int = 0
+
+    def at(self, time: int) -> bool:
+        """Whether it is there at a time."""
+        return self.since <= time < self.until
+
+
 class Validity:
     """Reads the intervals of one world."""
 
@@ -88,7 +105,7 @@ class Validity:
         """The intervals of all triples; or of triple terms, given by their ids; or of those with a subject."""
         self._agree()
         (reifies,) = self._dictionary.find([REIFIES])
-        given = {role: self._known(role) for role in ROLES}
+        given = {role: self.roles(role) for role in ROLES}
         if reifies is None or not any(given.values()):
             return _spans([], {}, {}, self._read)
         if triples is None:
@@ -102,8 +119,43 @@ class Validity:
         )
         return _spans(rows, began, ended, self._read)
 
-    def _known(self, role: str) -> list[int]:
-        return [number for number in self._dictionary.find(self.predicates(role)) if number is not None]
+    def roles(self, *roles: str) -> list[int]:
+        """The ids of the predicates of some roles, of both without any."""
+        named = [one for role in roles or ROLES for one in self.predicates(role)]
+        return [number for number in self._dictionary.find(named) if number is not None]
+
+    def things(self, among: Iterable[int] | None = None) -> dict[int, Interval]:
+        """The intervals of all things that have one, or of some of them; the earliest beginning and the latest end."""
+        self._agree()
+        if not (roles := self.roles()):
+            return {}
+        first = set(self.roles("valid_from"))
+        found: dict[int, Interval] = {}
+        values = _SQL["dated"].bind(
+            things_json=None if among is None else json_ids(among),
+            predicates_json=json_ids(roles),
+            reifies=self._dictionary.find([REIFIES])[0] or -1,
+        )
+        for thing, predicate, number in self._connection.rows(_SQL["dated"], values):
+            if (read := self._read(number)) is None:
+                continue
+            known = found.get(thing, Interval())
+            if predicate in first and (not known.began or read[0] < known.since):
+                known = known._replace(since=read[0], began=number)
+            elif predicate not in first and (not known.ended or read[1] > known.until):
+                known = known._replace(until=read[1], ended=number)
+            found[thing] = known
+        return found
+
+    def elsewhen(self, time: int) -> Ids:
+        """The quads about things that are not there at a time, int64 [n, 4]."""
+        gone = [thing for thing, interval in self.things().items() if not interval.at(time)]
+        statement = _QUADS["quads_touching"]
+        found = [
+            self._connection.table(statement, statement.bind(ids_json=ids))
+            for ids in batches(np.array(gone, dtype=np.int64))
+        ]
+        return unique_quads(np.concatenate([NO_QUADS, *found]))
 
     def _agree(self) -> None:
         """Forget what was read in another zone."""
@@ -131,6 +183,12 @@ class Validity:
         edges = np.concatenate([spans.since, spans.until])
         return int(edges[edges > time].min(initial=ALWAYS))
 
+    def asserted(self, quads: Ids) -> NDArray[np.bool_]:
+        """Which of some quads, int64 [n, 4], the world has, [n]."""
+        found = np.zeros(len(quads), dtype=bool)
+        found[[position for position, _, _ in find_quads(self._connection, quads)]] = True
+        return found
+
     def changes(self, time: int, clock: int, *, edges: bool = False) -> tuple[Ids, Ids]:
         """The quads that hold at a time beside those that are asserted, and the asserted that don't, int64 [n, 4].
 
@@ -145,8 +203,7 @@ class Validity:
         def any_of(rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
             return np.bincount(numbers[rows], minlength=len(quads)) > 0
 
-        asserted = np.zeros(len(quads), dtype=bool)
-        asserted[[position for position, _, _ in find_quads(self._connection, quads)]] = True
+        asserted = self.asserted(quads)
         then = spans.at(time)
         # What ended and is asserted holds again, since nobody knows when: from its last end on.
         last = np.full(len(quads), -ALWAYS)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from itertools import groupby
+from typing import Annotated, Any, NamedTuple
 
-from worlds.graph.records import Iri, Node, Record
-from worlds.graph.terms import to_rdflib
+from worlds.graph.records import Iri, Node, Record, Spare
+from worlds.graph.terms import Term, to_rdflib
 from worlds.quads.dictionary import Dictionary
 from worlds.quads.patterns import Patterns
 from worlds.texts.annotations import Annotations
-from worlds.validity.spans import Validity
+from worlds.texts.facts import Text
+from worlds.validity.spans import Interval, Validity
 from worlds.validity.times import ALWAYS, microseconds
 from worlds.validity.times import now as current
 
@@ -19,7 +22,9 @@ from worlds.validity.times import now as current
 class Held(Record):
     """A value and one interval in which it held; a bound that nobody says is None. `holds` is whether it holds now.
 
-    `graph` is None for the default graph.
+    `graph` is None for the default graph. The interval is that of the fact, by a reifier, or that of a thing with one:
+    of the value, as a membership, or of the entity itself. With `incoming`, the value is such a thing that points to
+    the entity. `label` is that of the value.
     """
 
     predicate: Iri
@@ -28,6 +33,15 @@ class Held(Record):
     valid_from: Node | None
     valid_to: Node | None
     holds: bool
+    label: Annotated[str | None, Spare] = None
+    predicate_label: Annotated[str | None, Spare] = None
+    incoming: Annotated[bool, Spare] = False
+
+    @property
+    def interval(self) -> str:
+        """The bounds as people write them, "2015 – 2021-04"; empty where neither is said."""
+        said = ["" if term is None else str(term) for term in (self.valid_from, self.valid_to)]
+        return " – ".join(said).strip(" ") if any(said) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,46 +69,133 @@ class Timeline(Record):
         return bool(self.facts)
 
 
-def timeline(
-    dictionary: Dictionary, patterns: Patterns, annotations: Annotations, validity: Validity, entity: Any
-) -> Timeline:
-    """See `World.timeline`."""
-    (number,) = dictionary.find([entity])
-    rows: list[tuple[int, int, int, int, int, int, int, bool]] = []
-    held = patterns.matching((entity, None, None), None)
-    spans = validity.spans(subject=-1 if number is None else number)
-    now = {tuple(quad) for quad in held.tolist()}
-    dated: set[tuple[int, ...]] = set()
-    present = microseconds(current())
-    for row in range(len(spans.quads)):
-        s, p, o, g, _ = spans.quads[row].tolist()
-        holds = (s, p, o, g) in now and bool(spans.since[row] <= present < spans.until[row])
-        if not holds and not spans.ended[row] and spans.since[row] <= present:
-            continue  # it is only spoken of
-        if holds:
-            dated.add((s, p, o, g))
-        bounds = int(spans.since[row]), int(spans.until[row])
-        rows.append((p, *bounds, o, g, int(spans.began[row]), int(spans.ended[row]), holds))
-    rows += [(p, -ALWAYS, ALWAYS, o, g, 0, 0, True) for s, p, o, g in now - dated]
-    numbers = {one for row in rows for one in (row[0], *row[3:7])}
-    terms = {one: None if not one else to_rdflib(term) for one, term in dictionary.terms(numbers).items()}
-    terms[0] = None
-    rows = sorted(set(rows), key=lambda row: (str(terms[row[0]]), row[1], row[2], str(terms[row[3]]), row[4]))
-    facts = [Held(terms[p], terms[o], terms[g], terms[a], terms[b], h) for p, _, _, o, g, a, b, h in rows]
-    functional = annotations.functional({row[0] for row in rows})
-    gaps, overlaps = [], []
-    for predicate in dict.fromkeys(row[0] for row in rows):
-        every = [place for place, row in enumerate(rows) if row[0] == predicate]
-        last = -1
-        for place in every:
-            if rows[place][1:3] == (-ALWAYS, ALWAYS):
-                continue  # nothing says when it held
-            if last >= 0 and rows[last][2] < rows[place][1]:
-                gaps.append(Between(terms[predicate], facts[last], facts[place]))
-            if last < 0 or rows[place][2] > rows[last][2]:
-                last = place
-        for at, first in enumerate(every if predicate in functional else ()):
-            for second in every[at + 1 :]:
-                if rows[second][1] < rows[first][2] and rows[second][3] != rows[first][3]:
-                    overlaps.append(Between(terms[predicate], facts[first], facts[second]))
-    return Timeline(to_rdflib(entity), tuple(facts), tuple(gaps), tuple(overlaps))
+class _Row(NamedTuple):
+    predicate: int
+    since: int
+    until: int
+    value: int
+    graph: int
+    began: int = 0
+    ended: int = 0
+    holds: bool = True
+    incoming: bool = False
+
+
+class Timelines:
+    """Reads the timelines of one world's entities."""
+
+    def __init__(
+        self,
+        dictionary: Dictionary,
+        patterns: Patterns,
+        annotations: Annotations,
+        validity: Validity,
+        labels: Callable[[Iterable[int]], Mapping[int, Text]],
+    ) -> None:
+        """`labels` gives what entities are called."""
+        self._dictionary = dictionary
+        self._patterns = patterns
+        self._annotations = annotations
+        self._validity = validity
+        self._labels = labels
+
+    def of(self, entity: Term) -> Timeline:
+        """See `World.timeline`."""
+        rows = self._rows(entity)
+        facts = self._facts(rows)
+        order = sorted(range(len(rows)), key=lambda at: _order(rows[at], facts[at]))
+        rows, facts = [rows[at] for at in order], [facts[at] for at in order]
+        functional = self._annotations.functional({row.predicate for row in rows})
+        gaps: list[Between] = []
+        overlaps: list[Between] = []
+        for (incoming, predicate), places in groupby(
+            range(len(rows)), lambda at: (rows[at].incoming, rows[at].predicate)
+        ):
+            every = list(places)
+            last = None
+            for place in every:
+                if rows[place][1:3] == (-ALWAYS, ALWAYS):
+                    continue  # nothing says when it held
+                if last is not None and rows[last].until < rows[place].since:
+                    gaps.append(Between(facts[place].predicate, facts[last], facts[place]))
+                if last is None or rows[place].until > rows[last].until:
+                    last = place
+            for at, first in enumerate(every if predicate in functional and not incoming else ()):
+                for second in every[at + 1 :]:
+                    if rows[second].since < rows[first].until and rows[second].value != rows[first].value:
+                        overlaps.append(Between(facts[first].predicate, facts[first], facts[second]))
+        return Timeline(to_rdflib(entity), tuple(facts), tuple(gaps), tuple(overlaps))
+
+    def former(self, entity: Term) -> tuple[Held, ...]:
+        """The facts of an entity that have ended, by predicate and then by time; things with intervals are not read."""
+        (number,) = self._dictionary.find([entity])
+        present = microseconds(current())
+        rows = [] if number is None else [one for one in self._dated(number) if not one.holds and one.until <= present]
+        facts = self._facts(rows)
+        return tuple(facts[at] for at in sorted(range(len(rows)), key=lambda at: _order(rows[at], facts[at])))
+
+    def _dated(self, number: int) -> list[_Row]:
+        """The facts of an entity whose intervals reifiers tell."""
+        spans = self._validity.spans(subject=number)
+        asserted = self._validity.asserted(spans.quads[:, :4])
+        present = microseconds(current())
+        rows: list[_Row] = []
+        for at, (_, p, o, g, _) in enumerate(spans.quads.tolist()):
+            since, until, ended = int(spans.since[at]), int(spans.until[at]), int(spans.ended[at])
+            holds = bool(asserted[at]) and since <= present < until
+            if holds or ended or since > present:  # else it is only spoken of
+                rows.append(_Row(p, since, until, o, g, int(spans.began[at]), ended, holds))
+        return rows
+
+    def _rows(self, entity: Term) -> list[_Row]:
+        """All facts of an entity, once each."""
+        (number,) = self._dictionary.find([entity])
+        if number is None:
+            return []
+        rows = self._dated(number)
+        dated = {(row.predicate, row.value, row.graph) for row in rows if row.holds}
+        held = [tuple(quad[1:]) for quad in self._patterns.matching((entity, None, None), None).tolist()]
+        present = microseconds(current())
+        pointing = self._pointing(entity)
+        things = self._validity.things({number, *(value for _, value, _ in held), *(quad[0] for quad in pointing)})
+        roles = set(self._validity.roles())
+        for p, o, g in set(held) - dated:
+            when = Interval() if p in roles else things.get(o, things.get(number, Interval()))
+            rows.append(_Row(p, when.since, when.until, o, g, when.began, when.ended, when.at(present)))
+        for s, p, _, g in pointing:
+            if (there := things.get(s)) is not None:
+                rows.append(
+                    _Row(p, there.since, there.until, s, g, there.began, there.ended, there.at(present), incoming=True)
+                )
+        return list(dict.fromkeys(rows))
+
+    def _pointing(self, entity: Term) -> list[list[int]]:
+        """The quads that point to an entity; none where no thing has an interval."""
+        return self._patterns.matching((None, None, entity), None).tolist() if self._validity.roles() else []
+
+    def _facts(self, rows: list[_Row]) -> list[Held]:
+        numbers = {one for row in rows for one in (row.predicate, row.value, row.graph, row.began, row.ended)}
+        terms: dict[int, Any] = {one: to_rdflib(term) for one, term in self._dictionary.terms(numbers).items() if one}
+        labels = self._labels({one for row in rows for one in (row.predicate, row.value)})
+
+        def label(number: int) -> str | None:
+            return labels[number].label if number in labels else None
+
+        return [
+            Held(
+                terms[row.predicate],
+                terms[row.value],
+                terms.get(row.graph),
+                terms.get(row.began),
+                terms.get(row.ended),
+                row.holds,
+                label(row.value),
+                label(row.predicate),
+                row.incoming,
+            )
+            for row in rows
+        ]
+
+
+def _order(row: _Row, fact: Held) -> tuple[Any, ...]:
+    return row.incoming, str(fact.predicate), row.since, row.until, str(fact.value), row.graph

@@ -100,15 +100,18 @@ class Knowing(Parts):
         """What the world says of an entity: label, types, description, its triples and those that point to it.
 
         Of each predicate `limit` values are given, and their number; each value says in which graphs it is said, and
-        which revision added it. Labels and the description in `language` come first. The description of an entity that
-        the world does not know is empty, and false. The name of one that was merged into another means that one, here
-        and in the other verbs that take an entity. With `graphs`, here and in the other verbs of entities, it is what a
-        world says that holds those alone: see `only`.
+        which revision added it; `former` are the facts that have ended. Labels and the description in `language` come
+        first. The description of an entity that the world does not know is empty, and false. The name of one that was
+        merged into another means that one, here and in the other verbs that take an entity. With `graphs`, here and in
+        the other verbs of entities, it is what a world says that holds those alone: see `only`.
         """
         if graphs is not None:
             told: Description = self.only(graphs=graphs).describe(iri, limit=limit, language=language)
             return told
-        return self._describer.describe(self._entity(iri), limit=limit, language=language)
+        entity = self._entity(iri)
+        with self._connection.snapshot():
+            told = self._describer.describe(entity, limit=limit, language=language)
+            return replace(told, former=self._timelines.former(entity))
 
     def context(
         self,

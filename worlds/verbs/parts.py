@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from worlds.sources.tables.tabular import Tables
     from worlds.texts.annotations import Annotations
     from worlds.validity.stating import Stating
+    from worlds.validity.timeline import Timelines
 
 
 _PREDICATES = 10_000  # that a table's columns are compared with
@@ -249,6 +250,20 @@ class Parts:
         from worlds.validity.stating import Stating
 
         return Stating(self._dictionary, self._patterns, self._annotations, self._validity, lambda: self._clock.began)
+
+    @cached_property
+    def _timelines(self) -> Timelines:
+        from worlds.texts.facts import Facts
+        from worlds.validity.timeline import Timelines
+
+        facts, chunks = Facts(self._connection, self._dictionary), self._chunks
+        return Timelines(
+            self._dictionary,
+            self._patterns,
+            self._annotations,
+            self._validity,
+            lambda ids: facts.labels(chunks.policy, ids),
+        )
 
     def _propose_links(self, told: Iterable[Any], graph: object, author: str | None) -> list[int]:
         """Propose the links of the names in tables that mean no entity for sure; gives the proposals' numbers."""

@@ -137,11 +137,9 @@ class Stating(Deciding):
 
     def timeline(self, iri: object) -> Timeline:
         """What was said of an entity, and when it held: values with their intervals, gaps and overlaps."""
-        from worlds.validity.timeline import timeline
-
         entity = self._namespaces.entity(iri)
         with self._connection.snapshot():
-            return timeline(self._dictionary, self._patterns, self._annotations, self._validity, entity)
+            return self._timelines.of(entity)
 
     def as_of(self, time: object) -> Self:
         """What held at a time, as far as the world knows now, as a `World` that can only be read.

@@ -151,6 +151,15 @@ def test_a_script_that_runs_from_right_to_left(tab: Tab) -> None:
     assert page.get_by_role("heading", level=1).evaluate("node => getComputedStyle(node).direction") == "rtl"
 
 
+def test_an_entity_shows_what_held_and_when(tab: Tab) -> None:
+    page = tab.open(entity=f"{EX}Sojourner")
+    over = page.locator(".over-time")
+    expect(over.get_by_role("definition")).to_contain_text("Mars")
+    lines = over.locator("li").all_inner_texts()
+    assert [" ".join(line.split()) for line in lines] == ["Moon until 1990, ended", "Mars 1997 – 2150"]
+    assert over.locator("rect").count() == 2
+
+
 VIEWS: dict[str, dict[str, str | list[str]]] = {
     "start": {},
     "search": {"q": "soil from another world", "languages": "en"},

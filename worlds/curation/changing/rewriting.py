@@ -17,6 +17,7 @@ from worlds.sql import statements
 from worlds.sql.connection import Connection
 
 _SQL = statements("curation.sql")
+_QUERIES = statements("queries.sql")
 
 
 class Rewriting:
@@ -34,7 +35,7 @@ class Rewriting:
 
     def quads(self) -> Ids:
         """The quads that have one of the others anywhere, int64 [n, 4]; markers too."""
-        statement = _SQL["quads_touching"]
+        statement = _QUERIES["quads_touching"]
         found = [NO_QUADS]
         for ids_json in batches(np.concatenate([self.others, self._triples])):
             found.append(self._connection.table(statement, statement.bind(ids_json=ids_json)))

@@ -1,13 +1,13 @@
 // What the world says of one entity.
 
 import { get } from "./api.js";
-import { count, empty, h, loading, many, put } from "./dom.js";
+import { count, empty, h, loading, many, put, s } from "./dom.js";
 import { graphPicture } from "./graph.js";
 import { shortList } from "./hits.js";
 import { revisionLine } from "./revisions.js";
 import { failure } from "./keys.js";
 import { address } from "./router.js";
-import { entityLink, identity, learn, parseTerm, prefixed, short, show, webAddress } from "./terms.js";
+import { entityLink, identity, learn, nameOf, parseTerm, prefixed, short, show, timeOf, webAddress } from "./terms.js";
 
 const FEW = 20; // values of a property that are asked for at first
 const ALL = 1000;
@@ -57,7 +57,7 @@ function iriLine(iri) {
 }
 
 function page(iri, told) {
-  if (!told.properties.length && !told.incoming.length && !told.types.length) return nothing(iri);
+  if (!told.properties.length && !told.incoming.length && !told.types.length && !told.former?.length) return nothing(iri);
   for (const part of [...told.properties, ...told.incoming]) {
     learn(part.predicate, part.label);
     for (const value of part.values) {
@@ -76,6 +76,7 @@ function page(iri, told) {
       h("div", { class: "entity-main" },
         properties("Properties", told.properties, iri, "properties", told.description),
         properties("What points here", told.incoming, iri, "incoming"),
+        overTime(iri),
         !iri.startsWith("_:") && h("p", { class: "meta" }, h("a", { href: address({ query: about(iri) }) }, "Ask about it in SPARQL"))),
       aside),
   ];
@@ -166,6 +167,31 @@ function later(title, fetchIt) {
   read();
   return section;
 }
+
+/** When its facts held, each with a bar between the first and the last time that is said. */
+const overTime = (iri) => later("Over time", async () => {
+  const { facts } = await get("timeline", { iri });
+  const dated = facts.filter((fact) => fact.valid_from || fact.valid_to).map((fact) => ({
+    ...fact,
+    value: parseTerm(fact.value),
+    since: fact.valid_from && parseTerm(fact.valid_from),
+    until: fact.valid_to && parseTerm(fact.valid_to),
+  }));
+  const time = (term) => term && timeOf({ ...term, datatype: "http://www.w3.org/2001/XMLSchema#date" }); // a year may be an integer
+  const times = dated.flatMap(({ since, until }) => [time(since), time(until)]).filter((one) => one !== null);
+  const [first, last] = [Math.min(...times), Math.max(...times)];
+  const place = (one, other) => (one === null || last === first ? other : 6 + (88 * (one - first)) / (last - first));
+  const line = ({ value, label, since, until, holds }) => {
+    const [from, to] = [place(time(since), 0), place(time(until), 100)];
+    return h("li", { class: holds ? null : "past" },
+      h("span", null, show(value, { label })),
+      h("span", { class: "unit" }, `${!until ? "from " : ""}${since?.value ?? "until "}${since && until ? " – " : ""}${until?.value ?? ""}${holds ? "" : time(since) > Date.now() ? ", to come" : ", ended"}`),
+      s("svg", { viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" }, s("rect", { x: from, width: Math.max(to - from, 1), y: 1, height: 4 })));
+  };
+  const groups = Map.groupBy(dated, ({ incoming, predicate }) => `${incoming ?? false} ${predicate}`);
+  const heading = ({ incoming, predicate, predicate_label }) => h("dt", null, incoming && "← ", entityLink({ type: "iri", value: predicate }, predicate_label ?? nameOf(predicate)));
+  return dated.length ? h("dl", { class: "over-time" }, [...groups.values()].map((all) => [heading(all[0]), h("dd", null, h("ul", null, all.map(line)))])) : null;
+});
 
 const similar = (iri) => later("Similar", async () => {
   const { hits } = await get("similar", { iri, limit: 6 });
