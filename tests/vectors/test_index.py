@@ -111,8 +111,9 @@ def test_it_is_dropped_by_who_does_not_know_yet_that_the_file_was_rebuilt(path: 
             one.compact()  # every table is elsewhere in the file now
             index.drop()
             index.mend()
-            assert one.check().ok
-            assert other.check().ok
+            for world in (one, other):
+                # libSQL's index of some twenty vectors may not reach all of them, and says so.
+                assert {problem.kind for problem in world.check().problems} <= {"index-recall"}
 
 
 def test_one_that_a_killed_compaction_left_doubled_is_built_anew_at_opening(path: Path) -> None:
