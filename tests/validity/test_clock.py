@@ -104,6 +104,17 @@ def test_what_is_due_begins_and_ends_for_every_reader_and_the_next_write_carries
     assert heads(world) == ["ann"], "the person's word stands"
 
 
+def test_an_undo_decides_anew_what_time_has_taken_back(world: World, clock: Hands) -> None:
+    stated = world.state(*HEAD, valid_from="2020-01", valid_to="2021")
+    clock.set("2022-06-01")
+    world.add([("ex:bob", "rdf:type", "ex:Person")])
+    assert world.history()[1].message == "by the clock: 0 begun, 1 ended"
+    world.undo(stated.revision or 0)
+    assert heads(world) == heads(world.as_of("2020-06")) == []
+    world.undo(world.history()[0].revision)
+    assert (heads(world), heads(world.as_of("2020-06"))) == ([], ["ann"])
+
+
 def test_an_end_to_come_is_moved_taken_back_and_carried_out(world: World, clock: Hands) -> None:
     world.state(*HEAD, valid_from="2019")
     world.end(HEAD, at="2021")

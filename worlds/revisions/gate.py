@@ -53,6 +53,9 @@ class Clocked(Protocol):
 Limit = Callable[[Ids], None]
 """Is asked before quads are written, int64 [n, 4]; raises where they may not be."""
 
+BY_THE_CLOCK = "by the clock: "
+"""With which the message begins of a revision that carried out what was due."""
+
 
 @dataclass(frozen=True, slots=True)
 class Change(Record):
@@ -241,7 +244,7 @@ class Gate:
         added, removed, time = self._clock.changes()
         if not len(added) and not len(removed):
             return None
-        told = f"by the clock: {len(added):,} begun, {len(removed):,} ended"
+        told = f"{BY_THE_CLOCK}{len(added):,} begun, {len(removed):,} ended"
         revision = self._begin(None, told, None, None)
         try:
             self._apply(revision, added, removed)

@@ -24,6 +24,7 @@ from worlds.quads.dictionary import Dictionary, Ids
 from worlds.quads.rows import difference
 from worlds.revisions.diff import Diff
 from worlds.revisions.edits import InWorld
+from worlds.revisions.gate import BY_THE_CLOCK
 from worlds.sql import statements
 from worlds.sql.connection import Connection, Row
 from worlds.texts.policy import TextPolicy
@@ -149,6 +150,11 @@ class History:
         """Number → revision, of those that are not forgotten."""
         rows = self._connection.rows(_SQL["numbered"], (json.dumps(sorted(revisions)),))
         return {entry.revision: entry for entry in self._entries(rows) if entry.revision >= self.first}
+
+    def by_the_clock(self, revisions: Collection[int]) -> list[int]:
+        """Those of some revisions in which what was due was carried out, and nobody said anything."""
+        told = self.numbered(set(revisions)).values()
+        return [one.revision for one in told if one.author is None and (one.message or "").startswith(BY_THE_CLOCK)]
 
     def _entries(self, rows: Iterable[Row]) -> list[Entry]:
         undone = self._undone()

@@ -17,7 +17,8 @@ def inverse(
 ) -> tuple[Ids, Ids]:
     """(quads to add, quads to remove), int64 [n, 4], that take back what a revision did.
 
-    ConflictError where a later revision has done so for some of its quads already; `force` leaves those out.
+    ConflictError where a later revision has done so for some of its quads already; `force` leaves those out. What time
+    has taken back is no conflict: it is decided anew.
     """
     revision = history.check(revision)
     if revision == 0:
@@ -33,7 +34,10 @@ def inverse(
     if len(conflicts) and not force:
         removals = {tuple(quad): number for *quad, _, number in gone.tolist()}  # the last one of each
         absent = [removals[tuple(quad)] for quad in conflicts[: len(lost) - len(back)].tolist()]
-        raise ConflictError(_conflict(dictionary, revision, conflicts, {*absent, *again[:, 1].tolist()}))
+        by = np.array([*absent, *again[:, 1].tolist()], dtype=np.int64)
+        meant = ~np.isin(by, history.by_the_clock(by.tolist()))
+        if meant.any():
+            raise ConflictError(_conflict(dictionary, revision, conflicts[meant], set(by[meant].tolist())))
     quads = np.delete(taken, again[:, 0], axis=0)
     return quads, np.concatenate([held[:, :4], lost[back[:, 0]]])
 
