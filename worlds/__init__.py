@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         OpenAIEmbedder,
         SentenceTransformerEmbedder,
     )
+    from worlds.entities.answers import Answer
     from worlds.entities.context import Context
     from worlds.entities.describing import Description
     from worlds.entities.minting import Minted
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from worlds.file.stats import Stats
     from worlds.graph.query.results import Solutions, Triples
     from worlds.groups.group import Group, group
+    from worlds.questions.brief import Brief
     from worlds.revisions.comparing import Comparison
     from worlds.revisions.diff import Diff
     from worlds.revisions.edits import Edits
@@ -80,6 +82,8 @@ if TYPE_CHECKING:
     from worlds.world import World, open
 
 __all__ = [
+    "Answer",
+    "Brief",
     "Change",
     "CheckReport",
     "ChunkSize",
@@ -158,6 +162,7 @@ _HOMES = {
     "worlds.entities.minting": "Minted",
     "worlds.entities.names": "Resolution",
     "worlds.entities.describing": "Description",
+    "worlds.entities.answers": "Answer",
     "worlds.entities.context": "Context",
     "worlds.curation.linking.suggesting": "Link",
     "worlds.curation.linking.links": "Mentions",
@@ -188,6 +193,7 @@ _HOMES = {
     "worlds.search.hits": "Explanation Hit SearchResults",
     "worlds.texts.policy": "ChunkSize TextPolicy",
     "worlds.entities.schema": "Schema",
+    "worlds.questions.brief": "Brief",
     "worlds.validity.timeline": "Timeline",
     "worlds.groups.group": "Group group",
     "worlds.file.restoring": "restore",

@@ -86,6 +86,7 @@ def test_a_group_has_what_the_table_says() -> None:
 EX, RDFS = "https://worlds.example/space/", "http://www.w3.org/2000/01/rdf-schema#"
 READS: dict[str, dict[str, Any]] = {  # a call of each verb that reads, by Python's names
     "search": {"text": "aerogel dust", "limit": 4, "mode": "text", "types": "s:Mission", "subclasses": True},
+    "brief": {"question": "Which missions did Stardust fly?", "budget": 300},
     "context": {"question": "What did Stardust bring?", "budget": 300, "hops": 1, "language": "en"},
     "resolve": {"name": "Curiosity", "types": "s:Rover", "limit": 2},
     "similar": {"iri": "ex:Curiosity", "limit": 3, "mode": "text", "types": "s:Rover"},

@@ -19,6 +19,8 @@ import worlds
 import worlds.errors
 
 ALL = [
+    "Answer",
+    "Brief",
     "Change",
     "CheckReport",
     "ChunkSize",
@@ -119,6 +121,7 @@ VERBS = {
     "compact": [],
     "build_vector_index": ["*progress"],
     "drop_vector_index": [],
+    "brief": ["question", "*budget", "*graphs", "*as_of"],
     "context": [
         "question",
         "*budget",

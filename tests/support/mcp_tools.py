@@ -22,6 +22,7 @@ READING = {
         "group_by", "per_subject", "cursor", "full_text", "facets", "sql", "token_budget",
     ],
     "context": ["question", "hops", "types", "language", "graphs", "as_of", "token_budget"],
+    "brief": ["question", "graphs", "as_of", "token_budget"],
     "similar": [
         "iri", "limit", "subjects", "predicates", "types", "subclasses", "graphs", "sources", "languages", "where",
         "exclude", "cursor", "mode", "token_budget",

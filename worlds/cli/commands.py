@@ -86,6 +86,7 @@ _PANELS = {
         "search",
         "sparql",
         "context",
+        "brief",
         "resolve",
         "mint",
         "similar",

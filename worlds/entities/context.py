@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyoxigraph as ox
 
 from worlds.embedders import Embedder, checked_documents
+from worlds.entities.answers import Answer, Kind
 from worlds.entities.limits import check_limit
 from worlds.entities.mentions import Mention, Mentions
 from worlds.entities.neighbours import CitedQuad, Neighbour, Neighbours
@@ -26,7 +27,7 @@ from worlds.entities.passages import (
     within,
 )
 from worlds.errors import EmbedderError
-from worlds.graph.records import Count, Record
+from worlds.graph.records import Count, Record, Spare
 from worlds.graph.terms import to_oxigraph, to_rdflib
 from worlds.quads.dictionary import Dictionary
 from worlds.quads.namespaces import listed
@@ -37,8 +38,8 @@ from worlds.texts.annotations import STATEMENT, Annotations
 from worlds.texts.chunks import ChunkStore
 from worlds.vectors.embedding import Embeddings
 
-_UNNAMED = "The question names nothing that this world knows: what is told was found by words, and may be about others."
-_NOTHING = "Nothing in this world bears on the question."
+UNNAMED = "The question names nothing that this world knows: what is told was found by words, and may be about others."
+NOTHING = "Nothing in this world bears on the question."
 _SURE = 0.5  # weight from which on an entity is taken to be named
 _FOR_PASSAGES = 0.3  # of the budget
 _SEEDS = 12  # entities that facts are sought around
@@ -58,6 +59,9 @@ class Context(Record):
 
     `entities` are those that the question names, the surest first, `named` in number, then those that search found for
     its words, which may be about something else. `left_out` is how many quads were looked at and are not told.
+
+    `kind` is what kind of question it is, as far as its words tell; of all but lookups `answer` is the query that was
+    derived, if one was, and what it found. The text begins with it, where it is sure.
     """
 
     _also = ("tokens",)
@@ -69,6 +73,8 @@ class Context(Record):
     left_out: Count
     notes: tuple[str, ...] = ()
     named: Count = 0
+    kind: Kind = "lookup"
+    answer: Annotated[Answer | None, Spare] = None
 
     @property
     def quads(self) -> tuple[CitedQuad, ...]:
@@ -109,7 +115,7 @@ class Contexts:
         self._to_term = to_term
         self._subjects = subjects
         self._embedder = embedder  # raises EmbedderError where there is none
-        self._mentions = Mentions(connection, dictionary, chunks, searches)
+        self.mentions = Mentions(connection, dictionary, chunks, searches)
         self._annotations = Annotations(connection, dictionary)
         self._vectors: dict[str, Any] = {}  # of predicates' words, by the embedder that is at work
         self._vectors_of: object = None
@@ -160,7 +166,7 @@ class Contexts:
         excluded = set(self._dictionary.find([self._to_term(one) for one in listed(without)])) if without else set()
         mentions = [
             one
-            for one in self._mentions.find(question)
+            for one in self.mentions.find(question)
             if one.entity not in excluded and (among is None or one.entity in among)
         ]
         if types is None or not mentions:
@@ -270,7 +276,7 @@ class Contexts:
         entities = self._neighbours.shown(dict.fromkeys(seeds, 0), drawn.terms, drawn.names)
         text, facts = page.composed(lambda rows: self._neighbours.cited(np.array(rows, np.int64), shown), shown)
         left = {row[0] for group in drawn.groups for row in group.rows} - page.told
-        notes = hits.notes if named else (*hits.notes, _UNNAMED if facts else _NOTHING)
+        notes = hits.notes if named else (*hits.notes, UNNAMED if facts else NOTHING)
         return Context(question, text, facts, tuple(entities), len(left), notes, named)
 
     def _passages(self, page: Page, hits: Sequence[Any], drawn: Drawn) -> None:

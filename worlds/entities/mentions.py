@@ -54,9 +54,16 @@ class Mentions:
         self._chunks = chunks
         self._searches = searches
         self._facts = Facts(connection, dictionary)
+        self._last: tuple[object, str, list[Mention]] | None = None
 
     def find(self, text: str) -> list[Mention]:
-        """The mentions, the surest first; of a span that holds another one, the longer."""
+        """The mentions, the surest first; of a span that holds another one, the longer. The last text's are kept."""
+        state, last = self._connection.state(), self._last
+        if last is None or last[0] is not state or last[1] != text:
+            self._last = last = state, text, self._found(text)
+        return last[2]
+
+    def _found(self, text: str) -> list[Mention]:
         spans = _spans(text)
         found = self._exact(text, spans)
         covered = [one for one in found if one.weight >= 0.5]

@@ -176,6 +176,13 @@ class Neighbours:
 
     # -- verbs ------------------------------------------------------------------------------------------------------
 
+    def known(self, entities: Iterable[Any], language: str | None = None) -> dict[str, Neighbour]:
+        """IRI or blank node → the entity, of terms of pyoxigraph, those that the world has."""
+        numbers = [one for one in self._dictionary.find(list(entities)) if one is not None]
+        terms = self._dictionary.terms(numbers)
+        found = self.shown(dict.fromkeys(numbers, 0), terms, self.names(numbers, terms, language))
+        return {str(one.iri): one for one in found}
+
     def neighbourhood(self, iri: Any, *, hops: int, limit: int) -> Neighbourhood:
         """See `World.neighbourhood`."""
         check_limit(limit)

@@ -45,6 +45,13 @@ class Told(BaseModel):
     notes: list[str]
 
 
+class Briefed(BaseModel):
+    """What a query of a question takes."""
+
+    text: str = Field(description="Entities, classes and predicates with their ends, and the prefixes.")
+    query: str | None = Field(description="The query that was derived from the question, if one was.")
+
+
 class MentionShown(BaseModel):
     """A part of a text that names an entity."""
 

@@ -11,7 +11,7 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from worlds.errors import ArgumentError
-from worlds.mcp.answers import CandidateShown, Citation, Found, ResolutionShown, Resolved, Told, plain
+from worlds.mcp.answers import Briefed, CandidateShown, Citation, Found, ResolutionShown, Resolved, Told, plain
 from worlds.mcp.rendering import Terms, clip, quoted
 from worlds.mcp.toolbox import Service, answer
 from worlds.mcp.tools import Names, Tokens, tool
@@ -56,6 +56,14 @@ def register(server: MCPServer[Any], service: Service) -> None:
         notes = list(found.notes)
         told = Told(text=found.text, citations=cited, entities=named, left_out=found.left_out, notes=notes)
         return answer("\n".join([found.text or "Nothing bears on it.", *notes]), told)
+
+    @tool(server, service, "brief", "Brief for a query")
+    def brief(*, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, Briefed]:
+        """Call it before `sparql`: it has the names, the entities and the ranges that the query takes."""
+        most = service.token_budget if token_budget is None else min(token_budget, 10 * service.token_budget)
+        found = service.world.brief(budget=most, **given)
+        query = found.answer.query if found.answer is not None else None
+        return answer(found.text or "The world is empty.", Briefed(text=found.text, query=query))
 
     @tool(server, service, "similar", "Similar entities", most={"limit": 100}, source="where")
     def similar(

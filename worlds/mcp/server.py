@@ -18,7 +18,8 @@ from worlds.mcp.toolbox import Service
 from worlds.mcp.tools import compact
 
 _ASK = ("search", "context", "resolve", "describe", "schema", "sparql")
-_READ = ("similar", "history", "provenance", "validate", "mentions", "verify", "contradictions", "duplicates", "report")
+_LOOK = ("brief", "similar", "history", "provenance", "validate")
+_READ = (*_LOOK, "mentions", "verify", "contradictions", "duplicates", "report")
 _PROPOSE = ("proposals", "propose", "propose_all", "amend")
 _WRITES = ("update", "add", "undo", "sync")
 PROFILES = {"ask": _ASK, "curate": (*_ASK, *_READ, *_PROPOSE), "all": (*_ASK, *_READ, *_PROPOSE, *_WRITES)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from worlds.entities.limits import check_limit
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from worlds.entities.names import Resolution
     from worlds.entities.neighbours import Neighbourhood, Path
     from worlds.entities.schema import Schema
+    from worlds.questions.answering import Answers
+    from worlds.questions.brief import Brief, Briefs
     from worlds.search.hits import SearchResults
     from worlds.search.rerank import Reranker
 
@@ -144,7 +147,24 @@ class Knowing(Parts):
         if graphs is not None:
             told: Context = self.only(graphs=graphs).context(question, **options)
             return told
+        if types is None and where is None and predicates is None and exclude is None and isinstance(question, str):
+            from worlds.questions.telling import answered
+
+            return answered(question, self._answers, self._contexts, self._briefs, options)
         return self._contexts.compose(question, **options)
+
+    def brief(self, question: str, *, budget: int = 2000, graphs: object = None, as_of: object = None) -> Brief:
+        """What a model needs to write the query that answers a question, in at most `budget` tokens of 3.5 bytes.
+
+        These are the entities that the question names, with their classes; the classes and predicates that bear on it,
+        by their names, by their meaning where there are vectors, and by the entities, with their ends, counts and
+        examples; the prefixes of all these; and the query that was derived from it, if one was. `graphs` are those that
+        it tells of, as if there were no others.
+        """
+        if graphs is not None:
+            told: Brief = self.only(graphs=graphs).brief(question, budget=budget)
+            return told
+        return self._briefs.brief(question, budget)
 
     def neighbourhood(
         self, iri: object, *, hops: int = 2, limit: int = 100, graphs: object = None, as_of: object = None
@@ -198,3 +218,24 @@ class Knowing(Parts):
     def _entity(self, value: object) -> Any:
         """The entity that a caller named, or the one that it was merged into."""
         return self._redirects.follow([self._namespaces.entity(value)])[0]
+
+    @cached_property
+    def _answers(self) -> Answers:
+        from worlds.questions.answering import Answers
+
+        return Answers(
+            self._connection,
+            self._dictionary,
+            self._contexts.mentions,
+            self._queries,
+            self._whole_schema,
+            lambda text, timeout=None: self._query(text, bindings=None, union=True, timeout=timeout),
+            lambda: self._chunks.policy.predicates("label", "alias"),
+            lambda: self._namespaces.prefixes,
+        )
+
+    @cached_property
+    def _briefs(self) -> Briefs:
+        from worlds.questions.brief import Briefs
+
+        return Briefs(self._answers, self._contexts.cosines, self._neighbours.known, lambda: self._namespaces.prefixes)

@@ -63,7 +63,9 @@ if TYPE_CHECKING:
     from worlds.entities.minting import Minting
     from worlds.entities.neighbours import Neighbours
     from worlds.entities.resolving import Resolver
+    from worlds.entities.schema import Schema
     from worlds.entities.similar import SimilarEntities
+    from worlds.graph.query.query import Query
     from worlds.rules.checking import ShapeChecker
     from worlds.sources.registry import Sources
     from worlds.sources.syncing import Syncing
@@ -202,19 +204,10 @@ class Parts:
 
     @cached_property
     def _tables(self) -> Tables:
-        from worlds.entities.schema import overview
         from worlds.sources.tables.tabular import Tables
 
         def predicates() -> list[tuple[str, str | None]]:
-            found = overview(
-                self._connection,
-                self._dictionary,
-                self._chunks,
-                self._namespaces.prefixes,
-                limit=_PREDICATES,
-                graphs=None,
-            )
-            return [(str(one.iri), one.label) for one in found.predicates]
+            return [(str(one.iri), one.label) for one in self._whole_schema().predicates]
 
         def best(name: str, types: tuple[str, ...] | None) -> tuple[str, tuple[str, ...]] | None:
             one = self._resolver.resolve(name, context=None, types=types, graphs=None, exclude=None, limit=2).best
@@ -229,6 +222,10 @@ class Parts:
 
     def _past_world(self, revision: int) -> Any:
         """The world as it was after a revision, as a world that can only be read."""
+        raise NotImplementedError
+
+    def _query(self, text: str, *, bindings: Mapping[str, object] | None, **how: Any) -> Query:
+        """A query as this world asks it."""
         raise NotImplementedError
 
     def _seen(self, as_of: object = None) -> Any:
@@ -264,6 +261,13 @@ class Parts:
             self._validity,
             lambda ids: facts.labels(chunks.policy, ids),
         )
+
+    def _whole_schema(self) -> Schema:
+        """The overview of all graphs, of the commonest classes and predicates."""
+        from worlds.entities.schema import overview
+
+        known = self._connection, self._dictionary, self._chunks, self._namespaces.prefixes
+        return overview(*known, limit=_PREDICATES, graphs=None)
 
     def _propose_links(self, told: Iterable[Any], graph: object, author: str | None) -> list[int]:
         """Propose the links of the names in tables that mean no entity for sure; gives the proposals' numbers."""

@@ -118,13 +118,9 @@ _ALLOW_NETWORK = Option(
 _BINDINGS = Option("bindings", "json", "Values of variables in the query, by their names.")
 _UNION = Option("union", "boolean", "The default graph of the query is the union of all graphs.")
 _TIMEOUT = Option(
-    "timeout",
-    "number",
-    "The time that the evaluation may take.",
-    least=0,
-    unit="seconds",
+    "timeout", "number", "The time that the evaluation may take.", least=0, unit="seconds",
     absent=_at("http", "a setting of the server"),
-)
+)  # fmt: skip
 _FORCE = Option(
     "force", "boolean", "Leave as they are the quads that a later revision changed, and undo the rest.", False
 )
@@ -161,6 +157,10 @@ _SEARCH_TEXT = _text(
 )
 _AS_OF = _text("as_of", "A time: what held then.", example="2016-05", absent=_at("command", "`--as-of` has it"))
 _AS_OF_ALONE = replace(_AS_OF, absent={**_AS_OF.absent, "agents": "`context` takes it"})
+_ASKED = (
+    _text("question", "The question, in a person's words.", REQUIRED, example="solar cells", names={"http": "q"}),
+    _number("budget", "Tokens of the answer, about.", 2000, least=50, most=100_000, names={"agents": "token_budget"}),
+)
 _NARROWING = ("where", "predicates", "exclude", "related", "rerank")
 _CONTEXT = {
     "exclude": _at("command agents", "`where` says it: FILTER NOT EXISTS { … }"),
@@ -222,15 +222,13 @@ VERBS: Mapping[str, Verb] = {
         # -- searched and known
         _verb("search", "Find the texts that best answer a question, best first.", _SEARCH_TEXT, *_SEARCH.values(), _AS_OF_ALONE),
         _verb("context", "Tell the facts and passages that bear on a question, with numbers that cite quads.",
-              _text("question", "The question, in a person's words.", REQUIRED, example="solar cells", names={"http": "q"}),
-              _number("budget", "The length of the answer in tokens, about.", 2000, least=50, most=100_000, names={"agents": "token_budget"}),
-              _number("hops", "The distance of facts from an entity that the question names, at most.", 2, least=0, most=2),
+              *_ASKED, _number("hops", "The distance of facts from an entity that the question names, at most.", 2, least=0, most=2),
               _TYPES, _LANGUAGE, _SCOPE, *(replace(_SEARCH[name], absent=_CONTEXT.get(name, {})) for name in _NARROWING), _AS_OF),
         _verb("resolve", "Find the entity that a name means, and how sure that is.",
               _text("name", "The name.", REQUIRED, example="Paris", names={"agents": "names", "command": "names"}),
               _text("context", "The text around the name.", most=100_000), _TYPES, _GRAPHS,
-              Option("exclude", "texts", "Entities that are no candidates."),
-              _limit("candidates of a name", 5, most=100)),
+              Option("exclude", "texts", "Entities that are no candidates."), _limit("candidates of a name", 5, most=100)),
+        _verb("brief", "Tell what is needed to write the query of a question: entities, classes, predicates, and a query.", *_ASKED, _SCOPE, _AS_OF),
         _verb("chunk", "Give a passage by its number, with those beside it.",
               _text("id", "Its number, or urn:worlds:chunk:NUMBER.", REQUIRED, most=100, example="1"),
               _number("around", "The number of neighbours on either side.", 1, least=0, most=100),
@@ -245,8 +243,7 @@ VERBS: Mapping[str, Verb] = {
         _verb("schema", "Tell what the data look like: classes, predicates, graphs, languages and prefixes, with counts.",
               *(_limit("classes, and of predicates and graphs,", 50), _GRAPHS),
               _text("matching", "Only classes and predicates with these words in their names, or near them in meaning.", most=200)),
-        _verb("stats", "Tell what the world holds: counts, sizes, the embedder.",
-              absent=_at("agents", "`schema` tells an agent")),
+        _verb("stats", "Tell what the world holds: counts, sizes, the embedder.", absent=_at("agents", "`schema` tells an agent")),
         # -- remembered
         _verb("history", "List the revisions, newest first, with author and message.", _limit("revisions", None),
               _text("entity", "Only revisions that added or removed a quad with this subject or object."),

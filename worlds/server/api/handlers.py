@@ -352,8 +352,8 @@ async def _openapi(request: Request, given: Given) -> Response:
 
 
 _READ = """
-    chunk context contradictions decisions duplicates history mentions mint policy prefixes proposals report schema
-    sources stats suggest_links suggest_shapes timeline validate
+    brief chunk context contradictions decisions duplicates history mentions mint policy prefixes proposals report
+    schema sources stats suggest_links suggest_shapes timeline validate
 """.split()  # noqa: SIM905
 
 HANDLERS: Mapping[str, Handler] = {

@@ -99,6 +99,7 @@ def _reads(verb: str) -> Callable[..., bytes]:
 
 
 for _verb in [
+    "brief",
     "chunk",
     "context",
     "contradictions",

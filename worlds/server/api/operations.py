@@ -55,6 +55,7 @@ def operations() -> tuple[Operation, ...]:
         of(
             "context", "GET", "/context", answered("The text, and the facts that it cites by their numbers.", "Context")
         ),
+        of("brief", "GET", "/brief", answered("The text, and its parts.", "Brief")),
         of("describe", "GET", "/entities/{iri}", answered("The description.", "Description")),
         of("chunk", "GET", "/chunks/{id}", answered("The passage.", "Passage")),
         of("timeline", "GET", "/timeline", answered("The facts and their intervals.", "Timeline")),

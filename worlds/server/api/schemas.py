@@ -24,6 +24,7 @@ from worlds.entities.names import Resolution
 from worlds.entities.schema import Schema
 from worlds.file.stats import Stats
 from worlds.graph.records import schemas
+from worlds.questions.brief import Brief
 from worlds.revisions.gate import Change
 from worlds.revisions.history import Entries
 from worlds.revisions.provenance import Provenance
@@ -69,9 +70,9 @@ def _findings(of: str) -> dict[str, Any]:
 
 _FACET = _list(_object({"value": _TEXT, "label": _TEXT, "count": _COUNT}))
 _RECORDS = schemas((
-    Change, Context, Decision, Description, Duplicate, Entries, Explanation, Finding, Hit, Link, Mentions, Minted,
-    Passage, Proposal, Provenance, Synced, ValidationReport, Resolution, RevisionDetails, Schema, ShapeSuggestion,
-    Split, Stats, Timeline, Verification, WorldReport, WorldSource,
+    Brief, Change, Context, Decision, Description, Duplicate, Entries, Explanation, Finding, Hit, Link, Mentions,
+    Minted, Passage, Proposal, Provenance, Synced, ValidationReport, Resolution, RevisionDetails, Schema,
+    ShapeSuggestion, Split, Stats, Timeline, Verification, WorldReport, WorldSource,
 ))  # fmt: skip
 
 _SOURCE = _RECORDS.pop("WorldSource")

@@ -1,0 +1,175 @@
+"""Questions in words: their kinds, the queries that are derived from them, and what is told of these."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import worlds
+from benchmarks.company import STYLES, company
+from benchmarks.questions import companies, movies, share
+from tests.support.embedder import HashingEmbedder
+from worlds import World
+from worlds.questions.words import tokens, words_of_language
+
+SHARED = Path(__file__).parents[3] / "shared" / "data" / "metaqa-movies"
+EX = "https://company.example/"
+MEASURED = ("count", "superlative", "filter")
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with worlds.open(embedder=HashingEmbedder()) as world:
+        world.bind("ex", EX)
+        world.load(company(7, STYLES[0]).document, format="turtle")
+        yield world
+
+
+def answer(world: Any, question: str) -> Any:
+    return world.context(question).answer
+
+
+@pytest.mark.timeout(3600)
+def test_generated_companies(pytestconfig: pytest.Config) -> None:
+    counts, _, wrong = companies(range(100, 140 if pytestconfig.getoption("--long") else 102))
+    assert share(counts, "wrong") <= 0.05, wrong
+    for kind in MEASURED:
+        assert share(counts, "right", (kind,)) >= 0.7, (kind, counts)
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="metaqa-movies is not here")
+@pytest.mark.timeout(3600)
+def test_questions_about_movies(pytestconfig: pytest.Config) -> None:
+    with worlds.open(embedder=None) as world:
+        world.load(gzip.decompress((SHARED / "movies.nt.gz").read_bytes()), format="nt")
+        counts, wrong = movies(world, SHARED, 1 if pytestconfig.getoption("--long") else 20)
+    assert share(counts, "complete", ("1 hops",)) >= 0.9
+    assert share(counts, "wrong") <= 0.05, wrong
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("Who founded Nordlys Foods?", "lookup"),
+        ("How many companies are there?", "count"),
+        ("What is the average salary?", "count"),
+        ("Which cities are in Norway?", "list"),
+        ("What is the oldest company?", "superlative"),
+        ("Which companies have more than 500 employees?", "filter"),
+        ("Which is larger, Oslo or Bergen?", "comparison"),
+        ("Is Oslo in Norway?", "yes or no"),
+        ("", "lookup"),
+    ],
+)
+def test_kinds(world: World, question: str, kind: str) -> None:
+    assert world.context(question or " ").kind == kind
+
+
+def test_a_sure_query_is_told_with_its_answer_and_its_parts(world: World) -> None:
+    found = world.context("How many cities are in Portugal?", budget=500)
+    assert found.text.startswith("Answer by a query: 2\nBy: SELECT (COUNT(DISTINCT ?x) AS ?count)")
+    assert found.answer is not None
+    assert found.answer.told
+    assert {part.words for part in found.answer.parts} == {"cities", "Portugal"}
+    again: Any = world.query(found.answer.query)
+    assert [int(row[0]) for row in again] == [2]
+    assert found.tokens <= 500
+    assert found.to_dict()["answer"]["rows"] == [['"2"^^<http://www.w3.org/2001/XMLSchema#integer>']]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many companies left Oslo?",
+        "Which companies are not in Oslo?",
+        "Which companies only work in Oslo?",
+        "What is the second oldest company?",
+        "Which companies used to be in Oslo?",
+        "How many employees per company are there?",
+        "What is the median salary?",
+        "Which company has the most lawsuits?",
+    ],
+)
+def test_a_word_that_no_part_has_taken_up_makes_it_no_answer(world: World, question: str) -> None:
+    found = answer(world, question)
+    assert found is None or not found.told
+    assert "Answer by a query" not in world.context(question).text
+
+
+def test_what_is_not_sure_is_offered_or_its_parts_are_handed_over(world: World) -> None:
+    offered = world.context("How many people love Oslo?", budget=800).text
+    assert offered.startswith("This query may answer the question (not sure of “love”):\nSELECT (COUNT")
+    parts = world.context("Which company has the most lawsuits?", budget=800).text
+    assert "ex:Company: 40 instances" in parts
+    small = world.context("What is the mildest of all cities by population?", budget=800).text
+    assert "All that there are: " in small
+    assert "Oslo" in small
+
+
+def test_a_scope_answers_of_itself_alone(world: World) -> None:
+    with worlds.open(embedder=None) as other:
+        other.bind("ex", EX)
+        for graph, number in (("urn:a", 3), ("urn:b", 5)):
+            lines = "".join(f'<{graph}:{one}> a <{EX}Shop> ; rdfs:label "{graph} {one}" . ' for one in range(number))
+            other.load(f"PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> {lines}".encode(), graph=graph)
+        counted = {
+            name: int(answer(one, "How many shops are there?").rows[0][0])
+            for name, one in (("all", other), ("a", other.only(graphs=["urn:a"])), ("b", other.only(graphs=["urn:b"])))
+        }
+        assert counted == {"all": 8, "a": 3, "b": 5}
+        assert int(other.context("How many shops are there?", graphs=["urn:a"]).answer.rows[0][0]) == 3  # type: ignore[union-attr, arg-type]
+
+
+def test_it_follows_what_is_written() -> None:
+    with worlds.open(embedder=None) as world:
+        world.add([("urn:a", "rdf:type", EX + "Shop"), ("urn:a", EX + "size", 5)])
+        assert int(answer(world, "How many shops are there?").rows[0][0]) == 1
+        world.add([(f"urn:{number}", "rdf:type", EX + "Bank") for number in range(3)])
+        assert int(answer(world, "How many banks are there?").rows[0][0]) == 3
+        world.undo(world.history()[0].revision)
+        found = answer(world, "How many banks are there?")
+        assert found is None or not found.told
+
+
+def test_instances_of_classes_below_one_count() -> None:
+    with worlds.open(embedder=None) as world:
+        below = "http://www.w3.org/2000/01/rdf-schema#subClassOf"
+        world.add([(EX + "Bakery", below, EX + "Shop"), ("urn:a", "rdf:type", EX + "Bakery")])
+        world.add([("urn:b", "rdf:type", EX + "Shop")])
+        assert int(answer(world, "How many shops are there?").rows[0][0]) == 2
+
+
+def test_filters_are_not_overruled_by_a_query(world: World) -> None:
+    assert world.context("How many companies are there?", types=EX + "City").answer is None
+
+
+WORDS = (
+    "how many which companies in Oslo are the oldest most than 5 million between and 1990 or not people revenue is",
+    "Norway average total of by with employees , ? “ ' 1.2.3 99999999999999999999 } { <x> 😀 \0",
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(" ".join(WORDS).split(" ")), max_size=12))
+def test_any_words_are_a_question(world: World, words: list[str]) -> None:
+    for budget in (30, 300):
+        found = world.context(" ".join(words), budget=budget)
+        assert found.tokens <= budget
+        assert len(world.brief(" ".join(words), budget=budget).text.encode()) <= 3.5 * budget + 4
+
+
+def test_words_have_stems_roots_and_kin() -> None:
+    words = words_of_language()
+    assert [words.stem(one) for one in ("companies", "Cities", "boxes", "people", "class", "status")] == [
+        "company", "city", "box", "person", "class", "status",
+    ]  # fmt: skip
+    assert words.kinship("directed", "director") > 0.9
+    assert words.kinship("salary", "wage") == 0.9
+    assert words.kinship("product", "price") == 0.0
+    assert [token.word for token in tokens("What's Acme’s “5,000.5”?")] == ["what's", "acme’s", "5,000.5"]

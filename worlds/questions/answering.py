@@ -1,0 +1,166 @@
+"""Answers questions by the queries that are derived from them."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import pyoxigraph as ox
+
+from worlds.entities.answers import Answer, Part
+from worlds.entities.mentions import Mentions
+from worlds.entities.schema import Schema
+from worlds.errors import QueryTimeout
+from worlds.graph.query.query import Query
+from worlds.graph.terms import RDF, to_oxigraph, to_rdflib
+from worlds.quads.dictionary import Dictionary
+from worlds.questions.deriving import Deriver, shortened
+from worlds.questions.edges import Edges
+from worlds.questions.reading import Reading, Vocabulary, may_ask, read
+from worlds.questions.words import words_of_language
+from worlds.sparql.queries import Queries
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+
+SURE = 0.6
+"""How sure a derived query is, from 0 to 1, from which on its result is told as the answer."""
+_SQL = statements("questions.sql")
+_NAMED = 0.5  # weight of a name that is taken for one
+_MOST = 200  # rows of an answer
+_SMALL = 50  # instances of a class that are all told
+_OFFERED = 0.25  # how sure a query is at least that may be the one
+_SECONDS = 1.0  # in which a query has to be derived
+_LARGE = 300_000  # quads from which on a query runs with a limit of time, in a process of its own
+_TIMEOUT = 5.0  # seconds
+
+
+class _SpentError(Exception):
+    """The time for deriving a query is over."""
+
+
+class Answers:
+    """Answers the questions to one world."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        dictionary: Dictionary,
+        mentions: Mentions,
+        queries: Queries,
+        schema: Callable[[], Schema],
+        query: Callable[..., Query],
+        labels: Callable[[], Sequence[str]],
+        prefixes: Callable[[], Mapping[str, str]],
+    ) -> None:
+        """`query` makes a query over all graphs, `labels` gives the predicates that name things."""
+        self._connection = connection
+        self._dictionary = dictionary
+        self._mentions = mentions
+        self._queries = queries
+        self._schema = schema
+        self._query = query
+        self._labels = labels
+        self._prefixes = prefixes
+        self._known: tuple[object, Vocabulary] | None = None
+        self._edges = Edges(connection, dictionary)
+        self._end = 0.0
+
+    def vocabulary(self) -> Vocabulary:
+        """The names of classes and predicates, read anew when some come or go, or the world has grown by a tenth."""
+        return self._connection.remembered("questions", self._vocabulary)
+
+    def _vocabulary(self) -> Vocabulary:
+        (rdf_type,) = self._dictionary.find([ox.NamedNode(RDF + "type")])
+        row = self._connection.row(_SQL["names"], _SQL["names"].bind(rdf_type=rdf_type or 0)) or ("", "", 0)
+        names, quads = row[:2], int(row[2] or 0)
+        if self._known is None or self._known[0] != (names, _size(quads)):
+            found = Vocabulary.of(self._schema(), words_of_language(), self._labels())
+            self._known = (names, _size(quads)), found
+        return self._known[1]
+
+    def read(self, question: str) -> Reading:
+        """What the words of a question are."""
+        with self._connection.snapshot():
+            return read(question, self.vocabulary(), self._entities(question))
+
+    def answer(self, question: str) -> tuple[Reading, Answer | None]:
+        """A question as it is read, and its query with what that found.
+
+        None for a lookup, which facts answer, and where no query is derived.
+        """
+        if not may_ask(question, words_of_language()):
+            return Reading(question, "lookup", []), None
+        reading = self.read(question)
+        self._end = time.monotonic() + _SECONDS
+        try:
+            derived = Deriver(self.vocabulary(), self._rows, self._edges).derive(reading)
+        except _SpentError:
+            return reading, None
+        if derived is None or (
+            derived.score < SURE and (derived.score < _OFFERED or sum(part.score > 0 for part in derived.parts) < 2)
+        ):
+            return reading, None
+        parts = tuple(derived.parts)
+        shown = shortened(derived.query, self._prefixes())
+        told = derived.score >= SURE
+        given = (derived.kind, shown, derived.score)
+        try:
+            if derived.query.startswith("ASK"):
+                value = bool(self._queries.answer(self._asked(derived.query)))
+                return reading, Answer(*given, told, parts, value=value)
+            variables, rows = self._solutions(derived.query)
+        except QueryTimeout:
+            return reading, Answer(*given, False, parts)
+        count = 0 if rows == [(None,) * len(variables)] else len(rows)
+        return reading, Answer(*given, told and count > 0, parts, tuple(variables), tuple(rows[:_MOST])[:count], count)
+
+    def table(self, reading: Reading) -> Answer | None:
+        """All instances of a small class that a question names, with what they have under a predicate that it names."""
+        for span, other in product(reading.spans, reading.spans):
+            for (kind, sure), (predicate, score) in product(span.classes[:1], other.predicates[:1]):
+                if kind.instances > _SMALL or min(sure, score) < SURE or kind.iri not in predicate.subject_classes:
+                    continue
+                query = f"SELECT DISTINCT ?x ?v {{ ?x a <{kind.iri}> ; <{predicate.iri}> ?v }}"
+                variables, rows = self._solutions(query)
+                parts = (Part(span.text, kind.iri, sure), Part(other.text, predicate.iri, score))
+                given = (reading.kind, shortened(query, self._prefixes()), 0.0, False, parts, tuple(variables))
+                return Answer(*given, tuple(rows[:_MOST]), len(rows))
+        return None
+
+    def _asked(self, text: str) -> Query:
+        """A query over all graphs, with a limit of time where there is much to look at."""
+        return self._query(text, timeout=_TIMEOUT if self.vocabulary().schema.quads > _LARGE else None)
+
+    def _solutions(self, text: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        variables, solutions = self._queries.rows(self._asked(text))
+        return variables, [tuple(None if term is None else to_rdflib(term) for term in row) for row in solutions]
+
+    def _rows(self, select: str) -> list[tuple[Any, ...]]:
+        if time.monotonic() > self._end:
+            raise _SpentError
+        solutions = self._queries.rows(self._query(select))[1]
+        return [tuple(None if term is None else to_rdflib(term) for term in row) for row in solutions]
+
+    def _entities(self, question: str) -> list[tuple[int, int, list[Any]]]:
+        """The spans that name entities, and which."""
+        spans: dict[tuple[int, int], list[int]] = {}
+        schema = self.vocabulary().schema
+        iris = [*(one.iri for one in schema.classes), *(one.iri for one in schema.predicates)]
+        vocabulary = set(self._dictionary.find([to_oxigraph(iri) for iri in iris]))
+        for one in self._mentions.find(question):
+            if one.weight >= _NAMED and one.entity not in vocabulary:
+                spans.setdefault((one.start, one.end), []).append(one.entity)
+        terms = self._dictionary.terms({one for group in spans.values() for one in group})
+        named = (
+            (start, end, [terms[one].value for one in group if isinstance(terms[one], ox.NamedNode)])
+            for (start, end), group in sorted(spans.items())
+        )
+        return [one for one in named if one[2]]
+
+
+def _size(quads: int) -> int:
+    """The same for worlds that differ by less than about a tenth."""
+    return int(math.log(quads + 1, 1.1))

@@ -1,0 +1,140 @@
+"""The words of a language by which questions tell their kind, and what its words have in common."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?|\d+\w+")
+_ENDINGS = ("ing", "ed", "er", "or", "es", "s", "e")
+_LEAST = 3  # letters of a stem
+_KIN = 5  # letters that two words with one root share at least
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word or a number of a question, in small letters, and where it stands."""
+
+    word: str
+    start: int
+    end: int
+    capital: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Superlative:
+    """A word that asks for the most or the least; `of` and `falls` are stems of predicates that it may be about."""
+
+    most: bool
+    of: frozenset[str] = frozenset()
+    falls: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of one language: phrases, as tuples of words, by what they tell."""
+
+    forms: Mapping[str, str]
+    asks: Mapping[tuple[str, ...], str]
+    compares: Mapping[tuple[str, ...], str]
+    superlatives: Mapping[tuple[str, ...], Superlative]
+    comparatives: Mapping[tuple[str, ...], Superlative]
+    says_nothing: frozenset[str]
+    turns: frozenset[str]
+    numbers: Mapping[str, int]
+    alike: Mapping[str, frozenset[int]]
+
+    def stem(self, word: str) -> str:
+        """What the forms of a word have in common."""
+        word = unicodedata.normalize("NFKC", word).casefold()
+        word = self.forms.get(word, word)
+        if word.endswith("ies") and len(word) > _LEAST + 2:
+            return word[:-3] + "y"
+        if word.endswith(("sses", "xes", "ches", "shes", "zes")):
+            return word[:-2]
+        if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > _LEAST:
+            word = word[:-1]
+        return self.forms.get(word, word)
+
+    def root(self, word: str) -> str:
+        """The stem without the ending of a verb or of who does it: "directed", "director" and "directs" have one."""
+        stem = self.stem(word)
+        for ending in _ENDINGS:
+            if stem.endswith(ending) and len(stem) - len(ending) >= _LEAST:
+                return stem[: -len(ending)]
+        return stem
+
+    def kinship(self, one: str, other: str) -> float:
+        """How surely two words mean the same by their letters: 1 for one stem, less for one root, 0 for others."""
+        if self.stem(one) == self.stem(other):
+            return 1.0
+        first, second = self.root(one), self.root(other)
+        if first == second:
+            return 0.95
+        if self.alike.get(first, frozenset()) & self.alike.get(second, frozenset()):
+            return 0.9
+        shared = 0
+        for a, b in zip(first, second, strict=False):
+            if a != b:
+                break
+            shared += 1
+        return 0.8 if shared >= _KIN and shared == min(len(first), len(second)) else 0.0
+
+
+def tokens(text: str) -> list[Token]:
+    """The words and numbers of a text."""
+    return [
+        Token(found[0].casefold(), *found.span(), found[0][:1].isupper())
+        for found in _TOKEN.finditer(unicodedata.normalize("NFC", text))
+    ]
+
+
+@cache
+def words_of_language(name: str = "english") -> Words:
+    """Read the table of a language."""
+    told = tomllib.loads(resources.files(__package__).joinpath(f"{name}.toml").read_text("utf-8"))
+    plain = Words(told["forms"], {}, {}, {}, {}, frozenset(), frozenset(), {}, {})
+
+    def phrases(group: Mapping[str, list[str]]) -> dict[tuple[str, ...], str]:
+        return {_phrase(phrase): name for name, all_ in group.items() for phrase in all_}
+
+    superlatives: dict[tuple[str, ...], Superlative] = {}
+    for row in told["superlatives"]:
+        about = (frozenset(plain.root(word) for word in row.get(name, ())) for name in ("of", "falls"))
+        superlatives |= dict.fromkeys(map(_phrase, row["words"]), Superlative(row["order"] == "most", *about))
+    alike: dict[str, frozenset[int]] = {}
+    for number, group in enumerate(told["alike"]["groups"]):
+        for word in group:
+            root = plain.root(word)
+            alike[root] = alike.get(root, frozenset()) | {number}
+    comparatives = {_phrase(one): superlatives[_phrase(other)] for one, other in told["comparatives"].items()}
+    return Words(
+        told["forms"],
+        phrases(told["asks"]),
+        phrases(told["compares"]),
+        superlatives,
+        comparatives,
+        frozenset(told["says_nothing"]["words"]),
+        frozenset(told["turns"]["words"]),
+        told["numbers"],
+        alike,
+    )
+
+
+def _phrase(text: str) -> tuple[str, ...]:
+    return tuple(one.word for one in tokens(text))
+
+
+def longest(table: Mapping[tuple[str, ...], Any], words: list[str], at: int) -> tuple[int, Any] | None:
+    """The longest phrase of a table that begins at a word: how many words it has, and what it tells."""
+    for length in range(min(4, len(words) - at), 0, -1):
+        found = table.get(tuple(words[at : at + length]))
+        if found is not None:
+            return length, found
+    return None
