@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
 
@@ -50,15 +51,47 @@ class _Fetched(Generic[T]):
         return str(len(self._items)) if isinstance(self._items, list) else "not fetched"
 
 
+@dataclass(frozen=True)
+class Repair:
+    """A query that was not asked, but is near to one that was: its text, what is other in it, and what it finds.
+
+    `union` is whether it is asked of all graphs together.
+    """
+
+    query: str
+    changes: tuple[str, ...]
+    union: bool
+    found: Solutions | Triples
+
+    def __str__(self) -> str:
+        number = len(self.found)
+        of_all = ", with union=true" if self.union else ""
+        return f"{'; '.join(self.changes)}: this query finds {number:,}{of_all}: {self.query}"
+
+
+def _none() -> None:
+    return None
+
+
 class _Noted:
     """What has notes, which are made when they are first read."""
 
     _make_notes: Callable[[], tuple[str, ...]] = tuple
+    _make_repair: Callable[[], Repair | None] = staticmethod(_none)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """Why there is nothing, or a column without values, as far as can be told; made when it is first read."""
         return self._make_notes()
+
+    @cached_property
+    def repair(self) -> Repair | None:
+        """The query that may have been meant where this one found nothing, if it was asked with `repair=True`."""
+        return self._make_repair()
+
+    def repaired_by(self, make: Callable[[], Repair | None]) -> None:
+        """Set what makes `repair`, when it is first read."""
+        self._make_repair = make
 
 
 class Row:

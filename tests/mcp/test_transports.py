@@ -68,6 +68,7 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "resolve": ({"names": ["Curiosity"]}, '0.97 ex:Curiosity "Mars Science Laboratory" (s:Rover) alias “Curiosity”'),
     "similar": ({"iri": "ex:Curiosity", "types": "s:Rover"}, " (s:Rover) score "),
     "mentions": ({"text": "Was Curiosity on Mars?"}, "4–13 “Curiosity” 0.97 ex:Curiosity"),
+    "brief": ({"question": "How many rovers are on Mars?"}, "Entities:\n“Mars”: ex:Mars, a "),
     "verify": ({"subject": "ex:Curiosity", "predicate": "rdf:type", "object": "s:Rover"}, "supported"),
     "contradictions": ({"suggested": False}, "Nothing was found."),
     "duplicates": ({"types": "s:Rover"}, ""),

@@ -207,6 +207,7 @@ VERBS = {
         "*max_memory",
         "*allow_network",
         "*progress",
+        "*repair",
         "*as_of",
     ],
     "remove": ["quads", "*author", "*message", "*dry_run"],

@@ -14,8 +14,9 @@ from worlds.cli.answers import ResultFormat, print_solutions
 from worlds.cli.errors import NO
 from worlds.cli.options import INTERRUPTIBLE, AsOf, At, Command, Worlds, examples, opened
 from worlds.cli.terminal import note, output, progress, write_json, write_utf8
-from worlds.errors import OpenError
+from worlds.errors import OpenError, QueryError
 from worlds.graph.query.tokens import declared_prefixes
+from worlds.verbs.table import VERBS
 
 if TYPE_CHECKING:
     from worlds.graph.query.results import Solutions, Triples
@@ -74,6 +75,7 @@ def sparql(
         str | None,
         typer.Option(metavar="PLACE", help="Where a large world is asked: memory, disk or auto; else as configured."),
     ] = None,
+    repair: Annotated[bool, typer.Option("--repair", help=VERBS["query"].options["repair"].help)] = False,
     at: At = None,
     as_of: AsOf = None,
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
@@ -87,10 +89,10 @@ def sparql(
     form = ResultFormat("json" if json else format)
     bound = given_bindings(bindings)
     if worlds:
-        if explain or allow_network or sparql_index or at or as_of or query is not None:
+        if explain or allow_network or sparql_index or repair or at or as_of or query is not None:
             raise ValueError(
-                "several worlds take one argument, the query, and no --explain, --allow-network, --sparql-index, --at, "
-                "--as-of"
+                "several worlds take one argument, the query, and no --explain, --allow-network, --sparql-index, "
+                "--repair, --at, --as-of"
             )
         limit = INTERRUPTIBLE if timeout is None else timeout
         _ask_group(worlds, given_query(path, file), form, bindings=bound, union=union, timeout=limit)
@@ -109,15 +111,27 @@ def sparql(
             if explain:
                 told = world.explain(text, progress=bar, **options)
             else:
-                answer = world.query(text, progress=bar, **options)
+                answer = _answer(world, text, progress=bar, repair=repair, **options)
         if not explain:
             for remark in _notes(answer, lambda: world.explain(text, answer=False, **options)):
                 note(remark)
+            if not isinstance(answer, bool) and answer.repair is not None:
+                note(str(answer.repair))
             _print_answer(answer, form, {**world.prefixes, **declared_prefixes(text)})
         elif form.name == "json":
             write_json(told.to_dict())
         else:
             output().print(str(told), markup=False, highlight=False, soft_wrap=True)
+
+
+def _answer(world: Any, text: str, *, repair: bool, **options: Any) -> Solutions | Triples | bool:
+    try:
+        found: Solutions | Triples | bool = world.query(text, **options, **({"repair": True} if repair else {}))
+    except QueryError as error:
+        if error.repair is not None:
+            note(str(error.repair))
+        raise
+    return found
 
 
 def _notes(answer: Solutions | Triples | bool, explain: Callable[[], QueryExplanation]) -> tuple[str, ...]:

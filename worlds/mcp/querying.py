@@ -46,14 +46,20 @@ def register(server: MCPServer[Any], service: Service) -> None:
         """Call `schema` first for classes and predicates, `resolve` for entities. Terms are as in Turtle. A query may
         search: SERVICE w:search { ?hit w:query "words" ; w:subject ?s ; w:score ?score }; see world://guide."""
         _refuse_updates(query, writes=service.allow_writes)
-        found = service.world.query(
-            query,
-            timeout=min(timeout, service.longest(context)),
-            max_results=MOST_ROWS,
-            max_memory=MEMORY if sys.platform == "linux" else None,
-            progress=_reporting(context),
-            **given,
-        )
+        try:
+            found = service.world.query(
+                query,
+                timeout=min(timeout, service.longest(context)),
+                max_results=MOST_ROWS,
+                max_memory=MEMORY if sys.platform == "linux" else None,
+                progress=_reporting(context),
+                repair=True,
+                **given,
+            )
+        except QueryError as error:
+            if error.repair is not None:
+                error.args = (f"{error}. {error.repair}",)
+            raise
         answered = _Answer(service, Terms({**service.terms().prefixes, **declared_prefixes(query)}))
         if isinstance(found, bool):
             told = () if found else service.world.explain(query, answer=False, **given).notes
@@ -61,6 +67,11 @@ def register(server: MCPServer[Any], service: Service) -> None:
         if isinstance(found, Triples):
             return answered.triples(found, limit, token_budget)
         return answered.rows(found, limit, token_budget, json=format == "json")
+
+
+def _notes(found: Any) -> list[str]:
+    """What there is to say of a result, the query that may have been meant among it."""
+    return [*found.notes, *([] if found.repair is None else [str(found.repair)])]
 
 
 def _reporting(context: Context[Any, Any]) -> Progress:
@@ -101,12 +112,12 @@ class _Answer:
         names = list(found.variables)
         shown = [[None if term is None else self._terms.show(term, _CELL) for term in row] for row in found[:limit]]
         head = "\t".join(f"?{name}" for name in names)
-        return self._table("select", names, shown, len(found), tokens, list(found.notes), head=head, json=json)
+        return self._table("select", names, shown, len(found), tokens, _notes(found), head=head, json=json)
 
     def triples(self, found: Triples, limit: int, tokens: int | None) -> CallToolResult:
         every = list(found)
         shown = [[self._terms.show(term, _CELL) for term in triple] for triple in every[:limit]]
-        return self._table("construct", [], shown, len(every), tokens, list(found.notes), head="", json=False)
+        return self._table("construct", [], shown, len(every), tokens, _notes(found), head="", json=False)
 
     def _table(
         self,

@@ -37,6 +37,22 @@ _DATES = {XSD + name for name in ("date", "dateTime", "gYear", "gYearMonth", "da
 Terms: TypeAlias = tuple[Any, Any, Any]  # of a pattern; None for a variable
 
 
+class Hint(str):
+    """A note on a query that says how to mend it: `old`, as the query has it, is to be `new`."""
+
+    old: str
+    new: str
+
+    def __new__(cls, text: str, old: str, new: str) -> Hint:
+        """`old` may have other white space than the query; "" is the end of the query."""
+        hint = super().__new__(cls, text)
+        hint.old, hint.new = old, new
+        return hint
+
+    def __getnewargs__(self) -> tuple[str, str, str]:  # for another process
+        return str(self), self.old, self.new
+
+
 @dataclass(frozen=True)
 class Pattern:
     """A triple pattern of a query, as written and as terms, and the graphs that it is looked up in."""
@@ -91,7 +107,7 @@ class Hints:
         turned = (value, predicate, subject)
         if not isinstance(value, ox.Literal) and next(self._quads(turned, [None]), None) is not None:
             s, p, o = pattern.parts
-            yield f"The other way round, {{ {o} {p} {s} . }} matches."
+            yield Hint(f"The other way round, {{ {o} {p} {s} . }} matches.", f"{s} {p} {o}", f"{o} {p} {s}")
             return
         if predicate != _RDF_TYPE:  # of classes all is known
             around = itertools.islice(self._quads((None, predicate, None), [None]), _LOOKED_AT)
@@ -117,20 +133,24 @@ class Hints:
                     others[place][spelled(term.value)] = term
         for place, term in unknown:
             for near in difflib.get_close_matches(spelled(term.value), others[place], 1, _ALIKE):
-                yield f"{self._shown(term)} is near {self._shown(others[place][near])}."
+                given, meant = self._shown(term), self._shown(others[place][near])
+                yield Hint(f"{given} is near {meant}.", given, meant)
 
     def _entity(self, given: ox.Literal, objects: Sequence[Any], are: str) -> Iterator[str]:
         """The IRI that a text stands for, where there are no literals; else a text that is written nearly so."""
         iris = {one for one in objects if isinstance(one, ox.NamedNode)}
         if iris and not any(isinstance(one, ox.Literal) for one in objects):
-            meant = sorted(self._named(given, iris), key=str)[:3] or sorted(iris, key=str)[:1]
-            yield f"{are} IRIs, not texts{_looked_at(objects)}: {', '.join(map(self._shown, meant))}."
+            named = sorted(set(self._named(given, iris)), key=str)[:3]
+            shown = [self._shown(one) for one in named or sorted(iris, key=str)[:1]]
+            told = f"{are} IRIs, not texts{_looked_at(objects)}: {', '.join(shown)}."
+            yield Hint(told, self._shown(given), shown[0]) if len(named) == 1 else told
             return
         texts = {one.value: one for one in objects if isinstance(one, ox.Literal) and len(one.value) <= _LONGEST}
         if len(given.value) > _LONGEST or given.value in texts:
             return
         for near in difflib.get_close_matches(given.value, texts, 1, _LIKE):
-            yield f"{self._shown(given)} is near {self._shown(texts[near])}."
+            written, meant = self._shown(given), self._shown(texts[near])
+            yield Hint(f"{written} is near {meant}.", written, meant)
 
     def _named(self, given: ox.Literal, iris: set[Any]) -> Iterator[Any]:
         """The IRIs that have the text as a label, or end in it."""

@@ -21,7 +21,7 @@ from worlds.graph.search.vocabulary import NAMESPACE, TEXT_QUERY
 from worlds.graph.terms import RDF, XSD, Term, format_term, shorten, to_python
 from worlds.quads.dictionary import DEFAULT_GRAPH, Dictionary
 from worlds.quads.vocabulary import Budget, Vocabulary
-from worlds.sparql.hints import Hints, Pattern, Terms
+from worlds.sparql.hints import Hint, Hints, Pattern, Terms
 from worlds.sparql.index import SparqlIndex
 from worlds.sql import statements
 from worlds.sql.connection import Connection
@@ -99,8 +99,9 @@ class Notes:
 
 def absent(name: str, nearest: Sequence[str], where: str) -> str:
     """What to say of a name that does not occur."""
-    hint = f": did you mean {_either(nearest)}?" if nearest else "."
-    return f"{name} does not occur in {where}{hint}"
+    if not nearest:
+        return f"{name} does not occur in {where}."
+    return Hint(f"{name} does not occur in {where}: did you mean {_either(nearest)}?", name, nearest[0])
 
 
 class _Reading:
@@ -407,7 +408,8 @@ class _Reading:
     def _told(self, given: ox.Literal, found: Iterable[ox.Literal], where: str) -> Iterator[str]:
         if shown := sorted({format_term(one, self._prefixes) for one in found})[:_SHOWN]:
             text = self._written(given)
-            yield f"{text if len(text) <= 80 else text[:79] + '…'} is written {_either(shown)} {where}."
+            told = f"{text if len(text) <= 80 else text[:79] + '…'} is written {_either(shown)} {where}."
+            yield Hint(told, text, shown[0])
 
     def _written(self, given: ox.Literal) -> str:
         """A literal as the query writes it."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
+from worlds.errors import QueryError
 from worlds.graph.query.limits import Interruptible, deadline_of
 from worlds.graph.query.query import UNION_GRAPH, Query
 from worlds.graph.search.vocabulary import NAMESPACE
@@ -18,6 +19,7 @@ from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
 from worlds.revisions.rehearsing import rehearsable
 from worlds.revisions.writer import Progress
+from worlds.sparql.repairing import repaired
 from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ class Querying(Parts):
         max_memory: int | None = None,
         allow_network: bool | Collection[str] = False,
         progress: Progress | None = None,
+        repair: bool = False,
         as_of: object = None,
     ) -> Solutions | Triples | bool:
         """Answer a SPARQL query: SELECT gives `Solutions`, ASK a bool, CONSTRUCT and DESCRIBE `Triples`.
@@ -57,20 +60,30 @@ class Querying(Parts):
         how many solutions or triples it may have. SERVICE reaches the network only if `allow_network` is True or
         names the hosts. QueryError (with line and column) if the query does not parse, is too deep or too long, or
         exceeds a limit.
+
+        With `repair`, a result that has nothing has `.repair`: the nearest query that the notes lead to and that finds
+        something, with what it finds; and so has a QueryError. An ASK has none.
         """
         if union and not default_graphs is named_graphs is None:
             raise ValueError("union=True and a dataset of its own cannot both be what a query is asked of")
-        asked = self._query(
-            query,
-            bindings=bindings,
-            union=union,
-            graphs=(default_graphs, named_graphs),
-            timeout=timeout,
-            max_results=max_results,
-            max_memory=max_memory,
-            allow_network=allow_network,
-        )
-        return self._queries.answer(asked, None if progress is None else partial(progress, "index"))
+        how: dict[str, Any] = {"bindings": bindings, "graphs": (default_graphs, named_graphs), "timeout": timeout}
+        how |= {"max_results": max_results, "max_memory": max_memory, "allow_network": allow_network}
+
+        def ask(text: str, union: bool | None) -> Solutions | Triples | bool:
+            asked = self._query(text, union=union, **how)
+            return self._queries.answer(asked, None if progress is None else partial(progress, "index"))
+
+        if not repair:
+            return ask(query, union)
+        prefixes = self._namespaces.prefixes
+        try:
+            found = ask(query, union)
+            if not isinstance(found, bool) and not len(found):
+                found.repaired_by(lambda: repaired(query, found.notes, prefixes, ask, union))
+        except QueryError as error:
+            error.repair = repaired(query, error, prefixes, ask, union)
+            raise
+        return found
 
     @property
     def pattern_timeout(self) -> float | None:
