@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,6 @@ from hypothesis import strategies as st
 
 import worlds
 from tests.support.command_line import run
-from worlds import World
 from worlds.errors import QueryError
 
 EX = "https://example.org/"
@@ -21,7 +21,7 @@ ex:bob a ex:Person ; ex:name "Bob"@en ; ex:worksFor ex:acme ."""
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
+def world() -> Iterator[Any]:
     with worlds.open(embedder=None) as world:
         world.bind("ex", EX)
         world.load(DATA.encode(), format="turtle")
@@ -45,21 +45,21 @@ def world() -> Iterator[World]:
         ),
     ],
 )
-def test_what_finds_nothing_leads_to_what_was_meant(world: World, query: str, meant: str, found: int) -> None:
+def test_what_finds_nothing_leads_to_what_was_meant(world: Any, query: str, meant: str, found: int) -> None:
     answer = world.query(query, repair=True)
     assert not isinstance(answer, bool)
     assert len(answer) == 0, "the answer stays the answer"
     assert answer.repair is not None
     assert (answer.repair.query, len(answer.repair.found), answer.repair.union) == (meant, found, False)
     assert str(answer.repair).endswith(f": this query finds {found}: {meant}")
-    assert len(world.query(answer.repair.query)) == found  # type: ignore[arg-type]
+    assert len(world.query(answer.repair.query)) == found
 
 
-def test_without_the_option_and_with_a_result_there_is_none(world: World) -> None:
+def test_without_the_option_and_with_a_result_there_is_none(world: Any) -> None:
     for query, repair in (("SELECT * { ?s ex:worksForr ?o }", False), ("SELECT * { ?s ex:worksFor ?o }", True)):
         answer = world.query(query, repair=repair)
-        assert answer.repair is None  # type: ignore[union-attr]
-    assert world.query("SELECT * { ?s ex:unlike_anything_here ?o }", repair=True).repair is None  # type: ignore[union-attr]
+        assert answer.repair is None
+    assert world.query("SELECT * { ?s ex:unlike_anything_here ?o }", repair=True).repair is None
     assert world.query("ASK { ?s ex:worksForr ?o }", repair=True) is False
 
 
@@ -70,7 +70,7 @@ def test_without_the_option_and_with_a_result_there_is_none(world: World) -> Non
         ("SELECT * { ?s ex:worksFor ?o ", "SELECT * { ?s ex:worksFor ?o  }"),
     ],
 )
-def test_what_cannot_be_asked_does_too(world: World, query: str, meant: str) -> None:
+def test_what_cannot_be_asked_does_too(world: Any, query: str, meant: str) -> None:
     with pytest.raises(QueryError) as caught:
         world.query(query, repair=True)
     assert caught.value.repair.query == meant
@@ -86,17 +86,18 @@ def test_data_in_other_graphs_are_found_by_all_of_them() -> None:
     with worlds.open(embedder=None) as world:
         world.bind("ex", EX)
         world.load(DATA.encode(), format="turtle", graph="urn:g")
-        repair = world.query("SELECT * { ?s ex:worksFor ?o }", repair=True).repair  # type: ignore[union-attr]
+        found: Any = world.query("SELECT * { ?s ex:worksFor ?o }", repair=True)
+        repair = found.repair
         assert repair is not None
         assert (repair.union, len(repair.found)) == (True, 2)
 
 
-def test_a_scope_is_not_left(world: World) -> None:
+def test_a_scope_is_not_left(world: Any) -> None:
     with worlds.open(embedder=None) as other:
         other.bind("ex", EX)
         other.load(DATA.encode(), format="turtle", graph="urn:g")
         other.add([("ex:cid", "rdf:type", "ex:Cat")])
-        inside = other.only(graphs=["default"])
+        inside: Any = other.only(graphs=["default"])
         assert inside.query("SELECT * { ?s ex:worksFor ?o }", repair=True).repair is None
         assert inside.query('SELECT * { ?s ex:name "Bob" }', union=True, repair=True).repair is None
 
@@ -119,13 +120,14 @@ TOKENS = """SELECT * { } ?s ?o a ex:Person ex:Persons ex:worksFor ex:worksForr "
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.sampled_from(TOKENS.split()), max_size=14))
 def test_any_text_is_repaired_or_left(tokens: list[str]) -> None:
-    with worlds.open(embedder=None) as world:
+    with worlds.open(embedder=None) as opened:
+        world: Any = opened
         world.bind("ex", EX)
         world.load(DATA.encode(), format="turtle")
         try:
-            answer = world.query("SELECT * { " + " ".join(tokens), repair=True)
+            answer: Any = world.query("SELECT * { " + " ".join(tokens), repair=True)
             repair = None if isinstance(answer, bool) else answer.repair
         except QueryError as error:
             repair = error.repair
         if repair is not None:
-            assert len(world.query(repair.query, union=repair.union or None)) == len(repair.found) > 0  # type: ignore[arg-type]
+            assert len(world.query(repair.query, union=repair.union or None)) == len(repair.found) > 0

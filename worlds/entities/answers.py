@@ -13,7 +13,10 @@ Kind: TypeAlias = Literal["lookup", "list", "count", "superlative", "filter", "c
 
 @dataclass(frozen=True, slots=True)
 class Part(Record):
-    """Words of a question and what a query takes them for, with how sure that is, from 0 to 1; None is for nothing."""
+    """Words of a question and what a query takes them for, with how sure that is, from 0 to 1; None is for nothing.
+
+    Without words it is a predicate that joins two things, which no word of the question names.
+    """
 
     words: str
     iri: Iri | None

@@ -221,7 +221,7 @@ class Deriver(Joining):
         if len(edges) != 1:
             return None
         (edge,) = edges
-        pattern.say(f"{one} <{edge}> {other} .", ONLY if there else ONLY * ONLY)
+        pattern.say(f"{one} <{edge}> {other} .", ONLY if there else ONLY * ONLY, iri=edge)
         return self._derived(reading, f"ASK {{ {pattern.text} }}", pattern)
 
     # -- patterns -----------------------------------------------------------------------------------------------------

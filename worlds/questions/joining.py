@@ -23,6 +23,7 @@ class _Way(NamedTuple):
     lines: list[str]
     used: list[Span]
     entity: str
+    unnamed: list[str]
 
 
 def _naming(spans: Sequence[Span], edge: Edge) -> tuple[Span | None, float]:
@@ -90,7 +91,9 @@ class Joining(Measuring):
         for entity in span.entities:
             for edge in self._edges.to(entity, kinds):
                 named, fits = _naming(spans, edge)
-                found.append(_Way(fits, edge.often, [edge.line("?x", f"<{entity}>")], [named] if named else [], entity))
+                found.append(
+                    _Way(fits, edge.often, [edge.line("?x", f"<{entity}>")], [named] if named else [], entity, [])
+                )
         if not found:
             return self._far(reading, pattern, kind, span, number)
         best, rivals = _best(found)
@@ -122,7 +125,8 @@ class Joining(Measuring):
                 used = [each for each in (first, second) if each is not None]
                 score = min(one, other) if one and other else ONLY * (max(one, other) or ONLY)
                 lines = [near.line("?x", middle), far.line(middle, f"<{entity}>"), *typed]
-                found.append(_Way(score + len(used), near.often, lines, used, entity))
+                unnamed = [edge.predicate for edge, each in ((near, first), (far, second)) if each is None]
+                found.append(_Way(score + len(used), near.often, lines, used, entity, unnamed))
         if not found:
             return False
         best, rivals = _best(found)
@@ -131,6 +135,7 @@ class Joining(Measuring):
         for each in (*best.used, *([between] if between is not None else [])):
             pattern.parts.append(Part(each.text, None, round(pattern.score, 3)))
             each.used = True
+        pattern.parts += [Part("", iri, round(pattern.score, 3)) for iri in best.unnamed]
         self._take(pattern, best, span)
         return True
 

@@ -36,7 +36,7 @@ class Pattern:
         if line and line not in self.lines:
             self.lines.append(line)
         self.score = min(self.score, score)
-        if words:
+        if words or iri is not None:
             self.parts.append(Part(words, None if iri is None else str(iri), round(score, 3)))
 
     @property
@@ -165,7 +165,8 @@ class Measuring:
         falls = asked is not None and self._about(predicate, asked.value.falls)
         if asked is not None and not date and not falls and asked.value.falls:
             score = min(score, ONLY) if is_year(predicate) else GUESSED  # the oldest by a number that is no age
-        if len({one.datatype for one in predicate.kinds if one.kind == "literal"}) > 1:
+        datatypes = {str(one.datatype) for one in predicate.kinds if one.kind == "literal"}
+        if not (datatypes <= NUMBERS or len(datatypes) == 1):
             score *= 0.7  # values of several datatypes do not compare
         return Measure(f"?x <{predicate.iri}> ?v .", score, words, predicate.iri, falls=falls, date=date)
 

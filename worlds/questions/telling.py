@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
+
+from rdflib import URIRef
 
 from worlds.entities.answers import Answer
 from worlds.entities.context import NOTHING, UNNAMED, Context, Contexts
@@ -56,9 +58,11 @@ def told(answer: Answer, budget: int, labels: Callable[[Iterable[Any]], Mapping[
         about = f"not sure of {', '.join(unread)}" if unread else "not sure"
         text = f"This query may answer the question ({about}):\n{answer.query}"
         return text if tokens(text) <= budget else ""
+    unnamed = [part.iri for part in answer.parts if not part.words and part.iri is not None]
+    by = f"Answer by a query{_taking([*dict.fromkeys(unnamed)], labels)}"
     if answer.value is not None:
-        return _cut(f"Answer by a query: {'yes' if answer.value else 'no, as far as this world says'}", answer, budget)
-    head = "Answer by a query: " if answer.count == 1 else f"Answer by a query, {answer.count:,} in all: "
+        return _cut(f"{by}: {'yes' if answer.value else 'no, as far as this world says'}", answer, budget)
+    head = f"{by}: " if answer.count == 1 else f"{by}, {answer.count:,} in all: "
     return listed(answer, head, budget, labels)
 
 
@@ -74,6 +78,14 @@ def listed(answer: Answer, head: str, budget: int, labels: Callable[[Iterable[An
             break
         text += f"; {row}" if number else row
     return _cut(text, answer, budget)
+
+
+def _taking(unnamed: Sequence[Any], labels: Callable[[Iterable[Any]], Mapping[Any, str]]) -> str:
+    """What joins two things though no word says so, as the only predicate that does."""
+    if not unnamed:
+        return ""
+    names = labels(map(URIRef, unnamed))
+    return f" (taking it that “{'”, “'.join(clean(names.get(URIRef(iri)) or iri) for iri in unnamed)}” is meant)"
 
 
 def _shown(term: Any, names: Mapping[Any, str]) -> str:

@@ -49,8 +49,8 @@ class Hint(str):
         hint.old, hint.new = old, new
         return hint
 
-    def __getnewargs__(self) -> tuple[str, str, str]:  # for another process
-        return str(self), self.old, self.new
+    def __reduce__(self) -> tuple[Any, ...]:  # for another process
+        return Hint, (str(self), self.old, self.new)
 
 
 @dataclass(frozen=True)
