@@ -1,6 +1,7 @@
 """How often a question is answered rightly, and how often wrongly, by the query that is derived from it.
 
-`python -m benchmarks.questions --seeds 40` asks the generated companies; `--movies DIR` the questions of metaqa-movies.
+`python -m benchmarks.questions --seeds 40` asks the generated companies, `--staff` those about a firm's staff, and
+`--movies DIR` the questions of metaqa-movies.
 Told are, by kind, questions, right answers and wrong ones; what is not told as an answer is neither.
 """
 
@@ -18,6 +19,7 @@ from typing import Any
 
 import worlds
 from benchmarks.company import STYLES, Asked, company
+from benchmarks.staff import staff
 from worlds import World
 from worlds.entities.answers import Answer
 
@@ -67,6 +69,42 @@ def companies(seeds: range) -> tuple[Counts, list[float], list[str]]:
     return counts, seconds, wrong
 
 
+def firms(seeds: range) -> tuple[Counts, list[str]]:
+    """Ask the worlds of a firm's staff: counts, and the questions told wrongly; of several that have the most, any."""
+    counts: Counts = Counter()
+    wrong = []
+    for seed in seeds:
+        document, questions = staff(seed)
+        with worlds.open(embedder=None) as world:
+            world.load(document, format="turtle")
+            for question, query in questions:
+                gold: Any = None if query is None else world.query(query)
+                there = gold is not None and (isinstance(gold, bool) or len(gold) > 0)
+                counts["answerable" if there else "unanswerable", "asked"] += 1
+                answer = world.context(question).answer
+                if answer is None or not answer.told:
+                    continue
+                outcome = "right" if there and _agrees(answer, gold, one="LIMIT 1" in str(query)) else "wrong"
+                counts["answerable" if there else "unanswerable", outcome] += 1
+                if outcome == "wrong":
+                    wrong.append(f"{question}: {answer.query}")
+    return counts, wrong
+
+
+def _agrees(answer: Answer, gold: Any, *, one: bool) -> bool:
+    if isinstance(gold, bool) or answer.value is not None:
+        return answer.value is gold
+    found, meant = ({_plain(row[0]) for row in rows} for rows in (answer.rows, gold))
+    return meant <= found if one else found == meant
+
+
+def _plain(term: Any) -> str:
+    try:
+        return f"{float(str(term)):.6f}"
+    except ValueError:
+        return str(term)
+
+
 def movies(world: World, folder: Path, every: int) -> tuple[Counts, list[str]]:
     """Ask questions whose SPARQL reproduces the answers: complete contexts, and answers that were told, by hops."""
     counts: Counts = Counter()
@@ -108,12 +146,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--movies", type=Path)
+    parser.add_argument("--staff", action="store_true")
     parser.add_argument("--every", type=int, default=1)
     given = parser.parse_args()
     if given.movies is not None:
         with worlds.open(embedder=None) as world:
             world.load(gzip.decompress((given.movies / "movies.nt.gz").read_bytes()), format="nt")
             counts, wrong = movies(world, given.movies, given.every)
+    elif given.staff:
+        counts, wrong = firms(range(given.seeds))
     else:
         counts, seconds, wrong = companies(range(given.seeds))
         print(f"median {statistics.median(seconds) * 1000:.1f} ms a context")

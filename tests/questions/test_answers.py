@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import worlds
 from benchmarks.company import STYLES, company
-from benchmarks.questions import companies, movies, share
+from benchmarks.questions import companies, firms, movies, share
 from tests.support.embedder import HashingEmbedder
 from worlds import World
 from worlds.questions.words import tokens, words_of_language
@@ -41,6 +41,13 @@ def test_generated_companies(pytestconfig: pytest.Config) -> None:
     assert share(counts, "wrong") <= 0.05, wrong
     for kind in MEASURED:
         assert share(counts, "right", (kind,)) >= 0.7, (kind, counts)
+
+
+@pytest.mark.timeout(3600)
+def test_a_generated_staff(pytestconfig: pytest.Config) -> None:
+    counts, wrong = firms(range(100, 140 if pytestconfig.getoption("--long") else 102))
+    assert share(counts, "wrong") <= 0.05, wrong
+    assert share(counts, "right", ("answerable",)) >= 0.7, counts
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="metaqa-movies is not here")
@@ -145,6 +152,27 @@ def test_instances_of_classes_below_one_count() -> None:
         world.add([(EX + "Bakery", below, EX + "Shop"), ("urn:a", "rdf:type", EX + "Bakery")])
         world.add([("urn:b", "rdf:type", EX + "Shop")])
         assert int(answer(world, "How many shops are there?").rows[0][0]) == 2
+
+
+def test_which_way_round_is_not_guessed() -> None:
+    with worlds.open(embedder=None) as world:
+        world.load(f"""PREFIX ex: <{EX}> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
+        ex:a a ex:Worker ; rdfs:label "Ann Lee" ; ex:manager ex:b . ex:b a ex:Worker ; rdfs:label "Bob Day" .
+        ex:c a ex:Worker ; rdfs:label "Cid Fox" ; ex:manager ex:b .""".encode(), format="turtle")  # fmt: skip
+        for question in ("Is Ann Lee the manager of Bob Day?", "How many workers does Ann Lee manage?"):
+            found = answer(world, question)
+            assert found is None or not found.told, question
+
+
+def test_texts_are_values(world: World) -> None:
+    with worlds.open(embedder=None) as other:
+        other.load(f"""PREFIX ex: <{EX}>
+        ex:a a ex:Task ; ex:state "on hold" . ex:b a ex:Task ; ex:state "Done" . ex:c a ex:Task ; ex:state "Done" ;
+        ex:note "on hold" .""".encode(), format="turtle")  # fmt: skip
+        assert len(answer(other, "Which tasks are done?").rows) == 2
+        assert len(answer(other, "Which tasks have the state on hold?").rows) == 1
+        found = answer(other, "Which tasks are on hold?")
+        assert found is None or not found.told, "by their state, or by a note"
 
 
 def test_filters_are_not_overruled_by_a_query(world: World) -> None:

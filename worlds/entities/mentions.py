@@ -37,12 +37,16 @@ _POSSESSIVE = re.compile(r"['’]s?$")
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """An entity that a text names, and where; `weight`, from 0 to 1, says how surely."""
+    """An entity that a text names, and where; `weight`, from 0 to 1, says how surely.
+
+    `called` is whether by a label or an alias; else it is by another short literal that few have.
+    """
 
     entity: int
     start: int
     end: int
     weight: float
+    called: bool = True
 
 
 class Mentions:
@@ -96,6 +100,7 @@ class Mentions:
                 worth *= 0.95  # in other letters than the text's
             known = by_span.setdefault(span, {})
             known[subject] = max(worth, known.get(subject, 0.0))
+        unlabelled = others.keys() - by_span.keys()
         for span, subjects in others.items():
             if span not in by_span and len(subjects) <= _SHARED and len(text[span[0] : span[1]]) > 2:
                 by_span[span] = dict.fromkeys(subjects, 0.6)
@@ -103,7 +108,8 @@ class Mentions:
         for (start, end), called in by_span.items():
             said = says(text, start, end)
             best = sorted(called.items(), key=lambda item: (-item[1], item[0]))[:_NAMESAKES]
-            found += [Mention(entity, start, end, worth * said) for entity, worth in best]
+            own = (start, end) not in unlabelled
+            found += [Mention(entity, start, end, worth * said, own) for entity, worth in best]
         return found
 
     # -- by words -----------------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ SURE = 0.6
 _SQL = statements("questions.sql")
 _NAMED = 0.5  # weight of a name that is taken for one
 _MOST = 200  # rows of an answer
+_NAMESAKES = 8  # literals that some words may be
 _SMALL = 50  # instances of a class that are all told
 _OFFERED = 0.25  # how sure a query is at least that may be the one
 _SECONDS = 1.0  # in which a query has to be derived
@@ -84,7 +85,14 @@ class Answers:
     def read(self, question: str) -> Reading:
         """What the words of a question are."""
         with self._connection.snapshot():
-            return read(question, self.vocabulary(), self._entities(question))
+            return read(question, self.vocabulary(), self._entities(question), self._literals)
+
+    def _literals(self, text: str) -> list[ox.Literal]:
+        """The literals that are written as a text, or as it is in other letters."""
+        forms = dict.fromkeys((text, text.lower(), text.title(), text.capitalize(), text.upper()))
+        found = [one for form in forms for one in self._dictionary.literals(form)]
+        numbers = self._dictionary.find(found)
+        return [one for one, number in zip(found, numbers, strict=True) if number is not None][:_NAMESAKES]
 
     def answer(self, question: str) -> tuple[Reading, Answer | None]:
         """A question as it is read, and its query with what that found.
@@ -151,7 +159,7 @@ class Answers:
         iris = [*(one.iri for one in schema.classes), *(one.iri for one in schema.predicates)]
         vocabulary = set(self._dictionary.find([to_oxigraph(iri) for iri in iris]))
         for one in self._mentions.find(question):
-            if one.weight >= _NAMED and one.entity not in vocabulary:
+            if one.weight >= _NAMED and one.called and one.entity not in vocabulary:
                 spans.setdefault((one.start, one.end), []).append(one.entity)
         terms = self._dictionary.terms({one for group in spans.values() for one in group})
         named = (

@@ -53,7 +53,7 @@ class Deriver(Joining):
         said = {str(part.iri) for part in found.parts}
         left = [
             one
-            for one in reading.of("class", "predicate", "unknown", "entity", "number")
+            for one in reading.of("class", "predicate", "unknown", "entity", "value", "number")
             if not any(str(predicate.iri) in said for predicate, _ in one.predicates)  # "earns the highest salary"
         ]
         score = found.score * UNREAD ** len(left)
@@ -63,7 +63,11 @@ class Deriver(Joining):
     def _describe(self, reading: Reading) -> None:
         """Take classes that only say what an entity is, as in "the film Metropolis", or what a class is of."""
         for one, other in pairwise(reading.spans):
-            if one.kind != "class" or other.first != one.first + len(one.text.split()):
+            if other.first != one.first + len(one.text.split()):
+                continue
+            if one.kind == "entity" and other.kind == "class":
+                one, other = other, one  # "the Finance department"
+            if one.kind != "class":
                 continue
             if other.kind == "class":
                 one.used = True  # "which film genre"
@@ -79,7 +83,7 @@ class Deriver(Joining):
 
     def _list(self, reading: Reading) -> Derived | None:
         pattern = self._things(reading, bare=bool(reading.asks("who")))
-        if pattern is None or (len(pattern.lines) < 2 and reading.kind == "filter"):
+        if pattern is None or (len(pattern.lines) < 1 + (not reading.asks("who")) and reading.kind == "filter"):
             return None
         return self._derived(reading, f"SELECT DISTINCT ?x {{ {pattern.text} }}", pattern)
 
@@ -101,7 +105,8 @@ class Deriver(Joining):
         measured = self._measured(reading, None)
         if measured is None or measured.counted or measured.date:
             return None
-        pattern = self._things(reading, bare=not reading.of("class"))
+        alone = not reading.of("class")
+        pattern = self._things(reading, bare=alone, of=self._of(measured) if alone else None)
         if pattern is None:
             return None
         pattern.say(measured.line, measured.score, measured.words, measured.iri)
@@ -118,9 +123,9 @@ class Deriver(Joining):
         if measured is None:
             return None
         who = bool(reading.asks("who"))
-        if not who and target is None and self._role(reading) is None:
+        if not who and target is None and self._role(reading) is None and not reading.of("value"):
             return None  # the most of what, is not said
-        pattern = self._things(reading, target=target, bare=who)
+        pattern = self._things(reading, target=target, bare=who, of=None if target else self._of(measured))
         if pattern is None:
             return None
         return self._extreme(reading, pattern, measured, asked.value.most)
@@ -176,6 +181,10 @@ class Deriver(Joining):
         pattern = Pattern()
         first.used = True
         pattern.parts.append(Part(first.text, str(first.entities[0]), 1.0))
+        for one in reading.of("class"):  # "does she work there" of an employee
+            line = self._typed(one.classes[0][0])
+            if not one.predicates and self._ask(f"SELECT ?x {{ {line} VALUES ?x {{ {subject} }} }} LIMIT 1"):
+                one.used = len(named) == 2
         if len(named) == 2:
             return self._confirm_edge(reading, first, named[1], pattern)
         if compared := self._filters(reading, None, pattern, subject=first.entities[0]):
@@ -204,7 +213,15 @@ class Deriver(Joining):
                     # What has one other value, or is that of one other thing, is not joined to this one.
                     ends = (f"SELECT DISTINCT ?e {{ {s} <{predicate.iri}> ?e }} LIMIT 2",
                             f"SELECT DISTINCT ?e {{ ?e <{predicate.iri}> {o} }} LIMIT 2")  # fmt: skip
-                    sure = score if there else score * 0.8 if any(len(self._ask(e)) == 1 for e in ends) else GUESSED
+                    sure = (
+                        GUESSED
+                        if self._turns(str(predicate.iri))
+                        else score
+                        if there
+                        else score * 0.8
+                        if any(len(self._ask(e)) == 1 for e in ends)
+                        else GUESSED
+                    )
                     choices.append((sure, -at, span, str(predicate.iri), s, o))
         if not choices:
             return self._confirm_unnamed(reading, one, other, pattern)
@@ -251,12 +268,13 @@ class Deriver(Joining):
             if any(one is not span for one in reading.of("class")):
                 continue  # "how many people does it employ" are counted
             for predicate, score in span.predicates:
-                if ranges(predicate) != "number":
-                    continue
+                rival = span.classes[0][1] if span.classes else 0.0
+                if ranges(predicate) != "number" or (rival == 1.0 and not self._says(predicate, span.text)):
+                    continue  # "people" are counted, though there is a number of employees
                 if self._ask(f"SELECT ?v {{ <{entity}> <{predicate.iri}> ?v }} LIMIT 1"):
                     pattern = Pattern()
                     # Of what could be counted as well, nobody knows which is meant.
-                    sure = score if not span.classes else score * UNREAD
+                    sure = score * UNREAD if rival == 1.0 else score
                     pattern.say(f"<{entity}> <{predicate.iri}> ?count .", sure, span.text, predicate.iri)
                     pattern.parts.append(Part(named[0].text, str(entity), 1.0))
                     named[0].used = span.used = True

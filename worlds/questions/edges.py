@@ -31,6 +31,11 @@ class Edge(NamedTuple):
         return f"{s} <{self.predicate}> {o} ."
 
 
+def written(entity: Any) -> str:
+    """An entity, given by its IRI, or a literal of pyoxigraph, as SPARQL has it."""
+    return f"<{entity}>" if isinstance(entity, str) else str(entity)
+
+
 class Edges:
     """Reads the edges of one world's entities, over all graphs but that of the shapes."""
 
@@ -38,13 +43,13 @@ class Edges:
         self._connection = connection
         self._dictionary = dictionary
 
-    def to(self, entity: str, kinds: Iterable[str] | None) -> list[Edge]:
+    def to(self, entity: Any, kinds: Iterable[str] | None) -> list[Edge]:
         """The edges from things of some classes, or from any, to an entity."""
         rows = self._rows("edges", entity, kinds_json=self._ids(kinds), most=_MOST)
         names = self._names({row[0] for row in rows})
         return [Edge(names[p], bool(outgoing), int(count)) for p, outgoing, count in rows]
 
-    def ways(self, entity: str, kinds: Iterable[str] | None, between: Iterable[str] | None) -> list[tuple[Edge, Edge]]:
+    def ways(self, entity: Any, kinds: Iterable[str] | None, between: Iterable[str] | None) -> list[tuple[Edge, Edge]]:
         """The edges from things of some classes to one between, and from this one to an entity."""
         given = {"kinds_json": self._ids(kinds), "between_json": self._ids(between), "most": _MOST_WAYS}
         rows = self._rows("edges_beyond", entity, **given)
@@ -54,8 +59,10 @@ class Edges:
             for p, away, q, outgoing, count in rows
         ]
 
-    def _rows(self, name: str, entity: str, **values: object) -> list[tuple[Any, ...]]:
-        number, rdf_type = self._dictionary.find([ox.NamedNode(entity), _RDF_TYPE])
+    def _rows(self, name: str, entity: Any, **values: object) -> list[tuple[Any, ...]]:
+        number, rdf_type = self._dictionary.find(
+            [ox.NamedNode(entity) if isinstance(entity, str) else entity, _RDF_TYPE]
+        )
         if number is None:
             return []
         return self._connection.rows(_SQL[name], _SQL[name].bind(entity=number, rdf_type=rdf_type or 0, **values))

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 from worlds.entities.answers import Part
 from worlds.entities.schema import ClassSummary, PredicateSummary
 from worlds.graph.terms import XSD
-from worlds.questions.edges import Edge
-from worlds.questions.measuring import GUESSED, ONLY, Measuring, Pattern, ranges
+from worlds.questions.edges import Edge, written
+from worlds.questions.measuring import GUESSED, ONLY, Measuring, Pattern, is_year, ranges
 from worlds.questions.reading import Reading, Span
+from worlds.questions.words import Superlative
 
 _OPERATORS = {">": ">", ">=": ">=", "<": "<", "<=": "<=", "=": "="}
 
@@ -22,8 +23,9 @@ class _Way(NamedTuple):
     often: int
     lines: list[str]
     used: list[Span]
-    entity: str
+    entity: Any
     unnamed: list[str]
+    predicate: str = ""
 
 
 def _naming(spans: Sequence[Span], edge: Edge) -> tuple[Span | None, float]:
@@ -55,25 +57,28 @@ class Joining(Measuring):
         # "the largest company" is a company; what "the most companies" are of, is another thing
         return classes[0] if classes[0] is self._behind(reading, before) and before.value.of else None
 
-    def _things(self, reading: Reading, *, target: Span | None = None, bare: bool = False) -> Pattern | None:
+    def _things(
+        self, reading: Reading, *, target: Span | None = None, bare: bool = False, of: ClassSummary | None = None
+    ) -> Pattern | None:
         """What is asked for: its class, its edges to the entities that are named, and its values."""
         pattern = Pattern()
         if target is None and not bare:
             target = self._target(reading)
-        kind: ClassSummary | None = None
+        kind = of
+        bare = bare or bool(reading.of("value"))
         if target is not None:
             target.used = True
             kind, score = target.classes[0]
             rivals = [one for one, other in target.classes[1:] if other >= score and one.iri != kind.iri]
             pattern.say(self._typed(kind), GUESSED if rivals else score, target.text, kind.iri)
         elif (role := self._role(reading)) is not None:
-            role.used = True
+            role.used = role.role = True
             predicate, score = next((one, score) for one, score in role.predicates if ranges(one) is None)
             pattern.say(f"?t <{predicate.iri}> ?x .", score, role.text, predicate.iri)
             kind = self._of_role(role)
         elif not bare:
             return None
-        for number, span in enumerate(reading.of("entity")):
+        for number, span in enumerate(reading.of("entity", "value")):
             if not self._join(reading, pattern, kind, span, number):
                 return None
         self._filters(reading, kind, pattern)
@@ -86,20 +91,35 @@ class Joining(Measuring):
         # "people who work for companies in Oslo"
         if before and kind is not None and self._far(reading, pattern, kind, span, number, before[-1]):
             return True
-        kinds, spans = self._kinds(kind), reading.of("predicate", "class")
+        role = [one for one in reading.spans if one.role]
+        kinds, spans = self._kinds(kind), [*reading.of("predicate", "class"), *role]
+        told = {str(one.iri) for one, _ in self._vocabulary.predicates}
         found = []
         for entity in span.entities:
             for edge in self._edges.to(entity, kinds):
+                if span.kind == "value" and edge.predicate not in told:
+                    continue  # a label
                 named, fits = _naming(spans, edge)
                 found.append(
-                    _Way(fits, edge.often, [edge.line("?x", f"<{entity}>")], [named] if named else [], entity, [])
+                    _Way(
+                        fits,
+                        edge.often,
+                        [edge.line("?x", written(entity))],
+                        [named] if named else [],
+                        entity,
+                        [],
+                        edge.predicate,
+                    )
                 )
         if not found:
             return self._far(reading, pattern, kind, span, number)
         best, rivals = _best(found)
-        sure = GUESSED if rivals else best.score or ONLY
+        # Where a word names another edge that could lead there, the only edge that there is was not meant.
+        meant = [one for one in reading.of("predicate") if self._leads(one, kind)] if not best.used else []
+        iri = best.predicate
+        sure = GUESSED if rivals or meant or self._turns(iri) else best.score or ONLY
         words = best.used[0].text if best.used else ""
-        pattern.say(best.lines[0], sure, words, best.lines[0].partition("<")[2].partition(">")[0])
+        pattern.say(best.lines[0], sure, words, iri)
         self._take(pattern, best, span)
         return True
 
@@ -119,12 +139,15 @@ class Joining(Measuring):
         spans = [one for one in reading.of("predicate", "class") if one is not between]
         found = []
         for entity in span.entities:
+            near_by = set() if between is not None else self._direct(kind, entity)
             for near, far in self._edges.ways(entity, self._kinds(kind), self._kinds(of)):
                 first, one = _naming(spans, near)
                 second, other = _naming([each for each in spans if each is not first], far)
                 used = [each for each in (first, second) if each is not None]
+                if any(str(edge.iri) in near_by for each in used for edge, _ in each.predicates):
+                    continue  # "the projects that she leads" are not those that somebody leads who knows her
                 score = min(one, other) if one and other else ONLY * (max(one, other) or ONLY)
-                lines = [near.line("?x", middle), far.line(middle, f"<{entity}>"), *typed]
+                lines = [near.line("?x", middle), far.line(middle, written(entity)), *typed]
                 unnamed = [edge.predicate for edge, each in ((near, first), (far, second)) if each is None]
                 found.append(_Way(score + len(used), near.often, lines, used, entity, unnamed))
         if not found:
@@ -139,11 +162,24 @@ class Joining(Measuring):
         self._take(pattern, best, span)
         return True
 
+    def _direct(self, kind: ClassSummary | None, entity: Any) -> set[str]:
+        """The predicates that join things of a class to things like an entity."""
+        if kind is None or not isinstance(entity, str):
+            return set()
+        ours = set(self._kinds(kind) or ())
+        theirs = {str(one) for (one,) in self._ask(f"SELECT ?t {{ {written(entity)} a ?t }}")}
+        return {
+            str(one.iri)
+            for one, _ in self._vocabulary.predicates
+            for ends in ((one.subject_classes, one.object_classes), (one.object_classes, one.subject_classes))
+            if ours & set(map(str, ends[0])) and theirs & set(map(str, ends[1]))
+        }
+
     @staticmethod
     def _take(pattern: Pattern, way: _Way, span: Span) -> None:
         for one in (*way.used, span):
             one.used = True
-        pattern.parts.append(Part(span.text, way.entity, 1.0))
+        pattern.parts.append(Part(span.text, way.entity if isinstance(way.entity, str) else None, 1.0))
 
     def _filters(
         self, reading: Reading, kind: ClassSummary | None, pattern: Pattern, subject: object = None
@@ -160,9 +196,16 @@ class Joining(Measuring):
             if sign is not None and sign.used and sign.value != "between":
                 sign = None
             year = isinstance(number.value, int) and 1000 <= number.value <= 2200
-            choice = self._compared(reading, kind, number, year, subject)
-            if choice is None:
-                continue
+            if sign is not None and isinstance(sign.value, Superlative):
+                about = self._than(reading, number, sign, kind, year, subject)
+                if about is None:
+                    continue
+                choice, operator = about
+            else:
+                found = self._compared(reading, kind, number, year, subject)
+                if found is None:
+                    continue
+                choice, operator = found, "=" if sign is None else _OPERATORS.get(sign.value, "")
             span, predicate, iri, score, counted = choice
             other = next((one for one in spans[place + 1 :] if one.kind == "number"), None)
             if sign is None:
@@ -175,7 +218,7 @@ class Joining(Measuring):
                 other.used = True
                 tests = [f">= {number.value}", f"<= {other.value}"]
             else:
-                tests = [f"{_OPERATORS[sign.value]} {number.value}"]
+                tests = [f"{operator} {number.value}"]
             number.used = True
             if sign is not None:
                 sign.used = True
@@ -194,6 +237,25 @@ class Joining(Measuring):
             said = " ".join(one.text for one in (span, sign, number) if one is not None)
             pattern.say(line, score, said, iri)
         return lines
+
+    def _than(
+        self, reading: Reading, number: Span, sign: Span, kind: ClassSummary | None, year: bool, subject: object
+    ) -> tuple[tuple[Span | None, PredicateSummary | None, Any, float, str], str] | None:
+        """What "older than 60" or "founded earlier than 1990" is about, if that is one predicate, and the operator."""
+        named = self._compared(reading, kind, number, year, subject)
+        if named is not None and named[0] is not None and not named[4]:
+            return named, ">" if sign.value.most else "<"
+        fitting = [
+            one
+            for one, _ in self._vocabulary.predicates
+            if (ranges(one) == "date" if year else ranges(one) == "number" and not is_year(one))
+            and self._has(one, kind, subject)
+            and self._about(one, sign.value.of | sign.value.falls)
+        ]
+        if len(fitting) != 1:
+            return None
+        more = sign.value.most != self._about(fitting[0], sign.value.falls)
+        return (None, fitting[0], fitting[0].iri, 0.9, ""), ">" if more else "<"
 
     def _compared(
         self, reading: Reading, kind: ClassSummary | None, number: Span, year: bool, subject: object
@@ -223,7 +285,7 @@ class Joining(Measuring):
 
     def _relatives(self, reading: Reading, pattern: Pattern, kind: ClassSummary | None) -> None:
         """Add that a thing has something of another class or under a predicate: "companies that have products"."""
-        if kind is None or reading.kind not in ("list", "filter", "count"):
+        if kind is None or reading.kind not in ("list", "filter", "count") or any(s.entities for s in reading.spans):
             return
         for number, span in enumerate(reading.of("class", "predicate")):
             if (counted := self._counted(span, kind, f"?r{number}")) is not None:

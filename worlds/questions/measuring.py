@@ -12,6 +12,7 @@ from worlds.entities.schema import ClassSummary, PredicateSummary
 from worlds.graph.terms import RDF
 from worlds.questions.edges import Edges
 from worlds.questions.reading import DATES, NUMBERS, Reading, Span, Vocabulary
+from worlds.questions.words import tokens
 
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 ONLY = 0.8
@@ -88,7 +89,8 @@ class Measuring:
             if one.kind in ("ask", "superlative") and other.kind == "predicate" and not other.used:
                 if one.kind == "ask" and one.value == "confirm":
                     continue
-                if any(ranges(predicate) is None for predicate, _ in other.predicates):
+                best = other.predicates[0][1]
+                if any(ranges(predicate) is None for predicate, score in other.predicates if score >= best):
                     return other
         return None
 
@@ -170,6 +172,13 @@ class Measuring:
             score *= 0.7  # values of several datatypes do not compare
         return Measure(f"?x <{predicate.iri}> ?v .", score, words, predicate.iri, falls=falls, date=date)
 
+    def _says(self, predicate: PredicateSummary, text: str) -> bool:
+        """Whether a name of a predicate has one of some words, and not only another one for it."""
+        words = self._vocabulary.words
+        said = {words.stem(one.word) for one in tokens(text)}
+        names = next((names for one, names in self._vocabulary.predicates if one.iri == predicate.iri), [])
+        return any(words.stem(word) in said for name in names for word in name)
+
     def _counted(self, span: Span, kind: ClassSummary | None, variable: str) -> Measure | None:
         """How many things are joined to each: of a class, or under a predicate, by the edge that the schema has."""
         choices: list[tuple[float, str, Any]] = []
@@ -199,6 +208,27 @@ class Measuring:
         """Whether a word of a predicate's names is one of some."""
         names = next((names for one, names in self._vocabulary.predicates if one.iri == predicate.iri), [])
         return any(self._vocabulary.words.root(word) in roots for name in names for word in name)
+
+    def _turns(self, iri: str) -> bool:
+        """Whether a predicate joins things of one class: which way round it is meant, words do not say."""
+        found = next((one for one, _ in self._vocabulary.predicates if str(one.iri) == iri), None)
+        return (
+            found is not None and bool(found.subject_classes) and found.subject_classes[:1] == found.object_classes[:1]
+        )
+
+    def _leads(self, span: Span, kind: ClassSummary | None) -> bool:
+        """Whether words name a predicate that joins things of a class to others."""
+        relations = [one for one, score in span.predicates if ranges(one) is None and score >= ONLY]
+        ends = {str(end) for one in relations for end in (*one.subject_classes, *one.object_classes)}
+        kinds = self._kinds(kind)
+        return bool(relations) and (kinds is None or not ends.isdisjoint(kinds))
+
+    def _of(self, measured: Measure) -> ClassSummary | None:
+        """The class of what has a measure, if it is one."""
+        classes = next((one.subject_classes for one, _ in self._vocabulary.predicates if one.iri == measured.iri), ())
+        if measured.counted or len(classes) != 1:
+            return None
+        return next((one for one in self._schema.classes if one.iri == classes[0]), None)
 
     def _has(self, predicate: PredicateSummary, kind: ClassSummary | None, subject: object = None) -> bool:
         """Whether things of a class, or an entity, have a predicate."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal
@@ -75,7 +75,11 @@ class Vocabulary:
     def _part(self, asked: Sequence[str], name: Sequence[str]) -> float:
         if len(asked) > len(name):
             return 0.0
-        fits = min(max(self.words.kinship(one, other) for other in name) for one in asked)
+        left, fits = list(name), 1.0
+        for one in asked:  # each word of a name once
+            best = max(left, key=lambda other: self.words.kinship(one, other))
+            fits = min(fits, self.words.kinship(one, best))
+            left.remove(best)
         return fits if len(asked) == len(name) else fits * (0.7 + 0.2 * len(asked) / len(name))
 
 
@@ -87,7 +91,7 @@ def _best(found: Iterable[tuple[Any, float]]) -> list[tuple[Any, float]]:
 class Span:
     """Some words of a question and what they are; `used` once a query has their meaning."""
 
-    kind: Literal["entity", "class", "predicate", "ask", "compare", "superlative", "number", "or", "unknown"]
+    kind: Literal["entity", "value", "class", "predicate", "ask", "compare", "superlative", "number", "or", "unknown"]
     first: int
     text: str
     classes: list[tuple[ClassSummary, float]] = field(default_factory=list)
@@ -95,6 +99,7 @@ class Span:
     entities: list[Any] = field(default_factory=list)
     value: Any = None
     used: bool = False
+    role: bool = False
 
     def fits(self, iri: str) -> float:
         """How surely the words name a predicate."""
@@ -134,6 +139,8 @@ def kind_of(spans: Sequence[Span], comparative: bool) -> Kind:
         return "yes or no"
     if any(one.kind == "compare" for one in spans):
         return "filter"
+    if "list" in asks and any(one.kind == "value" for one in spans):
+        return "list"
     role = any(one.kind == "ask" and other.kind == "predicate" for one, other in pairwise(spans))
     if "list" in asks and (role or any(one.kind == "class" for one in spans)):
         return "list"
@@ -155,8 +162,16 @@ def may_ask(question: str, words: Words) -> bool:
     return False
 
 
-def read(question: str, vocabulary: Vocabulary, entities: Sequence[tuple[int, int, list[Any]]]) -> Reading:
-    """Read a question; `entities` are the spans that name some, as characters, and what they may name."""
+def read(
+    question: str,
+    vocabulary: Vocabulary,
+    entities: Sequence[tuple[int, int, list[Any]]],
+    values: Callable[[str], list[Any]] = lambda _: [],
+) -> Reading:
+    """Read a question; `entities` are the spans that name some, as characters, and what they may name.
+
+    `values` gives the literals that words are written as.
+    """
     words = vocabulary.words
     told = tokens(question)
     plain = [one.word for one in told]
@@ -183,6 +198,10 @@ def read(question: str, vocabulary: Vocabulary, entities: Sequence[tuple[int, in
         if found := _named(vocabulary, window, at, several=True):
             add(found[0], found[1], classes=found[2], predicates=found[3])
             continue
+        phrase = longest(words.comparatives, window, at)
+        if at and phrase and (phrase[1].of or phrase[1].falls) and _than_a_number(told, at + phrase[0], words):
+            add("compare", phrase[0] + 1, value=phrase[1])  # "older than 60"
+            continue
         phrase = longest(words.compares, window, at)
         if phrase and (_number_after(told, at + phrase[0], words) is not None or plain[at] == "or"):
             add("compare", phrase[0], value=phrase[1])
@@ -204,6 +223,10 @@ def read(question: str, vocabulary: Vocabulary, entities: Sequence[tuple[int, in
                 continue
         if (number := _number(told, at, words)) is not None:
             add("number", number[1], value=number[0])
+        elif (written := _written(question, told, at, free, words, values)) is not None and (
+            written[0] > 1 or not _named(vocabulary, window, at, several=False)
+        ):
+            add("value", written[0], entities=written[1])
         elif found := _named(vocabulary, window, at, several=False):
             add(found[0], found[1], classes=found[2], predicates=found[3])
         elif plain[at] == "or":
@@ -252,6 +275,22 @@ def _named(vocabulary: Vocabulary, plain: Sequence[str], at: int, *, several: bo
     return None
 
 
+def _written(
+    question: str, told: Sequence[Token], at: int, free: int, words: Words, values: Callable[[str], list[Any]]
+) -> tuple[int, list[Any]] | None:
+    """How many words from here on are written as literals are, and these; also in the singular."""
+    for length in range(min(_LONGEST, free), 0, -1):
+        plain = [one.word for one in told[at : at + length]]
+        if all(word in STOP_WORDS or word in words.says_nothing or word in words.turns for word in plain):
+            continue
+        text = question[told[at].start : told[at + length - 1].end]
+        single = " ".join([*text.split()[:-1], words.stem(text.split()[-1])])
+        for form in dict.fromkeys((text, single)):
+            if found := values(form):
+                return length, found
+    return None
+
+
 def _compares(plain: Sequence[str], at: int) -> bool:
     """Whether a comparison of two follows: "than", or an "or" somewhere."""
     return "or" in plain[at:] or "than" in plain[at:]
@@ -278,6 +317,10 @@ def _number(told: Sequence[Token], at: int, words: Words) -> tuple[float | int, 
         value *= words.numbers[told[at + length].word]
         length += 1
     return (int(value) if value == int(value) else value), length
+
+
+def _than_a_number(told: Sequence[Token], at: int, words: Words) -> bool:
+    return at + 1 < len(told) and told[at].word == "than" and _number(told, at + 1, words) is not None
 
 
 def _number_after(told: Sequence[Token], at: int, words: Words) -> int | None:

@@ -11,7 +11,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?|\d+\w+")
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*[^\W\d_]*|[^\W\d_]+(?:['’][^\W\d_]+)?")
 _ENDINGS = ("ing", "ed", "er", "or", "es", "s", "e")
 _LEAST = 3  # letters of a stem
 _KIN = 5  # letters that two words with one root share at least
