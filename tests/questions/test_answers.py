@@ -20,6 +20,7 @@ from worlds.questions.words import tokens, words_of_language
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "metaqa-movies"
 EX = "https://company.example/"
+HOME = 'ex:livesIn/rdfs:label "Oslo"'
 MEASURED = ("count", "superlative", "filter")
 
 
@@ -103,6 +104,20 @@ def test_a_sure_query_is_told_with_its_answer_and_its_parts(world: World) -> Non
         "How many employees per company are there?",
         "What is the median salary?",
         "Which company has the most lawsuits?",
+        "How many companies are in Oslo or Bergen?",
+        "How many companies are in Oslo and Bergen?",
+        "Which companies were founded last year?",
+        "How many people were born last year?",
+        "How many employees does the largest company have?",
+        "Do any companies in Norway make boats?",
+        "Is Oslo the largest city?",
+        "Which companies have 500 employees?",
+        "Which 3 companies have the most employees?",
+        "How many companies were founded in the 1990s?",
+        "Which companies don't have employees?",
+        "How many people older than 40 live in Oslo?",
+        "Are Oslo and Bergen in the same country?",
+        "How many companies will be founded next year?",
     ],
 )
 def test_a_word_that_no_part_has_taken_up_makes_it_no_answer(world: World, question: str) -> None:
@@ -162,6 +177,19 @@ def test_which_way_round_is_not_guessed() -> None:
         for question in ("Is Ann Lee the manager of Bob Day?", "How many workers does Ann Lee manage?"):
             found = answer(world, question)
             assert found is None or not found.told, question
+
+
+def test_the_value_itself_is_asked_for(world: World) -> None:
+    for question, query in (
+        ("What is the highest salary?", "SELECT (MAX(?v) AS ?x) { ?p ex:salary ?v }"),
+        ("What is the lowest price of a product?", "SELECT (MIN(?v) AS ?x) { ?p ex:price ?v }"),
+        (
+            "What is the highest salary in Oslo?",
+            'SELECT (MAX(?v) AS ?x) { ?p ex:salary ?v ; ex:livesIn/rdfs:label "Oslo" }',
+        ),
+    ):
+        meant: Any = world.query(query)
+        assert str(answer(world, question).rows[0][0]) == str(meant[0][0]), question
 
 
 def test_texts_are_values(world: World) -> None:

@@ -53,7 +53,7 @@ class Deriver(Joining):
         said = {str(part.iri) for part in found.parts}
         left = [
             one
-            for one in reading.of("class", "predicate", "unknown", "entity", "value", "number")
+            for one in reading.of("class", "predicate", "unknown", "entity", "value", "number", "or")
             if not any(str(predicate.iri) in said for predicate, _ in one.predicates)  # "earns the highest salary"
         ]
         score = found.score * UNREAD ** len(left)
@@ -116,19 +116,31 @@ class Deriver(Joining):
 
     def _superlative(self, reading: Reading) -> Derived | None:
         (asked,) = reading.of("superlative")[:1]
-        if reading.comparative:
-            return None  # than what, is no second entity
+        if reading.comparative or reading.asks("count", "average", "sum", "confirm"):
+            return None  # than what, is no second entity; or something about the one that has the most
         target = self._target(reading, before=asked)
         measured = self._measured(reading, target, asked)
         if measured is None:
             return None
         who = bool(reading.asks("who"))
         if not who and target is None and self._role(reading) is None and not reading.of("value"):
-            return None  # the most of what, is not said
+            return self._highest(reading, asked, measured)
         pattern = self._things(reading, target=target, bare=who, of=None if target else self._of(measured))
         if pattern is None:
             return None
         return self._extreme(reading, pattern, measured, asked.value.most)
+
+    def _highest(self, reading: Reading, asked: Span, measured: Measure) -> Derived | None:
+        """The value itself: "the highest salary", "the lowest price of a product"."""
+        if measured.counted or self._behind(reading, asked) is None:
+            return None
+        alone = not reading.of("class")
+        pattern = self._things(reading, bare=alone, of=self._of(measured) if alone else None)
+        if pattern is None:
+            return None
+        pattern.say(measured.line, measured.score, measured.words, measured.iri)
+        function = "MAX" if asked.value.most != measured.falls else "MIN"
+        return self._derived(reading, f"SELECT ({function}(?v) AS ?value) {{ {pattern.text} }}", pattern)
 
     def _comparison(self, reading: Reading) -> Derived | None:
         (asked,) = reading.of("superlative")[:1]
@@ -139,6 +151,8 @@ class Deriver(Joining):
         if measured is None:
             return None
         pattern = Pattern()
+        for one in reading.of("or"):
+            one.used = True
         for one in named:
             one.used = True
             pattern.parts.append(Part(one.text, str(one.entities[0]), 1.0))
@@ -177,6 +191,14 @@ class Deriver(Joining):
         if not named or any(len(one.entities) != 1 for one in named):
             return None
         first = named[0]
+        if any(one.first < first.first for one in reading.of("class")):
+            things = self._things(reading)  # "are there companies in Oslo"
+            if things is None:
+                return None
+            ask = f"ASK {{ {things.text} }}"
+            if not self._ask(f"SELECT ?x {{ {things.text} }} LIMIT 1"):
+                things.say("", GUESSED)  # that there is none, nobody says
+            return self._derived(reading, ask, things)
         subject = f"<{first.entities[0]}>"
         pattern = Pattern()
         first.used = True

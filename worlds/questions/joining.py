@@ -117,7 +117,8 @@ class Joining(Measuring):
         # Where a word names another edge that could lead there, the only edge that there is was not meant.
         meant = [one for one in reading.of("predicate") if self._leads(one, kind)] if not best.used else []
         iri = best.predicate
-        sure = GUESSED if rivals or meant or self._turns(iri) else best.score or ONLY
+        again = any(f"<{iri}>" in line and "?t" not in line for line in pattern.lines)  # "in Oslo and Bergen"
+        sure = GUESSED if rivals or meant or again or self._turns(iri) else best.score or ONLY
         words = best.used[0].text if best.used else ""
         pattern.say(best.lines[0], sure, words, iri)
         self._take(pattern, best, span)

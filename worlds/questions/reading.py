@@ -211,7 +211,8 @@ def read(
             add("superlative", phrase[0], value=phrase[1])
             continue
         if phrase := longest(words.superlatives, window, at):
-            add("superlative", phrase[0], value=phrase[1])
+            timed = plain[at + phrase[0] : at + phrase[0] + 1]
+            add("unknown" if words.times.intersection(timed) else "superlative", phrase[0], value=phrase[1])
             continue
         if phrase := longest(words.asks, window, at):
             asked = {one.value for one in spans if one.kind == "ask"}

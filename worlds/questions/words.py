@@ -47,6 +47,7 @@ class Words:
     comparatives: Mapping[tuple[str, ...], Superlative]
     says_nothing: frozenset[str]
     turns: frozenset[str]
+    times: frozenset[str]
     numbers: Mapping[str, int]
     alike: Mapping[str, frozenset[int]]
 
@@ -99,7 +100,7 @@ def tokens(text: str) -> list[Token]:
 def words_of_language(name: str = "english") -> Words:
     """Read the table of a language."""
     told = tomllib.loads(resources.files(__package__).joinpath(f"{name}.toml").read_text("utf-8"))
-    plain = Words(told["forms"], {}, {}, {}, {}, frozenset(), frozenset(), {}, {})
+    plain = Words(told["forms"], {}, {}, {}, {}, frozenset(), frozenset(), frozenset(), {}, {})
 
     def phrases(group: Mapping[str, list[str]]) -> dict[tuple[str, ...], str]:
         return {_phrase(phrase): name for name, all_ in group.items() for phrase in all_}
@@ -122,6 +123,7 @@ def words_of_language(name: str = "english") -> Words:
         comparatives,
         frozenset(told["says_nothing"]["words"]),
         frozenset(told["turns"]["words"]),
+        frozenset(told["turns"]["times"]),
         told["numbers"],
         alike,
     )
