@@ -169,6 +169,24 @@ def test_instances_of_classes_below_one_count() -> None:
         assert int(answer(world, "How many shops are there?").rows[0][0]) == 2
 
 
+def test_names_with_the_signs_of_sparql_in_them() -> None:
+    with worlds.open(embedder=None) as world:
+        odd = "http://e/page?x=1&v=2"
+        world.add([(f"{odd}#{name}", "rdf:type", f"{odd}/Shop?x") for name in "abc"])
+        world.add([(f"{odd}#{name}", f"{odd}/size?v", size) for name, size in (("a", 3), ("b", 5), ("c", 9))])
+        world.add([(f"{odd}#a", f"{odd}/state", '"<b> ?x \\"closed\\""'), (f"{odd}#b", "rdfs:label", '"B <?x> Shop"')])
+        world.add([(f"{odd}/Shop?x", "rdfs:label", '"shop"'), (f"{odd}/size?v", "rdfs:label", '"size"')])
+        assert str(answer(world, "Which shop has the largest size?").rows[0][0]) == f"{odd}#c"
+        assert int(answer(world, "How many shops have a size over 4?").rows[0][0]) == 2
+        for question in (
+            'Which shops are <b> ?x "closed"?',
+            "Is B <?x> Shop a shop?",
+            "How many shops are B <?x> Shop?",
+        ):
+            world.context(question)
+            world.brief(question)
+
+
 def test_which_way_round_is_not_guessed() -> None:
     with worlds.open(embedder=None) as world:
         world.load(f"""PREFIX ex: <{EX}> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>

@@ -14,9 +14,10 @@ from itertools import pairwise
 from worlds.entities.answers import Kind, Part
 from worlds.graph.terms import shorten
 from worlds.questions.joining import Joining
-from worlds.questions.measuring import GUESSED, ONLY, Measure, Pattern, ranges
+from worlds.questions.measuring import GUESSED, ONLY, Measure, Pattern, ranges, renamed
 from worlds.questions.reading import Reading, Span, kind_of
 
+_IRI_OR_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"|<([^<>\s]+)>')
 UNREAD = 0.5
 """What each word counts that no part of a query has taken up."""
 
@@ -161,10 +162,7 @@ class Deriver(Joining):
         pattern.say(f"VALUES ?x {{ {' '.join(f'<{one.entities[0]}>' for one in named)} }}", 1.0)
         if reading.asks("confirm"):
             sign = ">" if asked.value.most != measured.falls else "<"
-            lines = [
-                measured.line.replace("?x", f"<{one.entities[0]}>").replace("?v", f"?v{at}")
-                for at, one in enumerate(named)
-            ]
+            lines = [renamed(measured.line, x=f"<{one.entities[0]}>", v=f"?v{at}") for at, one in enumerate(named)]
             pattern.say("", measured.score, measured.words, measured.iri)
             return (
                 None
@@ -183,7 +181,7 @@ class Deriver(Joining):
             best = f"SELECT ({function}(?n) AS ?v) {{ SELECT ?x (COUNT(DISTINCT ?y) AS ?n) {body} }}"
             return self._derived(reading, f"SELECT ?x ?v {{ {{ {each} }} {{ {best} }} }}", pattern)
         whole = f"{pattern.text} {measured.line}"
-        best = f"SELECT ({function}(?v_) AS ?v) {{ {whole.replace('?x', '?x_').replace('?v', '?v_')} }}"
+        best = f"SELECT ({function}(?v_) AS ?v) {{ {renamed(whole, x='?x_', v='?v_')} }}"
         return self._derived(reading, f"SELECT DISTINCT ?x ?v {{ {{ {best} }} {whole} }}", pattern)
 
     def _confirm(self, reading: Reading) -> Derived | None:
@@ -210,12 +208,12 @@ class Deriver(Joining):
         if len(named) == 2:
             return self._confirm_edge(reading, first, named[1], pattern)
         if compared := self._filters(reading, None, pattern, subject=first.entities[0]):
-            return self._derived(reading, f"ASK {{ {' '.join(compared).replace('?x', subject)} }}", pattern)
+            return self._derived(reading, f"ASK {{ {renamed(' '.join(compared), x=subject)} }}", pattern)
         classes = reading.of("class")
         if len(classes) == 1 and len(named) == 1:
             classes[0].used = True
             kind, score = classes[0].classes[0]
-            line = self._typed(kind).replace("?x", subject)
+            line = renamed(self._typed(kind), x=subject)
             told = self._ask(f"SELECT ?t {{ {subject} a ?t }} LIMIT 1")
             pattern.say(line, score if told else GUESSED, classes[0].text, kind.iri)
             return self._derived(reading, f"ASK {{ {line} }}", pattern)
@@ -309,4 +307,4 @@ class Deriver(Joining):
 
 def shortened(query: str, prefixes: Mapping[str, str]) -> str:
     """A query with prefixed names in place of IRIs, where the world has prefixes for them."""
-    return re.sub(r"<([^<>\s]+)>", lambda found: shorten(found[1], prefixes), query)
+    return _IRI_OR_TEXT.sub(lambda found: shorten(found[1], prefixes) if found[1] else found[0], query)

@@ -9,7 +9,7 @@ from worlds.entities.answers import Part
 from worlds.entities.schema import ClassSummary, PredicateSummary
 from worlds.graph.terms import XSD
 from worlds.questions.edges import Edge, written
-from worlds.questions.measuring import GUESSED, ONLY, Measuring, Pattern, is_year, ranges
+from worlds.questions.measuring import GUESSED, ONLY, Measuring, Pattern, is_year, ranges, renamed
 from worlds.questions.reading import Reading, Span
 from worlds.questions.words import Superlative
 
@@ -136,7 +136,7 @@ class Joining(Measuring):
         """The same over one thing, of a class if that is named: by edges that are named, or that are the only ones."""
         middle = f"?m{number}"
         of = None if between is None else between.classes[0][0]
-        typed = [] if of is None else [self._typed(of).replace("?x", middle)]
+        typed = [] if of is None else [renamed(self._typed(of), x=middle)]
         spans = [one for one in reading.of("predicate", "class") if one is not between]
         found = []
         for entity in span.entities:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -15,6 +16,7 @@ from worlds.questions.reading import DATES, NUMBERS, Reading, Span, Vocabulary
 from worlds.questions.words import tokens
 
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+_VARIABLE = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>]*>|\?(\w+)')
 ONLY = 0.8
 """How sure the only edge between a class and an entity is that no word names."""
 GUESSED = 0.4
@@ -152,7 +154,7 @@ class Measuring:
                     ):
                         if kind.iri in ends:
                             span.used = True
-                            typed = self._typed(kind).replace("?x", "?y")
+                            typed = renamed(self._typed(kind), x="?y")
                             return Measure(f"{line} {typed}", min(sure, score), other.text, predicate.iri, counted=True)
         return None
 
@@ -236,6 +238,11 @@ class Measuring:
             return bool(self._ask(f"SELECT ?v {{ <{subject}> <{predicate.iri}> ?v }} LIMIT 1"))
         kinds = self._kinds(kind)
         return kinds is None or not set(kinds).isdisjoint(map(str, predicate.subject_classes))
+
+
+def renamed(pattern: str, **terms: str) -> str:
+    """A pattern with terms in place of variables, given by their names."""
+    return _VARIABLE.sub(lambda found: terms.get(found[1], found[0]) if found[1] else found[0], pattern)
 
 
 def ranges(predicate: PredicateSummary) -> str | None:
