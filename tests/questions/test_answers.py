@@ -240,6 +240,13 @@ def test_any_words_are_a_question(world: World, words: list[str]) -> None:
         assert len(world.brief(" ".join(words), budget=budget).text.encode()) <= 3.5 * budget + 4
 
 
+@given(st.text("abcdeginrst", min_size=1, max_size=9), st.text("abcdeginrst", min_size=1, max_size=9))
+def test_kindred_words_share_a_key(one: str, other: str) -> None:
+    words = words_of_language()
+    for a, b in ((one, other), (one, one + "ing"), (one, one + "ers")):
+        assert words.kinship(a, b) == 0 or words.keys(a) & words.keys(b)
+
+
 def test_words_have_stems_roots_and_kin() -> None:
     words = words_of_language()
     assert [words.stem(one) for one in ("companies", "Cities", "boxes", "people", "class", "status")] == [

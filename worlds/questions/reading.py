@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -59,13 +60,29 @@ class Vocabulary:
             [(one, named(one)) for one in schema.predicates if own(one.iri)],
         )
 
+    @cached_property
+    def _index(self) -> dict[object, tuple[set[int], set[int]]]:
+        """What kindred words share → the places of classes and of predicates that have such a word."""
+        index: dict[object, tuple[set[int], set[int]]] = {}
+        for side, group in enumerate((self.classes, self.predicates)):
+            for at, (_, names) in enumerate(group):
+                for key in {key for name in names for word in name for key in self.words.keys(word)}:
+                    index.setdefault(key, (set(), set()))[side].add(at)
+        return index
+
+    def _near(self, word: str, side: int) -> list[int]:
+        found = (self._index.get(key, (set(), set()))[side] for key in self.words.keys(word))
+        return sorted(set().union(*found))
+
     def class_of(self, asked: Sequence[str]) -> list[tuple[ClassSummary, float]]:
         """The classes that words name, each with how surely, from 0 to 1; the best first."""
-        return _best((one, max(self._whole(asked, name) for name in names)) for one, names in self.classes if names)
+        some = (self.classes[at] for at in self._near(asked[0], 0))
+        return _best((one, max(self._whole(asked, name) for name in names)) for one, names in some)
 
     def predicate_of(self, asked: Sequence[str]) -> list[tuple[PredicateSummary, float]]:
         """The predicates that words name, or name in part."""
-        return _best((one, max(self._part(asked, name) for name in names)) for one, names in self.predicates if names)
+        some = (self.predicates[at] for at in self._near(asked[0], 1))
+        return _best((one, max(self._part(asked, name) for name in names)) for one, names in some)
 
     def _whole(self, asked: Sequence[str], name: Sequence[str]) -> float:
         if len(asked) != len(name):

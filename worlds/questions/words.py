@@ -71,6 +71,12 @@ class Words:
                 return stem[: -len(ending)]
         return stem
 
+    def keys(self, word: str) -> set[object]:
+        """What a word shares with every word that is kindred to it, and with some others."""
+        root = self.root(word)
+        start = {("begins", root[:_KIN])} if len(root) >= _KIN else set()
+        return {self.stem(word), ("root", root), *self.alike.get(root, ()), *start}
+
     def kinship(self, one: str, other: str) -> float:
         """How surely two words mean the same by their letters: 1 for one stem, less for one root, 0 for others."""
         if self.stem(one) == self.stem(other):
