@@ -174,9 +174,12 @@ _TYPES: Mapping[Any, str] = {str: "string", int: "integer", float: "number", boo
 def schemas(kinds: Iterable[type]) -> dict[str, Any]:
     """The JSON schemas (2020-12) of what `to_dict` of the classes gives, and of all in it, by the classes' names."""
     found: dict[str, Any] = {}
+    named: dict[str, type] = {}
     waiting = list(kinds)
     while waiting:
         kind = waiting.pop()
+        if named.setdefault(kind.__name__, kind) is not kind:
+            raise TypeError(f"two classes are called {kind.__name__}, and a schema has one of a name")
         if kind.__name__ not in found:
             known = {field.name: schema(field.hint, waiting.append) for field in _fields(kind)}
             found[kind.__name__] = {

@@ -172,6 +172,7 @@ def test_agents_in_a_scope(path: Path) -> None:
             "mentions": {"text": "Ann and Bob"}, "history": {}, "provenance": {"subject": "ex:bob"}, "report": {},
             "verify": {"subject": "ex:bob", "predicate": "ex:age", "object": "40"}, "similar": {"iri": "ex:ann"},
             "contradictions": {}, "duplicates": {}, "validate": {}, "proposals": {},
+            "brief": {"question": "What is the pin of Bob?"},
         }  # fmt: skip
         assert {tool.name for tool in tools} - given.keys() <= {
             "propose",

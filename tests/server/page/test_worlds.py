@@ -152,11 +152,11 @@ def test_a_script_that_runs_from_right_to_left(tab: Tab) -> None:
 
 
 def test_an_entity_shows_what_held_and_when(tab: Tab) -> None:
-    page = tab.open(entity=f"{EX}Sojourner")
+    page = tab.open(entity=f"{EX}Beacon")
     over = page.locator(".over-time")
-    expect(over.get_by_role("definition")).to_contain_text("Mars")
+    expect(over.get_by_role("definition")).to_contain_text("North")
     lines = over.locator("li").all_inner_texts()
-    assert [" ".join(line.split()) for line in lines] == ["Moon until 1990, ended", "Mars 1997 – 2150"]
+    assert [" ".join(line.split()) for line in lines] == ["ex:South until 1990, ended", "ex:North 1997 – 2150"]
     assert over.locator("rect").count() == 2
 
 

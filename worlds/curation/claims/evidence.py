@@ -52,7 +52,7 @@ class Oddity(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Passage(Record):
+class FoundPassage(Record):
     """A passage that search finds for a claim in words, and the quads that have it; it decides nothing."""
 
     text: str

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from worlds.curation.claims.evidence import Evidence, Oddity, Outcome, Passage
+from worlds.curation.claims.evidence import Evidence, FoundPassage, Oddity, Outcome
 from worlds.entities.neighbours import CitedQuad
 from worlds.errors import ArgumentError
 from worlds.graph.records import Count, Node, Record
@@ -47,7 +47,7 @@ class Verification(Record, Tabular):
     odd: tuple[Oddity, ...] = ()
     visited: tuple[CitedQuad, ...] = ()
     left_out: Count = 0
-    passages: tuple[Passage, ...] = field(default=(), compare=False)
+    passages: tuple[FoundPassage, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         lines = [f"{self.outcome} at revision {self.revision}: {self.claim}"]

@@ -9,7 +9,7 @@ import pyoxigraph as ox
 
 from worlds.curation.claims.contradicting import Contradicting
 from worlds.curation.claims.declarations import Declarations
-from worlds.curation.claims.evidence import Evidence, Ground, Oddity, Outcome, Passage
+from worlds.curation.claims.evidence import Evidence, FoundPassage, Ground, Oddity, Outcome
 from worlds.curation.claims.oddities import Oddities
 from worlds.curation.claims.reading import ClaimReader, Reading
 from worlds.curation.claims.shaped import Shaped
@@ -120,14 +120,14 @@ class Verifier:
         rows = self._connection.table(statement, statement.bind(**values, graph=-1)).tolist()
         return sorted(tuple(row) for row in rows if row[5] <= revision)
 
-    def _passages(self, words: str, state: State) -> Iterator[Passage]:
+    def _passages(self, words: str, state: State) -> Iterator[FoundPassage]:
         """What search finds for words, of which the quads held then."""
         if not words.strip():
             return
         for hit in self._searches.run(words, limit=_PASSAGES):
             held = tuple(quad for quad in hit.quads if self._held(quad, state))[:_CITED]
             if held:
-                yield Passage(hit.text, hit.score, held)
+                yield FoundPassage(hit.text, hit.score, held)
 
     def _held(self, quad: Sequence[Any], state: State) -> bool:
         s, p, o = (state.id(to_oxigraph(term)) for term in quad[:3])

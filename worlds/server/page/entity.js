@@ -7,7 +7,7 @@ import { shortList } from "./hits.js";
 import { revisionLine } from "./revisions.js";
 import { failure } from "./keys.js";
 import { address } from "./router.js";
-import { entityLink, identity, learn, nameOf, parseTerm, prefixed, short, show, timeOf, webAddress } from "./terms.js";
+import { DATE, entityLink, identity, learn, nameOf, parseTerm, prefixed, short, show, timeOf, webAddress } from "./terms.js";
 
 const FEW = 20; // values of a property that are asked for at first
 const ALL = 1000;
@@ -177,7 +177,7 @@ const overTime = (iri) => later("Over time", async () => {
     since: fact.valid_from && parseTerm(fact.valid_from),
     until: fact.valid_to && parseTerm(fact.valid_to),
   }));
-  const time = (term) => term && timeOf({ ...term, datatype: "http://www.w3.org/2001/XMLSchema#date" }); // a year may be an integer
+  const time = (term) => term && timeOf({ ...term, datatype: DATE }); // a year may be an integer
   const times = dated.flatMap(({ since, until }) => [time(since), time(until)]).filter((one) => one !== null);
   const [first, last] = [Math.min(...times), Math.max(...times)];
   const place = (one, other) => (one === null || last === first ? other : 6 + (88 * (one - first)) / (last - first));

@@ -4,6 +4,7 @@ import { h } from "./dom.js";
 import { address } from "./router.js";
 
 const XSD = "http://www.w3.org/2001/XMLSchema#";
+export const DATE = `${XSD}date`;
 const NUMBERS = new Set(
   ("integer decimal double float long int short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger " +
     "unsignedLong unsignedInt unsignedShort unsignedByte").split(" ").map((name) => XSD + name),
