@@ -17,28 +17,35 @@ WITH RECURSIVE
 SELECT (SELECT group_concat(number) FROM named), (SELECT group_concat(number) FROM typed), (SELECT max(id) FROM quads);
 
 -- name: edges
--- Gives (predicate, whether the entity is the subject, how many), of edges to things of some kinds, or to any.
-SELECT predicate, outgoing, count(*) FROM (
-    SELECT * FROM (
-        SELECT predicate, 0 AS outgoing, subject AS other FROM quads INDEXED BY quads_o
-        WHERE object = :entity AND graph IS NOT {shapes} LIMIT :most
-    )
-    UNION ALL
-    SELECT * FROM (
-        SELECT predicate, 1, object FROM quads INDEXED BY quads_spog
-        WHERE subject = :entity AND graph IS NOT {shapes} LIMIT :most
-    )
-) AS edge
-WHERE :kinds_json IS NULL OR EXISTS (
-    SELECT 1 FROM quads INDEXED BY quads_spog WHERE subject = other AND predicate = :rdf_type
-    AND object IN (SELECT value FROM json_each(:kinds_json))
+-- Gives (predicate, whether the entity is the subject), of some predicates, of edges to things of some kinds, or to any.
+SELECT sought.value, 0 FROM json_each(:predicates_json) AS sought WHERE EXISTS (
+    SELECT 1 FROM quads AS edge INDEXED BY quads_posg
+    WHERE edge.predicate = sought.value AND edge.object = :entity AND edge.graph IS NOT {shapes}
+      AND (:kinds_json IS NULL OR EXISTS (
+          SELECT 1 FROM quads INDEXED BY quads_spog WHERE subject = edge.subject AND predicate = :rdf_type
+          AND object IN (SELECT value FROM json_each(:kinds_json))
+      ))
 )
-GROUP BY predicate, outgoing;
+UNION ALL
+SELECT sought.value, 1 FROM json_each(:predicates_json) AS sought WHERE EXISTS (
+    SELECT 1 FROM quads AS edge INDEXED BY quads_spog
+    WHERE edge.subject = :entity AND edge.predicate = sought.value AND edge.graph IS NOT {shapes}
+      AND (:kinds_json IS NULL OR EXISTS (
+          SELECT 1 FROM quads INDEXED BY quads_spog WHERE subject = edge.object AND predicate = :rdf_type
+          AND object IN (SELECT value FROM json_each(:kinds_json))
+      ))
+);
 
 -- name: edges_beyond
 -- Gives (near predicate, whether what is between is its subject, far predicate, whether the entity is its subject, how
--- many), of ways from an entity over things of some kinds, or any, to things of others; of :most of them.
-SELECT near, away, far, outgoing, count(*) FROM (
+-- many are to things of some kinds, or to any, how many there are), of ways from an entity over things of some kinds;
+-- :most of them in either direction are looked at.
+SELECT near, away, far, outgoing, sum(
+    other <> :entity AND (:kinds_json IS NULL OR EXISTS (
+        SELECT 1 FROM quads INDEXED BY quads_spog WHERE subject = other AND predicate = :rdf_type
+        AND object IN (SELECT value FROM json_each(:kinds_json))
+    ))
+), count(*) FROM (
     SELECT * FROM (
         SELECT quads.predicate AS near, 0 AS away, far, outgoing, quads.subject AS other
         FROM (
@@ -75,8 +82,4 @@ SELECT near, away, far, outgoing, count(*) FROM (
         LIMIT :most
     )
 ) AS way
-WHERE other <> :entity AND (:kinds_json IS NULL OR EXISTS (
-    SELECT 1 FROM quads INDEXED BY quads_spog WHERE subject = other AND predicate = :rdf_type
-    AND object IN (SELECT value FROM json_each(:kinds_json))
-))
 GROUP BY near, away, far, outgoing;

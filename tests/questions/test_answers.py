@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -185,6 +186,27 @@ def test_names_with_the_signs_of_sparql_in_them() -> None:
         ):
             world.context(question)
             world.brief(question)
+
+
+def test_a_long_question_is_a_lookup_and_costs_no_more(world: World) -> None:
+    long = "How many companies are in Oslo and not more than 5 million people " * 3000
+    began = time.process_time()
+    assert world.context(long, budget=100).kind == "lookup"
+    world.brief(long, budget=100)
+    world.context(f"How many companies have {'9' * 5000} employees?", budget=100)
+    assert time.process_time() - began < 10
+
+
+def test_the_only_edge_of_a_hub_is_looked_for_among_all() -> None:
+    with worlds.open(embedder=None) as other:
+        lines = [f"ex:p{number} ex:likes ex:hub ." for number in range(3000)]
+        lines += ["ex:s1 a ex:Shop ; ex:near ex:hub .", "ex:s2 a ex:Shop ; ex:far ex:hub ."]
+        labelled = 'ex:hub rdfs:label "Old Mill" .'
+        head = f"PREFIX ex: <{EX}> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
+        other.load((head + labelled + " ".join(lines)).encode(), format="turtle")
+        found = answer(other, "How many shops are at the Old Mill?")
+        assert found is None or not found.told, "near it, or far from it"
+        assert int(answer(other, "How many shops are near the Old Mill?").rows[0][0]) == 1
 
 
 def test_which_way_round_is_not_guessed() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from itertools import product
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice, product
 from typing import Any
 
 import pyoxigraph as ox
@@ -91,8 +91,7 @@ class Answers:
         """The literals that are written as a text, or as it is in other letters."""
         forms = dict.fromkeys((text, text.lower(), text.title(), text.capitalize(), text.upper()))
         found = [one for form in forms for one in self._dictionary.literals(form)]
-        numbers = self._dictionary.find(found)
-        return [one for one, number in zip(found, numbers, strict=True) if number is not None][:_NAMESAKES]
+        return found[:_NAMESAKES]
 
     def answer(self, question: str) -> tuple[Reading, Answer | None]:
         """A question as it is read, and its query with what that found.
@@ -119,11 +118,12 @@ class Answers:
             if derived.query.startswith("ASK"):
                 value = bool(self._queries.answer(self._asked(derived.query)))
                 return reading, Answer(*given, told, parts, value=value)
-            variables, rows = self._solutions(derived.query)
+            variables, rows, count = self._solutions(derived.query)
         except QueryTimeout:
             return reading, Answer(*given, False, parts)
-        count = 0 if rows == [(None,) * len(variables)] else len(rows)
-        return reading, Answer(*given, told and count > 0, parts, tuple(variables), tuple(rows[:_MOST])[:count], count)
+        if rows == [(None,) * len(variables)]:  # the sum of nothing
+            rows, count = [], 0
+        return reading, Answer(*given, told and count > 0, parts, tuple(variables), tuple(rows), count)
 
     def table(self, reading: Reading) -> Answer | None:
         """All instances of a small class that a question names, with what they have under a predicate that it names."""
@@ -132,25 +132,26 @@ class Answers:
                 if kind.instances > _SMALL or min(sure, score) < SURE or kind.iri not in predicate.subject_classes:
                     continue
                 query = f"SELECT DISTINCT ?x ?v {{ ?x a <{kind.iri}> ; <{predicate.iri}> ?v }}"
-                variables, rows = self._solutions(query)
+                variables, rows, count = self._solutions(query)
                 parts = (Part(span.text, kind.iri, sure), Part(other.text, predicate.iri, score))
                 given = (reading.kind, shortened(query, self._prefixes()), 0.0, False, parts, tuple(variables))
-                return Answer(*given, tuple(rows[:_MOST]), len(rows))
+                return Answer(*given, tuple(rows), count)
         return None
 
     def _asked(self, text: str) -> Query:
         """A query over all graphs, with a limit of time where there is much to look at."""
         return self._query(text, timeout=_TIMEOUT if self.vocabulary().schema.quads > _LARGE else None)
 
-    def _solutions(self, text: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    def _solutions(self, text: str) -> tuple[list[str], list[tuple[Any, ...]], int]:
+        """The variables of a query, its first solutions, and how many there are."""
         variables, solutions = self._queries.rows(self._asked(text))
-        return variables, [tuple(None if term is None else to_rdflib(term) for term in row) for row in solutions]
+        rows = [_terms(row) for row in islice(solutions, _MOST)]
+        return variables, rows, len(rows) + sum(1 for _ in solutions)
 
     def _rows(self, select: str) -> list[tuple[Any, ...]]:
         if time.monotonic() > self._end:
             raise _SpentError
-        solutions = self._queries.rows(self._query(select))[1]
-        return [tuple(None if term is None else to_rdflib(term) for term in row) for row in solutions]
+        return [_terms(row) for row in self._queries.rows(self._query(select))[1]]
 
     def _entities(self, question: str) -> list[tuple[int, int, list[Any]]]:
         """The spans that name entities, and which."""
@@ -167,6 +168,10 @@ class Answers:
             for (start, end), group in sorted(spans.items())
         )
         return [one for one in named if one[2]]
+
+
+def _terms(row: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(None if term is None else to_rdflib(term) for term in row)
 
 
 def _size(quads: int) -> int:

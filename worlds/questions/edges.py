@@ -13,7 +13,6 @@ from worlds.sql import statements
 from worlds.sql.connection import Connection
 
 _SQL = statements("questions.sql")
-_MOST = 2000  # quads of an entity that are looked at, in either direction
 _MOST_WAYS = 10_000
 _RDF_TYPE = ox.NamedNode(RDF + "type")
 
@@ -43,21 +42,28 @@ class Edges:
         self._connection = connection
         self._dictionary = dictionary
 
-    def to(self, entity: Any, kinds: Iterable[str] | None) -> list[Edge]:
-        """The edges from things of some classes, or from any, to an entity."""
-        rows = self._rows("edges", entity, kinds_json=self._ids(kinds), most=_MOST)
+    def to(self, entity: Any, kinds: Iterable[str] | None, among: Iterable[str]) -> list[Edge]:
+        """The edges under some predicates from things of some classes, or from any, to an entity; each once."""
+        rows = self._rows("edges", entity, kinds_json=self._ids(kinds), predicates_json=self._ids(among))
         names = self._names({row[0] for row in rows})
-        return [Edge(names[p], bool(outgoing), int(count)) for p, outgoing, count in rows]
+        return [Edge(names[p], bool(outgoing)) for p, outgoing in rows]
 
-    def ways(self, entity: Any, kinds: Iterable[str] | None, between: Iterable[str] | None) -> list[tuple[Edge, Edge]]:
-        """The edges from things of some classes to one between, and from this one to an entity."""
+    def ways(
+        self, entity: Any, kinds: Iterable[str] | None, between: Iterable[str] | None
+    ) -> tuple[list[tuple[Edge, Edge]], bool]:
+        """The edges from things of some classes to one between, and from it to an entity; and whether these are all.
+
+        Of an entity with more than 10,000 ways in one direction some are looked at.
+        """
         given = {"kinds_json": self._ids(kinds), "between_json": self._ids(between), "most": _MOST_WAYS}
         rows = self._rows("edges_beyond", entity, **given)
         names = self._names({number for row in rows for number in (row[0], row[2])})
+        whole = all(sum(row[5] for row in rows if row[1] == away) < _MOST_WAYS for away in (0, 1))
         return [
             (Edge(names[p], bool(away), int(count)), Edge(names[q], bool(outgoing), int(count)))
-            for p, away, q, outgoing, count in rows
-        ]
+            for p, away, q, outgoing, count, _ in rows
+            if count
+        ], whole
 
     def _rows(self, name: str, entity: Any, **values: object) -> list[tuple[Any, ...]]:
         number, rdf_type = self._dictionary.find(

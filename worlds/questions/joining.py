@@ -93,12 +93,10 @@ class Joining(Measuring):
             return True
         role = [one for one in reading.spans if one.role]
         kinds, spans = self._kinds(kind), [*reading.of("predicate", "class"), *role]
-        told = {str(one.iri) for one, _ in self._vocabulary.predicates}
+        told = [str(one.iri) for one, _ in self._vocabulary.predicates]
         found = []
         for entity in span.entities:
-            for edge in self._edges.to(entity, kinds):
-                if span.kind == "value" and edge.predicate not in told:
-                    continue  # a label
+            for edge in self._edges.to(entity, kinds, told):
                 named, fits = _naming(spans, edge)
                 found.append(
                     _Way(
@@ -117,7 +115,7 @@ class Joining(Measuring):
         # Where a word names another edge that could lead there, the only edge that there is was not meant.
         meant = [one for one in reading.of("predicate") if self._leads(one, kind)] if not best.used else []
         iri = best.predicate
-        again = any(f"<{iri}>" in line and "?t" not in line for line in pattern.lines)  # "in Oslo and Bergen"
+        again = any(f"<{iri}>" in line and not line.startswith("?t ") for line in pattern.lines)  # "in Oslo and Bergen"
         sure = GUESSED if rivals or meant or again or self._turns(iri) else best.score or ONLY
         words = best.used[0].text if best.used else ""
         pattern.say(best.lines[0], sure, words, iri)
@@ -139,9 +137,12 @@ class Joining(Measuring):
         typed = [] if of is None else [renamed(self._typed(of), x=middle)]
         spans = [one for one in reading.of("predicate", "class") if one is not between]
         found = []
+        whole = True
         for entity in span.entities:
             near_by = set() if between is not None else self._direct(kind, entity)
-            for near, far in self._edges.ways(entity, self._kinds(kind), self._kinds(of)):
+            ways, all_ = self._edges.ways(entity, self._kinds(kind), self._kinds(of))
+            whole = whole and all_
+            for near, far in ways:
                 first, one = _naming(spans, near)
                 second, other = _naming([each for each in spans if each is not first], far)
                 used = [each for each in (first, second) if each is not None]
@@ -155,7 +156,8 @@ class Joining(Measuring):
             return False
         best, rivals = _best(found)
         for line in best.lines:
-            pattern.say(line, GUESSED if rivals else best.score - len(best.used))
+            sure = best.score - len(best.used)
+            pattern.say(line, GUESSED if rivals or (best.unnamed and not whole) else sure)
         for each in (*best.used, *([between] if between is not None else [])):
             pattern.parts.append(Part(each.text, None, round(pattern.score, 3)))
             each.used = True

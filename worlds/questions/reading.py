@@ -11,7 +11,7 @@ from typing import Any, Literal
 from worlds.entities.answers import Kind
 from worlds.entities.schema import ClassSummary, PredicateSummary, Schema
 from worlds.graph.terms import RDF, XSD
-from worlds.questions.words import Token, Words, longest, tokens
+from worlds.questions.words import MOST_WORDS, Token, Words, longest, tokens
 from worlds.search.words import STOP_WORDS
 from worlds.texts.profiles import words_of
 
@@ -26,6 +26,7 @@ _PARTICLES = frozenset(
      "are", "were", "did", "do"]
 )  # fmt: skip
 _LONGEST = 4  # words of a name
+_DIGITS = 20  # of a number that is one
 _LEAST = 0.7  # how well a word of a question fits a name at least
 _RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 _VOCABULARY = (RDF, _RDFS, "http://www.w3.org/2002/07/owl#", "http://www.w3.org/ns/shacl#")
@@ -167,14 +168,15 @@ def kind_of(spans: Sequence[Span], comparative: bool) -> Kind:
 def may_ask(question: str, words: Words) -> bool:
     """Whether a question may be more than a lookup, by its words alone."""
     plain = [one.word for one in tokens(question)]
+    if len(plain) == MOST_WORDS:
+        return False
+    numbers = any(word[:1].isdigit() or word in words.numbers for word in plain)
+    tables = (words.superlatives, words.comparatives, *([words.compares] if numbers else []))
     for at in range(len(plain)):
-        if (not at and longest(words.asks, plain, at)) or longest(words.superlatives, plain, at):
+        asked = longest(words.asks, plain, at)
+        if asked and (not at or asked[1] in ("count", "average", "sum")):
             return True
-        if longest({phrase: 1 for phrase, ask in words.asks.items() if ask in ("count", "average", "sum")}, plain, at):
-            return True
-        if any(word[:1].isdigit() for word in plain) and longest(words.compares, plain, at):
-            return True
-        if longest(words.comparatives, plain, at):
+        if any(longest(table, plain, at) for table in tables):
             return True
     return False
 
@@ -320,7 +322,7 @@ def _number(told: Sequence[Token], at: int, words: Words) -> tuple[float | int, 
     if text[:1].isdigit():
         digits = text.rstrip("abcdefghijklmnopqrstuvwxyz")
         unit = text[len(digits) :]
-        if unit and unit not in words.numbers:
+        if (unit and unit not in words.numbers) or len(digits) > _DIGITS:
             return None
         plain = digits.replace(",", "")
         if plain.count(".") > 1:

@@ -9,11 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from itertools import islice
 from typing import Any
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*[^\W\d_]*|[^\W\d_]+(?:['’][^\W\d_]+)?")
 _ENDINGS = ("ing", "ed", "er", "or", "es", "s", "e")
 _LEAST = 3  # letters of a stem
+MOST_WORDS = 100
+"""Of a question that are read; a longer one is a lookup."""
 _KIN = 5  # letters that two words with one root share at least
 
 
@@ -95,10 +98,10 @@ class Words:
 
 
 def tokens(text: str) -> list[Token]:
-    """The words and numbers of a text."""
+    """The words and numbers of a text, the first 100; what stands behind is not read."""
     return [
-        Token(found[0].casefold(), *found.span(), found[0][:1].isupper())
-        for found in _TOKEN.finditer(unicodedata.normalize("NFC", text))
+        Token(unicodedata.normalize("NFC", found[0]).casefold(), *found.span(), found[0][:1].isupper())
+        for found in islice(_TOKEN.finditer(text), MOST_WORDS)
     ]
 
 
