@@ -33,6 +33,7 @@ from worlds.quads.dictionary import Dictionary
 from worlds.quads.namespaces import listed
 from worlds.search.engine import Searches
 from worlds.search.hits import SearchResults
+from worlds.search.words import MAX_CHARS
 from worlds.sql.connection import Connection
 from worlds.texts.annotations import STATEMENT, Annotations
 from worlds.texts.chunks import ChunkStore
@@ -151,7 +152,7 @@ class Contexts:
         with self._connection.snapshot():
             mentions = self._named(question, types, among, (search.get("exclude") or {}).get("subjects"))
             seeds = self._seeds(mentions, hits)
-            relevance = Relevance(_remainder(question, mentions))
+            relevance = Relevance(_remainder(question[:MAX_CHARS], mentions))  # as far as search reads
             drawn = self._drawn(seeds, relevance, hops, language)
         relevance.add(self.cosines(relevance.asked, list(drawn.predicates.values())))  # an embedder can take its time
         drawn.score(seeds, relevance, {one.entity for one in mentions})
