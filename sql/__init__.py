@@ -2,8 +2,8 @@
 
 A statement stands in a `.sql` file under a line `-- name: <name>`, and its parameters are written `:name`.
 It is imported as `worlds.sql`; CONTRIBUTING.md says why it stands beside `worlds`.
-The driver knows only positional parameters, so loading turns each `:name` into `?N`. `{shapes}` stands for the id of
-the graph that holds the world's shapes, `{statement}` for what is added to a quad's id to name its statement.
+The driver knows only positional parameters, so loading turns each `:name` into `?N`. `{data graph}` says that a column
+is none of the world's own graphs, `{statement}` stands for what is added to a quad's id to name its statement.
 """
 
 from __future__ import annotations
@@ -13,14 +13,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from zlib import crc32
 
 SQL_FOLDER = Path(__file__).parent
 SCHEMA_VERSION = 7
 
 STATEMENT = 1 << 30
 """Profiles belong to entities, by their ids; statements to quads, by this plus their ids."""
-# The world's shapes are data in no search, union or overview: `graph IS NOT {shapes}`. The number is the name's hash.
-_SHAPES = "(SELECT id FROM terms WHERE hash = 705804446 AND kind = 1 AND value = 'urn:worlds:shapes')"
+OWN_GRAPHS = ("urn:worlds:shapes", "urn:worlds:questions")
+"""The world's own graphs, which are data in no search, union or overview."""
+_OWN = [f"(SELECT id FROM terms WHERE hash = {crc32(iri.encode()) & 0x7FFFFFFF} AND kind = 1 AND value = '{iri}')"
+        for iri in OWN_GRAPHS]  # fmt: skip
+_DATA = re.compile(r"\{data ([a-z_.]+)\}")
 
 # What may hold a colon without being a parameter comes first: comments, strings.
 _TOKEN = re.compile(r"--[^\n]*|'(?:[^']|'')*'|:([a-z_]+)")
@@ -46,7 +50,8 @@ def compile_statement(text: str) -> Statement:
         name = match[1]
         return match[0] if name is None else f"?{names.setdefault(name, len(names) + 1)}"
 
-    text = text.replace("{shapes}", _SHAPES).replace("{statement}", str(STATEMENT))
+    text = _DATA.sub(lambda match: f"({' AND '.join(f'{match[1]} IS NOT {own}' for own in _OWN)})", text)
+    text = text.replace("{statement}", str(STATEMENT))
     return Statement(_TOKEN.sub(number, text).strip().rstrip(";"), tuple(names))
 
 

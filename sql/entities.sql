@@ -4,7 +4,7 @@
 -- name: quads_of_entities
 SELECT group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.object), group_concat(quads.graph)
 FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value
-WHERE quads.subject > 0 AND quads.graph IS NOT {shapes};
+WHERE quads.subject > 0 AND {data quads.graph};
 
 -- name: entities_pointed_to
 -- Those that at most :most quads point to, rdf:type aside.
@@ -13,21 +13,21 @@ WHERE sought.value > 0 AND (
     SELECT count(*) FROM (
         SELECT 1 FROM quads INDEXED BY quads_o
         WHERE quads.object = sought.value AND quads.predicate <> :rdf_type
-          AND quads.graph IS NOT {shapes} LIMIT :most + 1
+          AND {data quads.graph} LIMIT :most + 1
     )
 ) BETWEEN 1 AND :most;
 
 -- name: quads_to_entities
 SELECT group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.object), group_concat(quads.graph)
 FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_o ON quads.object = sought.value
-WHERE quads.predicate <> :rdf_type AND quads.subject > 0 AND quads.graph IS NOT {shapes};
+WHERE quads.predicate <> :rdf_type AND quads.subject > 0 AND {data quads.graph};
 
 -- name: quads_under
 -- Those that entities have under some predicates.
 SELECT group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.object), group_concat(quads.graph)
 FROM json_each(:ids_json) AS sought CROSS JOIN json_each(:predicates_json) AS predicate
 CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value AND quads.predicate = predicate.value
-WHERE quads.graph IS NOT {shapes};
+WHERE {data quads.graph};
 
 -- name: sub_properties
 -- The predicates that stand below others, however deep, nearest first; in any graph.
@@ -37,7 +37,7 @@ WITH RECURSIVE below (predicate, depth) AS (
     SELECT quads.subject, below.depth + 1
     FROM below CROSS JOIN quads INDEXED BY quads_posg
         ON quads.predicate = :sub_property AND quads.object = below.predicate
-    WHERE below.depth < 8 AND quads.graph IS NOT {shapes}
+    WHERE below.depth < 8 AND {data quads.graph}
 )
 SELECT predicate FROM below WHERE depth > 0 GROUP BY predicate ORDER BY min(depth), predicate;
 
@@ -46,28 +46,28 @@ SELECT predicate FROM below WHERE depth > 0 GROUP BY predicate ORDER BY min(dept
 -- stand in a triple with them as the predicate; and before them the ids of these quads.
 SELECT group_concat(quads.id), group_concat(quads.subject), group_concat(quads.object)
 FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value
-WHERE quads.graph IS NOT {shapes}
+WHERE {data quads.graph}
 UNION ALL
 SELECT group_concat(quads.id), group_concat(quads.subject), group_concat(quads.object)
 FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_o ON quads.object = sought.value
-WHERE quads.graph IS NOT {shapes}
+WHERE {data quads.graph}
 UNION ALL
 SELECT group_concat(quads.id), group_concat(quads.subject), group_concat(quads.object)
 FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_posg ON quads.predicate = sought.value
-WHERE quads.graph IS NOT {shapes};
+WHERE {data quads.graph};
 
 -- name: entities
 -- All subjects.
-SELECT group_concat(subject) FROM (SELECT DISTINCT subject FROM quads INDEXED BY quads_spog WHERE subject > 0 AND graph IS NOT {shapes});
+SELECT group_concat(subject) FROM (SELECT DISTINCT subject FROM quads INDEXED BY quads_spog WHERE subject > 0 AND {data graph});
 
 -- name: quads
-SELECT group_concat(id) FROM quads WHERE subject > 0 AND graph IS NOT {shapes};
+SELECT group_concat(id) FROM quads WHERE subject > 0 AND {data graph};
 
 -- name: quads_between_entities
 SELECT group_concat(quads.id), group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.object),
        group_concat(quads.graph)
 FROM json_each(:ids_json) AS sought CROSS JOIN quads ON quads.id = sought.value CROSS JOIN terms ON terms.id = quads.object
-WHERE terms.kind IN (1, 2) AND quads.predicate <> :rdf_type AND quads.subject > 0 AND quads.graph IS NOT {shapes};
+WHERE terms.kind IN (1, 2) AND quads.predicate <> :rdf_type AND quads.subject > 0 AND {data quads.graph};
 
 -- name: profiles
 SELECT subject, text, graphs FROM profiles WHERE subject IN (SELECT value FROM json_each(:ids_json));
@@ -124,7 +124,7 @@ SELECT vectors.embedding FROM vectors
 WHERE vectors.embedding IS NOT NULL AND vectors.id IN (
     SELECT chunks.vector
     FROM quads INDEXED BY quads_spog CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = quads.object
-    WHERE quads.subject = :subject AND quads.graph IS NOT {shapes}
+    WHERE quads.subject = :subject AND {data quads.graph}
     UNION SELECT chunks.vector FROM chunks INDEXED BY chunks_term WHERE chunks.term = -1 - :subject
 )
 ORDER BY vectors.id;
@@ -134,7 +134,7 @@ SELECT coalesce(chunks.text, terms.value)
 FROM quads INDEXED BY quads_spog
 CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = quads.object
 CROSS JOIN terms ON terms.id = chunks.term
-WHERE quads.subject = :subject AND quads.graph IS NOT {shapes}
+WHERE quads.subject = :subject AND {data quads.graph}
 UNION SELECT chunks.text FROM chunks INDEXED BY chunks_term WHERE chunks.term = -1 - :subject;
 
 -- name: properties_of
@@ -144,7 +144,7 @@ FROM (
     SELECT predicate, object, count(*) OVER (PARTITION BY predicate) AS count,
            row_number() OVER (PARTITION BY predicate ORDER BY object) AS place
     FROM (SELECT DISTINCT predicate, object FROM quads INDEXED BY quads_spog WHERE subject = :entity
-          AND graph IS NOT {shapes})
+          AND {data graph})
 )
 WHERE place <= :limit ORDER BY predicate, object;
 
@@ -155,33 +155,33 @@ FROM (
     SELECT predicate, subject, count(*) OVER (PARTITION BY predicate) AS count,
            row_number() OVER (PARTITION BY predicate ORDER BY subject) AS place
     FROM (SELECT DISTINCT predicate, subject FROM quads INDEXED BY quads_o WHERE object = :entity
-          AND graph IS NOT {shapes})
+          AND {data graph})
 )
 WHERE place <= :limit ORDER BY predicate, subject;
 
 -- name: count_objects
 -- How many objects an entity has under a predicate.
 SELECT count(DISTINCT object) FROM quads INDEXED BY quads_spog
-WHERE subject = :entity AND predicate = :predicate AND object <> subject AND graph IS NOT {shapes};
+WHERE subject = :entity AND predicate = :predicate AND object <> subject AND {data graph};
 
 -- name: count_subjects
 -- How many subjects have an entity under a predicate.
 SELECT count(DISTINCT subject) FROM quads INDEXED BY quads_posg
-WHERE predicate = :predicate AND object = :entity AND subject > 0 AND subject <> object AND graph IS NOT {shapes};
+WHERE predicate = :predicate AND object = :entity AND subject > 0 AND subject <> object AND {data graph};
 
 -- name: quads_around
 -- Gives, of each entity, ids of quads that it is the subject of, and of quads that it is the object of: at most :most.
 SELECT (SELECT group_concat(id) FROM (
-            SELECT id FROM quads INDEXED BY quads_spog WHERE subject = sought.value AND graph IS NOT {shapes} LIMIT :most)),
+            SELECT id FROM quads INDEXED BY quads_spog WHERE subject = sought.value AND {data graph} LIMIT :most)),
        (SELECT group_concat(id) FROM (
-            SELECT id FROM quads INDEXED BY quads_o WHERE object = sought.value AND graph IS NOT {shapes} LIMIT :most))
+            SELECT id FROM quads INDEXED BY quads_o WHERE object = sought.value AND {data graph} LIMIT :most))
 FROM json_each(:ids_json) AS sought;
 
 -- name: quads_in_graphs
 -- Gives, of each entity that a graph is named by, ids of the quads in it: at most :most.
 SELECT (SELECT group_concat(id) FROM (
             SELECT id FROM quads INDEXED BY quads_g
-            WHERE graph = sought.value AND graph <> 0 AND graph IS NOT {shapes} LIMIT :most))
+            WHERE graph = sought.value AND graph <> 0 AND {data graph} LIMIT :most))
 FROM json_each(:ids_json) AS sought;
 
 -- name: quads_by_id
@@ -197,7 +197,7 @@ SELECT DISTINCT sought.key, quads.subject, quads.predicate
 FROM json_each(:spellings_json) AS sought
 CROSS JOIN terms INDEXED BY terms_hash ON terms.hash = sought.value ->> 0 AND terms.value = sought.value ->> 1
 CROSS JOIN quads INDEXED BY quads_o ON quads.object = terms.id
-WHERE terms.kind = 3 AND quads.subject > 0 AND quads.graph IS NOT {shapes}
+WHERE terms.kind = 3 AND quads.subject > 0 AND {data quads.graph}
 LIMIT :most;
 
 -- name: sources_of_triples
@@ -205,7 +205,7 @@ LIMIT :most;
 SELECT sought.key, quads.graph, quads.revision
 FROM json_each(:triples_json) AS sought CROSS JOIN quads INDEXED BY quads_spog
     ON quads.subject = sought.value ->> 0 AND quads.predicate = sought.value ->> 1 AND quads.object = sought.value ->> 2
-WHERE quads.graph IS NOT {shapes}
+WHERE {data quads.graph}
 ORDER BY sought.key, quads.graph;
 
 -- name: names_under

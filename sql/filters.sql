@@ -9,7 +9,7 @@ below (class) AS (
     UNION
     SELECT quads.subject FROM below
     CROSS JOIN quads ON quads.predicate = :subclass_of AND quads.object = below.class
-    WHERE iif(:graphs_json IS NULL, quads.graph IS NOT {shapes}, quads.graph IN graphs)
+    WHERE iif(:graphs_json IS NULL, {data quads.graph}, quads.graph IN graphs)
 )
 SELECT class FROM below;
 
@@ -17,7 +17,7 @@ SELECT class FROM below;
 SELECT group_concat(quads.subject)
 FROM json_each(:classes_json) AS class
 CROSS JOIN quads ON quads.predicate = :rdf_type AND quads.object = class.value
-WHERE iif(:graphs_json IS NULL, quads.graph IS NOT {shapes}, quads.graph IN (SELECT value FROM json_each(:graphs_json)));
+WHERE iif(:graphs_json IS NULL, {data quads.graph}, quads.graph IN (SELECT value FROM json_each(:graphs_json)));
 
 -- name: chunks_by_subjects
 SELECT group_concat(chunks.id), group_concat(coalesce(chunks.vector, 0)),
@@ -25,7 +25,7 @@ SELECT group_concat(chunks.id), group_concat(coalesce(chunks.vector, 0)),
 FROM json_each(:ids_json) AS sought
 CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value
 CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = quads.object
-WHERE quads.graph IS NOT {shapes};
+WHERE {data quads.graph};
 
 -- name: chunks_by_predicates
 SELECT group_concat(chunks.id), group_concat(coalesce(chunks.vector, 0)),
@@ -33,7 +33,7 @@ SELECT group_concat(chunks.id), group_concat(coalesce(chunks.vector, 0)),
 FROM json_each(:ids_json) AS sought
 CROSS JOIN quads INDEXED BY quads_posg ON quads.predicate = sought.value
 CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = quads.object
-WHERE quads.graph IS NOT {shapes};
+WHERE {data quads.graph};
 
 -- name: chunks_by_graphs
 SELECT group_concat(chunks.id), group_concat(coalesce(chunks.vector, 0)),
@@ -41,7 +41,7 @@ SELECT group_concat(chunks.id), group_concat(coalesce(chunks.vector, 0)),
 FROM json_each(:ids_json) AS sought
 CROSS JOIN quads INDEXED BY quads_g ON quads.graph = sought.value AND quads.graph <> 0
 CROSS JOIN chunks INDEXED BY chunks_term ON chunks.term = quads.object
-WHERE quads.graph IS NOT {shapes};
+WHERE {data quads.graph};
 
 -- name: texts
 SELECT group_concat(id), group_concat(term), group_concat(coalesce(vector, 0)) FROM chunks;
@@ -49,10 +49,10 @@ SELECT group_concat(id), group_concat(term), group_concat(coalesce(vector, 0)) F
 -- name: objects_of_subjects
 SELECT group_concat(quads.object)
 FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = sought.value
-WHERE quads.graph IS NOT {shapes};
+WHERE {data quads.graph};
 
 -- name: subjects_and_objects
-SELECT group_concat(subject), group_concat(object) FROM quads INDEXED BY quads_spog WHERE graph IS NOT {shapes};
+SELECT group_concat(subject), group_concat(object) FROM quads INDEXED BY quads_spog WHERE {data graph};
 
 -- name: last_quad
 SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'quads'), 0);
@@ -61,7 +61,7 @@ SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'quads'), 0);
 SELECT group_concat(chunks.id), group_concat(coalesce(chunks.vector, 0)),
        group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.graph)
 FROM chunks INDEXED BY chunks_term CROSS JOIN quads INDEXED BY quads_o ON quads.object = chunks.term
-WHERE quads.graph IS NOT {shapes};
+WHERE {data quads.graph};
 
 -- name: last_chunk
 SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0);

@@ -1,10 +1,10 @@
 -- What findings are made from: all quads as columns of term ids, and what tells their terms apart.
 
 -- name: all_quads
--- Those of all graphs but one, with the revisions that added them.
+-- Those of all graphs of data, with the revisions that added them.
 SELECT max(id), group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph),
        group_concat(revision)
-FROM (SELECT * FROM quads WHERE id > :after AND subject > 0 AND graph <> :shapes ORDER BY id LIMIT :limit);
+FROM (SELECT * FROM quads WHERE id > :after AND subject > 0 AND {data graph} ORDER BY id LIMIT :limit);
 
 -- name: all_terms
 -- Kind and datatype; -1 for xsd:string, -2 with a language, 0 for what is no literal.

@@ -5,7 +5,7 @@
 SELECT group_concat(quads.object), group_concat(quads.id), group_concat(quads.subject),
        group_concat(quads.predicate), group_concat(quads.graph)
 FROM json_each(:ids_json) AS sought CROSS JOIN quads INDEXED BY quads_o ON quads.object = sought.value
-WHERE quads.graph IS NOT {shapes};
+WHERE {data quads.graph};
 
 -- name: highlights
 -- The indexed text with each match between U+0002 and U+0003.
@@ -39,7 +39,7 @@ FROM (
     SELECT value ->> 0, other.id, other.term
     FROM json_each(:alike_json) CROSS JOIN chunks AS other ON other.id = value ->> 1
 ) AS passage CROSS JOIN quads INDEXED BY quads_o ON quads.object = passage.term
-WHERE quads.graph IS NOT {shapes};
+WHERE {data quads.graph};
 
 -- name: quads_of_statements
 -- Gives columns: what chunks of statements have as their term, and their quads: ids, subjects, predicates, graphs.
@@ -99,7 +99,7 @@ FROM beside LEFT JOIN terms ON terms.id = beside.term ORDER BY beside.start, bes
 -- name: quads_of_chunk
 SELECT quads.subject, quads.predicate, quads.object, quads.graph
 FROM chunks CROSS JOIN quads INDEXED BY quads_o ON quads.object = chunks.term
-WHERE chunks.id = :chunk AND quads.graph IS NOT {shapes} ORDER BY quads.id;
+WHERE chunks.id = :chunk AND {data quads.graph} ORDER BY quads.id;
 
 -- name: annotated
 -- Gives (reifier, the ids of a triple's parts) of what some terms reify.

@@ -1,12 +1,12 @@
 -- What a world's data look like: its classes, predicates, graphs and languages.
--- A :graphs_json of NULL is all graphs, but that of the shapes. Columns come as comma-separated strings where there may be many rows.
+-- A :graphs_json of NULL is all graphs of data. Columns come as comma-separated strings where there may be many rows.
 
 -- name: classes
 -- Gives (class, instances, how many classes there are), the commonest first.
 SELECT object, count(*) AS instances, count(*) OVER ()
 FROM (
     SELECT DISTINCT object, subject FROM quads INDEXED BY quads_posg
-    WHERE predicate = :rdf_type AND iif(:graphs_json IS NULL, graph IS NOT {shapes}, graph IN (SELECT value FROM json_each(:graphs_json)))
+    WHERE predicate = :rdf_type AND iif(:graphs_json IS NULL, {data graph}, graph IN (SELECT value FROM json_each(:graphs_json)))
 ) AS typed
 CROSS JOIN terms ON terms.id = typed.object AND terms.kind = 1
 GROUP BY object ORDER BY instances DESC, object LIMIT :limit;
@@ -17,7 +17,7 @@ SELECT class.value, (
     SELECT group_concat(subject) FROM (
         SELECT subject FROM quads INDEXED BY quads_posg
         WHERE predicate = :rdf_type AND object = class.value
-          AND iif(:graphs_json IS NULL, graph IS NOT {shapes}, graph IN (SELECT value FROM json_each(:graphs_json)))
+          AND iif(:graphs_json IS NULL, {data graph}, graph IN (SELECT value FROM json_each(:graphs_json)))
         LIMIT :limit
     )
 )
@@ -27,7 +27,7 @@ FROM json_each(:ids_json) AS class;
 -- Gives (predicate, quads, how many predicates there are), the commonest first.
 SELECT predicate, count(*) AS quads, count(*) OVER ()
 FROM quads INDEXED BY quads_posg
-WHERE predicate <> 0 AND iif(:graphs_json IS NULL, graph IS NOT {shapes}, graph IN (SELECT value FROM json_each(:graphs_json)))
+WHERE predicate <> 0 AND iif(:graphs_json IS NULL, {data graph}, graph IN (SELECT value FROM json_each(:graphs_json)))
 GROUP BY predicate ORDER BY quads DESC, predicate LIMIT :limit;
 
 -- name: count
@@ -37,7 +37,7 @@ SELECT count(*) FROM quads;
 -- The distinct pairs of a subject and a predicate.
 SELECT group_concat(subject), group_concat(predicate) FROM (
     SELECT DISTINCT subject, predicate FROM quads INDEXED BY quads_spog
-    WHERE subject > 0 AND iif(:graphs_json IS NULL, graph IS NOT {shapes}, graph IN (SELECT value FROM json_each(:graphs_json)))
+    WHERE subject > 0 AND iif(:graphs_json IS NULL, {data graph}, graph IN (SELECT value FROM json_each(:graphs_json)))
 );
 
 -- name: typed
@@ -45,7 +45,7 @@ SELECT group_concat(subject), group_concat(predicate) FROM (
 SELECT group_concat(subject), group_concat(object) FROM (
     SELECT DISTINCT subject, object FROM quads INDEXED BY quads_posg
     CROSS JOIN terms ON terms.id = quads.object AND terms.kind = 1
-    WHERE predicate = :rdf_type AND iif(:graphs_json IS NULL, graph IS NOT {shapes}, graph IN (SELECT value FROM json_each(:graphs_json)))
+    WHERE predicate = :rdf_type AND iif(:graphs_json IS NULL, {data graph}, graph IN (SELECT value FROM json_each(:graphs_json)))
 );
 
 -- name: entities_under
@@ -55,7 +55,7 @@ SELECT group_concat(predicate), group_concat(object) FROM (
     FROM json_each(:ids_json) AS sought
     CROSS JOIN quads INDEXED BY quads_posg ON quads.predicate = sought.value
     CROSS JOIN terms ON terms.id = quads.object AND terms.kind IN (1, 2)
-    WHERE iif(:graphs_json IS NULL, quads.graph IS NOT {shapes}, quads.graph IN (SELECT value FROM json_each(:graphs_json)))
+    WHERE iif(:graphs_json IS NULL, {data quads.graph}, quads.graph IN (SELECT value FROM json_each(:graphs_json)))
 );
 
 -- name: kinds_of_objects
@@ -64,7 +64,7 @@ SELECT quads.predicate, kind, datatype, language, count(*)
 FROM json_each(:ids_json) AS sought
 CROSS JOIN quads INDEXED BY quads_posg ON quads.predicate = sought.value
 CROSS JOIN terms ON terms.id = quads.object
-WHERE iif(:graphs_json IS NULL, quads.graph IS NOT {shapes}, quads.graph IN (SELECT value FROM json_each(:graphs_json)))
+WHERE iif(:graphs_json IS NULL, {data quads.graph}, quads.graph IN (SELECT value FROM json_each(:graphs_json)))
 GROUP BY quads.predicate, kind, datatype, language;
 
 -- name: quads_of_rare_predicates
@@ -73,7 +73,7 @@ SELECT quads.predicate, quads.subject, quads.object, kind, datatype, language, l
 FROM json_each(:ids_json) AS sought
 CROSS JOIN quads INDEXED BY quads_posg ON quads.predicate = sought.value
 CROSS JOIN terms ON terms.id = quads.object
-WHERE iif(:graphs_json IS NULL, quads.graph IS NOT {shapes}, quads.graph IN (SELECT value FROM json_each(:graphs_json)));
+WHERE iif(:graphs_json IS NULL, {data quads.graph}, quads.graph IN (SELECT value FROM json_each(:graphs_json)));
 
 -- name: quads_of_common_predicates
 -- The same of :steps quads at most, spread evenly over the ids of their objects: one seek each.
@@ -85,7 +85,7 @@ chosen (quad) AS (
     SELECT DISTINCT (
         SELECT rowid FROM quads INDEXED BY quads_posg
         WHERE predicate = sought.value AND object >= spread.place
-          AND iif(:graphs_json IS NULL, graph IS NOT {shapes}, graph IN (SELECT value FROM json_each(:graphs_json)))
+          AND iif(:graphs_json IS NULL, {data graph}, graph IN (SELECT value FROM json_each(:graphs_json)))
         ORDER BY object LIMIT 1
     )
     FROM json_each(:ids_json) AS sought CROSS JOIN spread
@@ -97,7 +97,7 @@ FROM chosen CROSS JOIN quads ON quads.id = chosen.quad CROSS JOIN terms ON terms
 -- Gives (graph, quads, how many named graphs there are), the largest first; an empty one has 0.
 SELECT graph, sum(subject > 0) AS quads, count(*) OVER ()
 FROM quads INDEXED BY quads_g
-WHERE graph <> 0 AND iif(:graphs_json IS NULL, graph IS NOT {shapes}, graph IN (SELECT value FROM json_each(:graphs_json)))
+WHERE graph <> 0 AND iif(:graphs_json IS NULL, {data graph}, graph IN (SELECT value FROM json_each(:graphs_json)))
 GROUP BY graph ORDER BY quads DESC, graph LIMIT :limit;
 
 -- name: default_graph

@@ -390,7 +390,7 @@ CROSS JOIN chunks ON chunks.term = sought.value
 WHERE NOT EXISTS (
     SELECT 1 FROM quads
     WHERE quads.object = chunks.term AND quads.predicate NOT IN (SELECT value FROM json_each(:excluded_json))
-      AND quads.graph IS NOT {shapes}
+      AND {data quads.graph}
       AND (terms.datatype IS NULL OR terms.datatype IN (SELECT value FROM json_each(:datatypes_json))
            OR quads.predicate IN (SELECT value FROM json_each(:included_json)))
 );
@@ -537,7 +537,7 @@ SELECT prefix, iri FROM prefixes ORDER BY prefix;
 -- name: predicates_of_objects
 SELECT DISTINCT quads.object, quads.predicate
 FROM json_each(:ids_json) AS sought CROSS JOIN quads ON quads.object = sought.value
-WHERE quads.graph IS NOT {shapes};
+WHERE {data quads.graph};
 
 -- name: texts
 -- As texts_to_chunk, of literals that have chunks.
@@ -572,7 +572,7 @@ SELECT 1 FROM sqlite_master WHERE type = 'trigger' AND name = 'chunks_inserted';
 -- name: literal_quads
 SELECT max(id), group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
 FROM (SELECT quads.* FROM quads JOIN terms ON terms.id = quads.object AND terms.kind = 3
-      WHERE quads.id > :after AND quads.graph IS NOT {shapes} ORDER BY quads.id LIMIT :limit);
+      WHERE quads.id > :after AND {data quads.graph} ORDER BY quads.id LIMIT :limit);
 
 -- name: index_chunks
 INSERT INTO chunks_fts (rowid, text) SELECT id, text FROM indexed_texts WHERE id > :after;

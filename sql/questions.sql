@@ -20,7 +20,7 @@ SELECT (SELECT group_concat(number) FROM named), (SELECT group_concat(number) FR
 -- Gives (predicate, whether the entity is the subject), of some predicates, of edges to things of some kinds, or to any.
 SELECT sought.value, 0 FROM json_each(:predicates_json) AS sought WHERE EXISTS (
     SELECT 1 FROM quads AS edge INDEXED BY quads_posg
-    WHERE edge.predicate = sought.value AND edge.object = :entity AND edge.graph IS NOT {shapes}
+    WHERE edge.predicate = sought.value AND edge.object = :entity AND {data edge.graph}
       AND (:kinds_json IS NULL OR EXISTS (
           SELECT 1 FROM quads INDEXED BY quads_spog WHERE subject = edge.subject AND predicate = :rdf_type
           AND object IN (SELECT value FROM json_each(:kinds_json))
@@ -29,7 +29,7 @@ SELECT sought.value, 0 FROM json_each(:predicates_json) AS sought WHERE EXISTS (
 UNION ALL
 SELECT sought.value, 1 FROM json_each(:predicates_json) AS sought WHERE EXISTS (
     SELECT 1 FROM quads AS edge INDEXED BY quads_spog
-    WHERE edge.subject = :entity AND edge.predicate = sought.value AND edge.graph IS NOT {shapes}
+    WHERE edge.subject = :entity AND edge.predicate = sought.value AND {data edge.graph}
       AND (:kinds_json IS NULL OR EXISTS (
           SELECT 1 FROM quads INDEXED BY quads_spog WHERE subject = edge.object AND predicate = :rdf_type
           AND object IN (SELECT value FROM json_each(:kinds_json))
@@ -50,13 +50,13 @@ SELECT near, away, far, outgoing, sum(
         SELECT quads.predicate AS near, 0 AS away, far, outgoing, quads.subject AS other
         FROM (
             SELECT predicate AS far, 0 AS outgoing, subject AS between_ FROM quads INDEXED BY quads_o
-            WHERE object = :entity AND graph IS NOT {shapes}
+            WHERE object = :entity AND {data graph}
             UNION ALL
             SELECT predicate, 1, object FROM quads INDEXED BY quads_spog
-            WHERE subject = :entity AND graph IS NOT {shapes}
+            WHERE subject = :entity AND {data graph}
         ) AS step
         JOIN terms ON terms.id = between_ AND terms.kind < 3
-        CROSS JOIN quads INDEXED BY quads_o ON quads.object = between_ AND quads.graph IS NOT {shapes}
+        CROSS JOIN quads INDEXED BY quads_o ON quads.object = between_ AND {data quads.graph}
         WHERE :between_json IS NULL OR EXISTS (
             SELECT 1 FROM quads AS typed INDEXED BY quads_spog WHERE typed.subject = between_
             AND typed.predicate = :rdf_type AND typed.object IN (SELECT value FROM json_each(:between_json))
@@ -68,13 +68,13 @@ SELECT near, away, far, outgoing, sum(
         SELECT quads.predicate, 1, far, outgoing, quads.object
         FROM (
             SELECT predicate AS far, 0 AS outgoing, subject AS between_ FROM quads INDEXED BY quads_o
-            WHERE object = :entity AND graph IS NOT {shapes}
+            WHERE object = :entity AND {data graph}
             UNION ALL
             SELECT predicate, 1, object FROM quads INDEXED BY quads_spog
-            WHERE subject = :entity AND graph IS NOT {shapes}
+            WHERE subject = :entity AND {data graph}
         ) AS step
         JOIN terms ON terms.id = between_ AND terms.kind < 3
-        CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = between_ AND quads.graph IS NOT {shapes}
+        CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = between_ AND {data quads.graph}
         WHERE :between_json IS NULL OR EXISTS (
             SELECT 1 FROM quads AS typed INDEXED BY quads_spog WHERE typed.subject = between_
             AND typed.predicate = :rdf_type AND typed.object IN (SELECT value FROM json_each(:between_json))

@@ -1,16 +1,16 @@
--- What shapes are checked on: triples of all graphs but that of the shapes. Columns come as comma-separated strings.
+-- What shapes are checked on: triples of all graphs of data. Columns come as comma-separated strings.
 -- :before is a quad's id or 0; what has this id or a larger one is left out. A revision's quads are the last ones while
 -- it is written, so that this is the state before it, but for what it removed and restored.
 
 -- name: pairs
 SELECT group_concat(subject), group_concat(object) FROM quads
-WHERE predicate = :predicate AND graph <> :shapes AND (:before = 0 OR id < :before);
+WHERE predicate = :predicate AND {data graph} AND (:before = 0 OR id < :before);
 
 -- name: outgoing
 SELECT group_concat(quads.predicate), group_concat(quads.subject), group_concat(quads.object)
 FROM json_each(:nodes_json) AS node
 CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = node.value
-WHERE quads.predicate IN (SELECT value FROM json_each(:predicates_json)) AND quads.graph <> :shapes
+WHERE quads.predicate IN (SELECT value FROM json_each(:predicates_json)) AND {data quads.graph}
   AND (:before = 0 OR quads.id < :before);
 
 -- name: incoming
@@ -18,14 +18,14 @@ SELECT group_concat(quads.predicate), group_concat(quads.object), group_concat(q
 FROM json_each(:predicates_json) AS sought
 CROSS JOIN json_each(:nodes_json) AS node
 CROSS JOIN quads INDEXED BY quads_posg ON quads.predicate = sought.value AND quads.object = node.value
-WHERE quads.graph <> :shapes AND (:before = 0 OR quads.id < :before);
+WHERE {data quads.graph} AND (:before = 0 OR quads.id < :before);
 
 -- name: all_outgoing
 -- Of closed shapes, which look at every predicate.
 SELECT group_concat(quads.subject), group_concat(quads.predicate), group_concat(quads.object)
 FROM json_each(:nodes_json) AS node
 CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = node.value
-WHERE quads.graph <> :shapes AND (:before = 0 OR quads.id < :before);
+WHERE {data quads.graph} AND (:before = 0 OR quads.id < :before);
 
 -- name: term_facts
 -- Kind, datatype (-1 for xsd:string, -2 with a language, -3 with a direction too) and length in characters, -1 where
@@ -43,7 +43,7 @@ CROSS JOIN quads INDEXED BY quads_spog
     ON quads.subject = json_extract(triple.value, '$[0]')
     AND quads.predicate = json_extract(triple.value, '$[1]')
     AND quads.object = json_extract(triple.value, '$[2]')
-WHERE quads.graph <> :shapes
+WHERE {data quads.graph}
 ORDER BY quads.id;
 
 -- name: shapes_stamp
@@ -51,11 +51,12 @@ ORDER BY quads.id;
 SELECT count(*), max(id) FROM quads INDEXED BY quads_g WHERE graph = :graph AND graph <> 0;
 
 -- name: added_by
--- What the revision that is being written added, and what it removed and put back.
+-- What the revision that is being written added, and what it removed and put back; with :own also in the world's own
+-- graphs.
 SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph),
        group_concat(revision = :revision)
-FROM quads WHERE id >= :first_quad AND graph <> :shapes AND subject <> 0;
+FROM quads WHERE id >= :first_quad AND (:own OR {data graph}) AND subject <> 0;
 
 -- name: removed_by
 SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph)
-FROM removed_quads WHERE removed = :revision AND graph <> :shapes AND subject <> 0;
+FROM removed_quads WHERE removed = :revision AND (:own OR {data graph}) AND subject <> 0;

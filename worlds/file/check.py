@@ -16,7 +16,7 @@ from worlds.errors import ConflictError, IntegrityError, ParseError
 from worlds.file.problems import CheckReport, Problem
 from worlds.file.scans import ChunkScan, VectorScan
 from worlds.graph.patches import read_patch
-from worlds.quads.dataset import SHAPES_GRAPH
+from worlds.quads.dataset import own_graphs
 from worlds.quads.dictionary import BLANK_NODE, DEFAULT_GRAPH_ID, IRI, LITERAL, TRIPLE, Dictionary, Ids, json_ids
 from worlds.quads.rows import NO_QUADS, read_quads
 from worlds.search.plans import INDEX_CANDIDATES
@@ -245,12 +245,12 @@ class _Check:
         exclude, include = (np.array(sorted(self._known(iris))) for iris in (policy.exclude, policy.include))  # type: ignore[type-var]  # no None
         self.report.checked["quads"] = 0
         missing, wrong = [NO_QUADS], [NO_QUADS]
-        shapes = [number for number in self._known([SHAPES_GRAPH.value]) if number]
+        own = own_graphs(self._dictionary)
         for block in read_quads(self._connection, "quads_in_range", markers=True):
             self.report.checked["quads"] += len(block)
             self._judge(block, missing, wrong)
             objects = block[:, 2]
-            inside = (objects > 0) & (objects <= self._last) & ~np.isin(block[:, 3], shapes)  # which are no text
+            inside = (objects > 0) & (objects <= self._last) & ~np.isin(block[:, 3], own)  # which are no text
             text = self._texts[np.clip(objects, 0, self._last)]
             holds = (text == _TEXT) & ~np.isin(block[:, 1], exclude)
             holds |= (text != _BLANK) & np.isin(block[:, 1], include)

@@ -1,18 +1,21 @@
-"""What the default graph of a query is, where the query does not say."""
+"""What the default graph of a query is, where the query does not say, and which graphs are the world's own."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias, get_args
 
+import numpy as np
 import pyoxigraph as ox
 
 from worlds.graph.query.query import Query
-from worlds.sql import statements
+from worlds.quads.dictionary import Dictionary, Ids
+from worlds.sql import OWN_GRAPHS, statements
 from worlds.sql.connection import Connection
 
 _SQL = statements("queries.sql")
-SHAPES_GRAPH = ox.NamedNode("urn:worlds:shapes")
-"""The named graph of a world's own SHACL shapes: no text, in no union, and not validated itself."""
+SHAPES_GRAPH, QUESTIONS_GRAPH = _OWN = tuple(map(ox.NamedNode, OWN_GRAPHS))
+"""The named graphs of a world's own SHACL shapes, and of its kept questions: no text, in no union, not validated."""
 
 DefaultGraphSetting: TypeAlias = Literal["strict", "union"]
 
@@ -30,9 +33,24 @@ def set_default_graph(connection: Connection, setting: DefaultGraphSetting) -> N
         connection.run(_SQL["set_meta"], ("default_graph", setting))
 
 
-def names_shapes(query: Query) -> bool:
-    """Whether a query names the graph of the shapes, in full or by a prefix."""
+def own_graphs(dictionary: Dictionary) -> Ids:
+    """The ids of the world's own graphs, as far as it has them."""
+    return np.array([number for number in dictionary.find(_OWN) if number is not None], dtype=np.int64)
+
+
+def of_data(dictionary: Dictionary, quads: Ids, kept: Sequence[int | None] = ()) -> Ids:
+    """The rows, int64 [n, 4 or more] with a graph as the fourth column, that are in no own graph but those `kept`."""
+    own = np.array([number for number in own_graphs(dictionary).tolist() if number not in kept], dtype=np.int64)
+    return quads[~np.isin(quads[:, 3], own)] if len(own) else quads
+
+
+def own_named(query: Query) -> tuple[ox.NamedNode, ...]:
+    """Which of the world's own graphs a query names, in full or by a prefix."""
     given = (*(query.default_graphs or ()), *(query.named_graphs or ()), *query.bindings.values())
-    space, _, name = SHAPES_GRAPH.value.rpartition(":")
+    space = _OWN[0].value.rpartition(":")[0]
     known = space in query.text or f"{space}:" in query.prefixes.values()
-    return SHAPES_GRAPH in given or SHAPES_GRAPH.value in query.text or (known and f":{name}" in query.text)
+    return tuple(
+        graph
+        for graph in _OWN
+        if graph in given or graph.value in query.text or (known and f":{graph.value.rpartition(':')[2]}" in query.text)
+    )

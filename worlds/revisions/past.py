@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -15,7 +15,7 @@ from worlds.graph.query.evaluation import evaluate
 from worlds.graph.query.query import Query
 from worlds.graph.query.results import Solutions, Triples
 from worlds.graph.search.rewriting import mentions_search
-from worlds.quads.dataset import SHAPES_GRAPH, default_graph, names_shapes
+from worlds.quads.dataset import default_graph, of_data, own_named
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids
 from worlds.quads.export import export
 from worlds.quads.namespaces import Namespaces
@@ -49,7 +49,7 @@ class Past:
         self._history = history
         self._prefixes = namespaces.prefixes
         self._known: Ids | None = None
-        self._indexes: dict[bool, tuple[ox.Store, LexicalForms]] = {}  # without the shapes, with them
+        self._indexes: dict[tuple[ox.NamedNode, ...], tuple[ox.Store, LexicalForms]] = {}  # by the own graphs in it
         self._make_world = world
         self._world: Any = None
 
@@ -135,18 +135,15 @@ class Past:
             max_memory=max_memory,
         ).settled(union=default_graph(self._connection) == "union")
         with self._connection.lock:
-            shapes = names_shapes(asked)
-            if shapes not in self._indexes:
-                self._indexes[shapes] = self._indexed(shapes=shapes)
-            store, forms = self._indexes[shapes]
+            own = own_named(asked)
+            if own not in self._indexes:
+                self._indexes[own] = self._indexed(own)
+            store, forms = self._indexes[own]
         return evaluate(store, asked.started(), forms)
 
-    def _indexed(self, *, shapes: bool) -> tuple[ox.Store, LexicalForms]:
-        ids = self._ids()
+    def _indexed(self, own: Sequence[ox.NamedNode]) -> tuple[ox.Store, LexicalForms]:
         dictionary = self._dictionary
-        left_out = None if shapes else dictionary.find([SHAPES_GRAPH])[0]
-        if left_out is not None:
-            ids = ids[ids[:, 3] != left_out]
+        ids = of_data(dictionary, self._ids(), dictionary.find(own))
         store = ox.Store()
         store.bulk_extend(decoded_quads(dictionary, ids))
         for graph in sorted_terms(dictionary, ids[ids[:, 0] == 0, 3]):

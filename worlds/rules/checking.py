@@ -48,7 +48,7 @@ class ShapeChecker:
         """The results of validating all targets, or those among `subjects`; see `World.validate`."""
         given = None if shapes is None else ShapesGraph(_triples(shapes))
         with self._connection.snapshot():
-            graph, excluded = self.own()
+            graph = self.own()
             if given is None and not self._stamp:
                 raise ShapesError(
                     "this world has no shapes, and none are given: `worlds shapes WORLD FILE`, or shapes.load(…), "
@@ -56,13 +56,13 @@ class ShapeChecker:
                     kind="no shapes",
                 )
             terms = Terms(self._connection, self._dictionary)
-            triples = Triples(self._connection, terms, shapes=excluded)
+            triples = Triples(self._connection, terms)
             among = None if subjects is None else np.unique(np.array(terms.ids(subjects), dtype=np.int64))
             violations = Validator(given or graph, terms, triples, self.ask).run(among)
-            return self.report(violations, terms, excluded)
+            return self.report(violations, terms)
 
-    def own(self) -> tuple[ShapesGraph, int]:
-        """The world's own shapes, and the id of their graph, -1 where it has none. ShapesError for ill-formed ones.
+    def own(self) -> ShapesGraph:
+        """The world's own shapes. ShapesError for ill-formed ones.
 
         `touched` is about them from then on.
         """
@@ -75,16 +75,14 @@ class ShapeChecker:
             self._own = ShapesGraph(self.stored())
             self.touched = Touched(self._own.shapes)
             self._stamp = stamp
-        return self._own, -1 if held is None else held
+        return self._own
 
     def stored(self) -> Iterator[ox.Quad]:
         """The quads of the world's own shapes."""
         return quads_of(self._connection, self._dictionary, self._dictionary.find([SHAPES_GRAPH])[0])
 
-    def report(
-        self, violations: Sequence[Violation], terms: Terms, excluded: int, *, new: bool = False
-    ) -> ValidationReport:
-        """The violations as they are shown; `excluded` is the id of the shapes' graph."""
+    def report(self, violations: Sequence[Violation], terms: Terms, *, new: bool = False) -> ValidationReport:
+        """The violations as they are shown."""
         ids = {number for one in violations for number in (one.focus, one.value, one.predicate) if number >= 0}
         known = terms.terms(ids)
         found = [
@@ -95,11 +93,11 @@ class ShapeChecker:
         ]
         prefixes = self.prefixes()
         messages = [one.message(prefixes) for one in found]
-        quads = self._quads(violations, found, terms, excluded)
+        quads = self._quads(violations, found, terms)
         return ValidationReport(as_results(found, messages, quads, new=new), report_graph(found, messages), prefixes)
 
     def _quads(
-        self, violations: Sequence[Violation], found: Sequence[Found], terms: Terms, excluded: int
+        self, violations: Sequence[Violation], found: Sequence[Found], terms: Terms
     ) -> list[tuple[tuple[Any, Any, Any, Any, int], ...]]:
         """The quads that hold the value of each result whose path is a predicate."""
         sought: list[tuple[int, int, int] | None] = []
@@ -111,7 +109,7 @@ class ShapeChecker:
         triples = sorted({triple for triple in sought if triple is not None})
         for start in range(0, len(triples), _BATCH):
             statement = _SQL["quads_of_triples"]
-            values = statement.bind(triples_json=json.dumps(triples[start : start + _BATCH]), shapes=excluded)
+            values = statement.bind(triples_json=json.dumps(triples[start : start + _BATCH]))
             for *triple, graph, revision in self._connection.rows(statement, values):
                 rows.setdefault((triple[0], triple[1], triple[2]), []).append((graph, revision))
         numbers = {n for triple in rows for n in triple} | {graph for held in rows.values() for graph, _ in held}

@@ -92,18 +92,13 @@ class Terms:
 
 
 class Triples:
-    """The distinct triples of all graphs but one; what is asked about many nodes is read whole, and kept."""
+    """The distinct triples of all graphs of data; what is asked about many nodes is read whole, and kept."""
 
-    def __init__(
-        self, connection: Connection, terms: Terms, *, shapes: int, before: int = _ALL, more: Ids = NO_TRIPLES
-    ) -> None:
-        """`shapes` is the id of the graph that is left out.
-
-        Another state than the present one: only quads with ids below `before`, and `more` triples, int64 [n, 3].
-        """
+    def __init__(self, connection: Connection, terms: Terms, *, before: int = _ALL, more: Ids = NO_TRIPLES) -> None:
+        """Another state than the present one: only quads with ids below `before`, and `more` triples, int64 [n, 3]."""
         self._connection = connection
         self._terms = terms
-        self._bounds = {"shapes": shapes, "before": before}
+        self._before = before
         self._more = more
         self._whole: dict[tuple[int, bool], Pairs] = {}
         self._some: dict[bool, tuple[Ids, dict[int, Pairs]]] = {False: (NO_IDS, {}), True: (NO_IDS, {})}
@@ -134,7 +129,9 @@ class Triples:
 
     def _read_whole(self, predicate: int, inverse: bool) -> Pairs:
         statement = _SQL["pairs"]
-        subjects, objects = self._connection.columns(statement, statement.bind(predicate=predicate, **self._bounds))
+        subjects, objects = self._connection.columns(
+            statement, statement.bind(predicate=predicate, before=self._before)
+        )
         more = self._more[self._more[:, 1] == predicate]
         subjects, objects = np.concatenate([subjects, more[:, 0]]), np.concatenate([objects, more[:, 2]])
         table = distinct(objects, subjects) if inverse else distinct(subjects, objects)
@@ -149,7 +146,7 @@ class Triples:
             nodes, tables = once(np.concatenate([nodes, loaded])), {}
         statement = _SQL["incoming"] if inverse else _SQL["outgoing"]
         values = {"nodes_json": json_ids(nodes), "predicates_json": json_ids(expected)}
-        columns = self._connection.columns(statement, statement.bind(**values, **self._bounds))
+        columns = self._connection.columns(statement, statement.bind(**values, before=self._before))
         if len(self._more):
             node, other = (2, 0) if inverse else (0, 2)
             more = self._more[within(self._more[:, node], nodes)]
@@ -170,7 +167,7 @@ class Triples:
         found = [NO_IDS, NO_IDS, NO_IDS]
         for start in range(0, len(nodes), _BATCH):
             statement = _SQL["all_outgoing"]
-            values = statement.bind(nodes_json=json_ids(nodes[start : start + _BATCH]), **self._bounds)
+            values = statement.bind(nodes_json=json_ids(nodes[start : start + _BATCH]), before=self._before)
             columns = self._connection.columns(statement, values)
             found = [np.concatenate(pair) for pair in zip(found, columns, strict=True)]
         more = self._more[within(self._more[:, 0], nodes)]

@@ -90,13 +90,16 @@ class Guard:
         if violations and setting == "reject":
             raise ValidationError(sentence(report, violations), report)
         if violations and setting == "queue":
-            written, removed = self._written(revision, first_quad, -1)
+            written, removed = self._written(revision, first_quad, own=True)
             raise Queued(self._rehearsed(written[written[:, 4] == 1, :4], removed), report)
         return (sentence(report),)
 
-    def _written(self, revision: int, first_quad: int, excluded: int) -> tuple[Ids, Ids]:
-        """What a revision wrote, int64 [n, 5], the last 0 for what it only put back, and what it removed."""
-        bounds = {"first_quad": first_quad, "shapes": excluded, "revision": revision}
+    def _written(self, revision: int, first_quad: int, *, own: bool) -> tuple[Ids, Ids]:
+        """What a revision wrote, int64 [n, 5], the last 0 for what it only put back, and what it removed.
+
+        With `own`, also in the world's own graphs.
+        """
+        bounds = {"first_quad": first_quad, "own": int(own), "revision": revision}
         statements = (_SQL[name] for name in ("added_by", "removed_by"))
         written, removed = (
             self._connection.table(one, one.bind(**{name: bounds[name] for name in one.parameters}))
@@ -111,25 +114,25 @@ class Guard:
         from worlds.rules.validation import Validator
 
         checker = self._checker()
-        graph, excluded = checker.own()
+        graph = checker.own()
         if not graph.shapes:
             return ValidationReport((), (), {})
-        written, removed = self._written(revision, first_quad, excluded)
+        written, removed = self._written(revision, first_quad, own=False)
         fresh = written[:, 4] == 1
         changed = np.concatenate([written[fresh, :3], removed[:, :3]])
         terms = Terms(self._connection, self._dictionary)
         terms.ids(list(checker.touched.terms))  # all at once
-        both = Triples(self._connection, terms, shapes=excluded, more=removed[:, :3])
+        both = Triples(self._connection, terms, more=removed[:, :3])
         foci = checker.touched.foci(changed, terms, both)
-        now = Triples(self._connection, terms, shapes=excluded) if len(removed) else both
+        now = Triples(self._connection, terms) if len(removed) else both
         found = Validator(graph, terms, now, checker.ask).touched(foci)
         if found:
             kept = np.concatenate([removed[:, :3], written[~fresh, :3]])
-            then = Triples(self._connection, terms, shapes=excluded, before=first_quad, more=kept)
+            then = Triples(self._connection, terms, before=first_quad, more=kept)
             with self._before(written[fresh, :4], removed) if graph.asks else nullcontext():
                 known = Counter(Validator(graph, terms, then, checker.ask).touched(foci))
             found = list(_without(found, known))
-        return checker.report(found, terms, excluded, new=True) if found else ValidationReport((), (), {})
+        return checker.report(found, terms, new=True) if found else ValidationReport((), (), {})
 
 
 def _without(found: Sequence[Violation], known: Counter[Violation]) -> list[Violation]:

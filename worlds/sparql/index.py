@@ -19,7 +19,7 @@ import pyoxigraph as ox
 from worlds.errors import QueryError
 from worlds.graph.lexical import LexicalForms
 from worlds.graph.query.query import Query
-from worlds.quads.dataset import SHAPES_GRAPH, names_shapes
+from worlds.quads.dataset import of_data, own_graphs, own_named
 from worlds.quads.delta import Delta, Follower
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids
 from worlds.quads.rows import NO_QUADS, decoded, distinct, quads_of, read_quads, stored
@@ -139,18 +139,19 @@ class SparqlIndex(Follower):
                 self._users -= 1
 
     @contextlib.contextmanager
-    def with_shapes(self, store: ox.Store, query: Query) -> Iterator[None]:
-        """Let the store have the shapes, too, in the block, if a query names their graph."""
-        shapes = self._shapes() if names_shapes(query) else None
-        quads = list(quads_of(self._connection, self._dictionary, shapes))
+    def with_own(self, store: ox.Store, query: Query) -> Iterator[None]:
+        """Let the store have those of the world's own graphs, too, in the block, that a query names."""
+        named = own_named(query)
+        numbers = self._dictionary.find(named)
+        quads = [quad for one in numbers for quad in quads_of(self._connection, self._dictionary, one)]
         store.extend(quads)
         try:
             yield
         finally:
             for quad in quads:
                 store.remove(quad)
-            if quads:
-                store.remove_graph(SHAPES_GRAPH)
+            for graph in named if quads else ():
+                store.remove_graph(graph)
             self._dead += len(quads)
 
     @contextlib.contextmanager
@@ -164,13 +165,9 @@ class SparqlIndex(Follower):
         finally:
             self._apply(added, removed)
 
-    def _shapes(self) -> int | None:
-        return self._dictionary.find([SHAPES_GRAPH])[0]
-
     def _seen(self, quads: Ids) -> Ids:
-        """The quads that the store has: all but those of the shapes."""
-        shapes = self._shapes()
-        return quads if shapes is None else quads[quads[:, 3] != shapes]
+        """The quads that the store has: those of data."""
+        return of_data(self._dictionary, quads)
 
     def asked(self, seconds: float) -> None:
         """Take note of how long a query took; where that is much, the next one finds the index in memory."""
@@ -387,7 +384,8 @@ class SparqlIndex(Follower):
         self._build(ox.Store(), total, progress)
 
     def _created(self) -> set[int]:
-        return {number for (number,) in self._connection.rows(_SQL["markers"]) if number != self._shapes()}
+        own = own_graphs(self._dictionary)
+        return {number for (number,) in self._connection.rows(_SQL["markers"]) if number not in own}
 
     def _go_on(self, progress: Progress | None) -> None:
         """Take the store from disk into memory, if that pays and there is room: a slice of it."""

@@ -74,7 +74,7 @@ class Queries:
 
     def _begun(self, store: ox.Store, query: Query) -> Callable[[], tuple[Found, Query]]:
         began = time.perf_counter()
-        with self._index.with_shapes(store, query):
+        with self._index.with_own(store, query):
             finish = begin(store, query, self._running)
 
         def finished() -> tuple[Found, Query]:
@@ -157,7 +157,7 @@ class Queries:
     def _run(self, store: ox.Store, query: Query) -> Found:
         began = time.perf_counter()
         try:
-            with self._index.with_shapes(store, query):
+            with self._index.with_own(store, query):
                 return run(store, query, self._running)
         finally:
             self._index.asked(time.perf_counter() - began)

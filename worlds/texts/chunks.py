@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.quads.dataset import SHAPES_GRAPH
+from worlds.quads.dataset import of_data
 from worlds.quads.delta import Delta, Follower
 from worlds.quads.dictionary import Dictionary, Ids, batches, json_ids
 from worlds.quads.rows import NO_QUADS, distinct, read_quads
@@ -157,8 +157,7 @@ class ChunkStore(Follower):
     def literals(self, quads: Ids) -> tuple[Ids, Ids]:
         """The objects of quads [n, 4] that are text if their datatypes are, and those that are text in any case."""
         policy = self.policy
-        shapes = self._dictionary.find([SHAPES_GRAPH])[0]
-        quads = quads if shapes is None else quads[quads[:, 3] != shapes]
+        quads = of_data(self._dictionary, quads)
         kept = quads[~np.isin(quads[:, 1], self._ids(policy.exclude))] if policy.exclude else quads
         included = quads[np.isin(quads[:, 1], self._ids(policy.include)), 2] if policy.include else NO_QUADS[:, 2]
         return distinct(kept[:, 2]), distinct(included)

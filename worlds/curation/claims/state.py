@@ -10,7 +10,7 @@ import pyoxigraph as ox
 
 from worlds.entities.neighbours import CitedQuad
 from worlds.graph.terms import to_rdflib
-from worlds.quads.dataset import SHAPES_GRAPH
+from worlds.quads.dataset import SHAPES_GRAPH, of_data
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary
 from worlds.revisions.history import History
 from worlds.sql import statements
@@ -35,7 +35,7 @@ _ORDERS = {  # by what the quads of a pattern are ordered, as the indexes have t
 
 
 class State:
-    """One world after one revision, over all graphs but that of the shapes; with `shapes`, this one alone."""
+    """One world after one revision, over all graphs of data; with `shapes`, that of the shapes alone."""
 
     def __init__(
         self, connection: Connection, dictionary: Dictionary, history: History, revision: int, *, shapes: bool = False
@@ -45,9 +45,9 @@ class State:
         self.cut: set[str] = set()  # what was not read to its end
         self._connection = connection
         self._dictionary = dictionary
-        self._own = shapes
-        self._shapes = dictionary.find([SHAPES_GRAPH])[0] or UNKNOWN
-        self._gone = history.gone(revision, revision)
+        self._shapes = (dictionary.find([SHAPES_GRAPH])[0] or UNKNOWN) if shapes else None
+        gone = history.gone(revision, revision)
+        self._gone = gone[gone[:, 3] == self._shapes] if shapes else of_data(dictionary, gone)
         self._ids: dict[Any, int] = {}
         self._terms: dict[int, Any] = {}
         self._known: dict[tuple[str, int, int, int, int], Rows] = {}
@@ -121,8 +121,8 @@ class State:
         return tuple(row for row in rows if row[2] == object) if name == "of_subject" and object is not None else rows
 
     def _now(self, name: str, given: tuple[int, ...], most: int) -> list[Row]:
-        values = dict(zip(("subject", "predicate", "object"), given, strict=True))
-        values |= {"at": self.revision, "shapes": self._shapes, "own": int(self._own), "most": most}
+        values: dict[str, int | None] = dict(zip(("subject", "predicate", "object"), given, strict=True))
+        values |= {"at": self.revision, "shapes": self._shapes, "most": most}
         statement = _SQL[name]
         bound = statement.bind(**{parameter: values[parameter] for parameter in statement.parameters})
         return [tuple(row) for row in self._connection.table(statement, bound).tolist()]
@@ -132,7 +132,7 @@ class State:
         gone = self._gone
         if not len(gone):
             return []
-        chosen = (gone[:, 0] != 0) & ((gone[:, 3] == self._shapes) == self._own)
+        chosen = gone[:, 0] != 0
         for column, number in enumerate(given):
             if number != UNKNOWN:
                 chosen &= gone[:, column] == number

@@ -11,7 +11,7 @@ import numpy as np
 import pyoxigraph as ox
 from numpy.typing import NDArray
 
-from worlds.quads.dataset import SHAPES_GRAPH
+from worlds.quads.dataset import of_data
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids, batches
 from worlds.quads.redirects import REDIRECTS
 from worlds.quads.rows import distinct as distinct
@@ -29,17 +29,17 @@ NO_IDS: Ids = np.empty(0, dtype=np.int64)
 class Table:
     """Quads as five columns of int64 [n]: the ids of their terms, and the revisions that added them.
 
-    Rows are ordered by predicate, subject, object, graph. The graphs of the shapes and of
-    merges' redirects are left out.
+    Rows are ordered by predicate, subject, object, graph. The world's own graphs and that
+    of merges' redirects are left out.
     """
 
     def __init__(self, connection: Connection, dictionary: Dictionary, rows: Ids | None = None) -> None:
-        """`rows`, int64 [n, 5], are the quads, those of the two graphs among them; None for all of the world."""
+        """`rows`, int64 [n, 5], are the quads, those of these graphs among them; None for all of the world."""
         self._connection = connection
         self._dictionary = dictionary
-        shapes, redirects = (-1 if number is None else number for number in dictionary.find([SHAPES_GRAPH, REDIRECTS]))
-        found = self._whole(shapes) if rows is None else rows[(rows[:, 0] > 0) & (rows[:, 3] != shapes)]
-        found = found[found[:, 3] != redirects]
+        found = self._whole() if rows is None else of_data(dictionary, rows[rows[:, 0] > 0])
+        redirects = dictionary.find([REDIRECTS])[0]
+        found = found if redirects is None else found[found[:, 3] != redirects]
         found = found[np.lexsort((found[:, 3], found[:, 2], found[:, 0], found[:, 1]))]
         self.subjects, self.predicates, self.objects, self.graphs, self.revisions = (
             np.ascontiguousarray(column) for column in found.T
@@ -47,13 +47,13 @@ class Table:
         self.used, self._starts = np.unique(self.predicates, return_index=True)
         self._ids: dict[str, int] = {}
 
-    def _whole(self, shapes: int) -> Ids:
+    def _whole(self) -> Ids:
         blocks, after = [np.empty((0, 5), dtype=np.int64)], 0
         while True:
             statement = _SQL["all_quads"]
             last, block = self._connection.page(
                 statement,
-                statement.bind(after=after, limit=_BLOCK, shapes=shapes),
+                statement.bind(after=after, limit=_BLOCK),
                 after=after,
             )
             if last is None:

@@ -19,7 +19,7 @@ from worlds.entities.limits import check_limit
 from worlds.entities.neighbours import Neighbours
 from worlds.graph.records import Count, Iri
 from worlds.graph.terms import format_term, to_oxigraph, to_rdflib
-from worlds.quads.dataset import SHAPES_GRAPH
+from worlds.quads.dataset import own_graphs
 from worlds.quads.dictionary import Dictionary
 from worlds.quads.namespaces import listed
 from worlds.revisions.history import History
@@ -334,8 +334,7 @@ class Suggesting:
     def _quads(self, asked: _Asked, predicate: int, most: int) -> Iterator[Any]:
         """The literals of a predicate with at most so many characters: subject, object, graph, revision; in blocks."""
         rows = self._connection.table(_SQL["with_literals"], (predicate, most))
-        shapes = self._dictionary.find([SHAPES_GRAPH])[0]
-        rows = rows[rows[:, 2] != (-1 if shapes is None else shapes)]
+        rows = rows[~np.isin(rows[:, 2], own_graphs(self._dictionary))]
         if asked.graphs is not None:
             rows = rows[np.isin(rows[:, 2], [graph for graph in asked.graphs if graph is not None])]
         for start in range(0, len(rows), _BLOCK):
