@@ -402,9 +402,12 @@ class Parts:
     def _shapes(self) -> Shapes:
         from worlds.curation.changing.shapes import Shapes
 
-        return Shapes(
-            self._connection, self._dictionary, self._namespaces, self._writer, self._loader, self._shape_checker
-        )
+        return Shapes(self._shape_checker, *self._of_own_graph)
+
+    @cached_property
+    def _of_own_graph(self) -> tuple[Any, ...]:
+        """What writes and reads a graph of the world's own."""
+        return self._connection, self._dictionary, self._namespaces, self._writer, self._loader
 
     @cached_property
     def _merging(self) -> Merging:

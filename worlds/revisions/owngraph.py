@@ -1,0 +1,115 @@
+"""A graph of a world's own, which is no data: written as any graph is, and read as triples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyoxigraph as ox
+
+from worlds.graph.query.results import Triples
+from worlds.quads.dictionary import Dictionary
+from worlds.quads.namespaces import Namespaces
+from worlds.quads.reader import quad_ids
+from worlds.quads.rows import quads_of
+from worlds.revisions.diff import Diff
+from worlds.revisions.gate import Change
+from worlds.revisions.loading import Loader
+from worlds.revisions.rehearsing import rehearsable
+from worlds.revisions.writer import Writer
+from worlds.sql.connection import Connection
+
+if TYPE_CHECKING:
+    import rdflib
+
+
+class OwnGraph:
+    """One of a world's own graphs.
+
+    Its triples are no text, and in no union of graphs; a query that names the graph sees them. Each write is a
+    revision, as any other is, and can be undone.
+    """
+
+    _graph: ox.NamedNode
+
+    def __init__(
+        self,
+        connection: Connection,
+        dictionary: Dictionary,
+        namespaces: Namespaces,
+        writer: Writer,
+        loader: Loader,
+    ) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._namespaces = namespaces
+        self._writer = writer
+        self._loader = loader
+
+    def _check(self) -> None:
+        """Complain of a write that may not be kept."""
+
+    @rehearsable(Change)
+    def load(
+        self,
+        source: object,
+        *,
+        format: str | None = None,
+        mode: Literal["merge", "replace"] = "merge",
+        base: str | None = None,
+        author: str | None = None,
+        message: str | None = None,
+        allow_network: bool | Collection[str] = False,
+        max_unpacked: int | None = None,
+        dry_run: bool = False,
+    ) -> Change | Diff:
+        """Load triples, given as `World.load` takes them; with `mode="replace"` in the place of all that are there."""
+        return self._write(
+            lambda: self._loader.load(
+                source, format=format, graph=self._graph, mode=mode, base=base, embed=False,
+                allow_network=allow_network, max_unpacked=max_unpacked,
+            ),
+            author, message, dry_run,
+        )  # fmt: skip
+
+    def _write(
+        self, write: Callable[[], object], author: str | None, message: str | None, dry_run: bool
+    ) -> Change | Diff:
+        with self._writer.revision(author=author, message=message, dry_run=dry_run) as revision:
+            write()
+            self._check()
+        return revision.change
+
+    def _apply(self, added: Iterable[ox.Quad], removed: Iterable[ox.Quad]) -> None:
+        with self._writer.revision() as revision:
+            come, gone = (quad_ids(self._connection, self._dictionary, quads) for quads in (added, removed))
+            revision.apply(come, gone)
+
+    def _quads(self, triples: Iterable[Any]) -> list[ox.Quad]:
+        """Triples as quads of this graph; of quads that are given, too."""
+        given = self._namespaces.quads(list(triples) if isinstance(triples, OwnGraph) else triples)
+        return [ox.Quad(quad.subject, quad.predicate, quad.object, self._graph) for quad in given]
+
+    # -- what is in it ----------------------------------------------------------------------------------------------
+
+    def __iter__(self) -> Iterator[Any]:
+        """The triples, as rdflib terms."""
+        return iter(self.triples)
+
+    def _stored(self) -> Iterator[ox.Quad]:
+        return quads_of(self._connection, self._dictionary, self._dictionary.find([self._graph])[0])
+
+    @property
+    def triples(self) -> Triples:
+        """The triples, which can be serialised and copied to rdflib."""
+        with self._connection.snapshot():
+            found = [ox.Triple(quad.subject, quad.predicate, quad.object) for quad in self._stored()]
+        return Triples(found, self._namespaces.prefixes)
+
+    def to_rdflib(self) -> rdflib.Graph:
+        """The triples as an rdflib graph."""
+        return self.triples.to_rdflib()
+
+    def serialize(self, format: str = "turtle") -> str:
+        """The triples as text, in any of the formats that triples have."""
+        return self.triples.serialize(format)
