@@ -164,7 +164,7 @@ def _of_path(path: str, format: str | None) -> Iterator[Source]:
         if not path:
             raise OpenError("'' is not a path")
         if Path(path).is_dir():
-            files = [file for file in _files_below(path) if _is_rdf(file)]
+            files = [file for file in _files_below(path) if is_rdf(file)]
             if not files:
                 raise OpenError(f"{path} holds no RDF file (known: {', '.join('.' + e for e in EXTENSIONS)})")
         elif Path(path).exists() or Path(path).is_symlink():
@@ -198,7 +198,7 @@ def _files_below(folder: str) -> Iterator[Path]:
         yield from (Path(root, name) for name in sorted(files) if not name.startswith("."))
 
 
-def _is_rdf(path: Path) -> bool:
+def is_rdf(path: Path) -> bool:
     """Whether a file found in a folder is meant: .xml and .json only when their content says RDF."""
     extension = _extension(path)
     if extension not in ("xml", "json"):

@@ -10,7 +10,7 @@ import numpy as np
 import pyoxigraph as ox
 
 from worlds.embedders import Embedder, checked_documents
-from worlds.entities.answers import Answer, Kind
+from worlds.entities.answers import Answer, Kind, NearQuestion
 from worlds.entities.limits import check_limit
 from worlds.entities.mentions import Mention, Mentions
 from worlds.entities.neighbours import CitedQuad, Neighbour, Neighbours
@@ -62,7 +62,8 @@ class Context(Record):
     its words, which may be about something else. `left_out` is how many quads were looked at and are not told.
 
     `kind` is what kind of question it is, as far as its words tell; of all but lookups `answer` is the query that was
-    derived, if one was, and what it found. The text begins with it, where it is sure.
+    derived, if one was, and what it found. The text begins with it, where it is sure. `near` are kept questions near to
+    this one.
     """
 
     _also = ("tokens",)
@@ -76,6 +77,7 @@ class Context(Record):
     named: Count = 0
     kind: Kind = "lookup"
     answer: Annotated[Answer | None, Spare] = None
+    near: Annotated[tuple[NearQuestion, ...], Spare] = ()
 
     @property
     def quads(self) -> tuple[CitedQuad, ...]:

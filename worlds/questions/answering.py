@@ -5,20 +5,22 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice, product
 from typing import Any
 
 import pyoxigraph as ox
 
-from worlds.entities.answers import Answer, Part
+from worlds.entities.answers import Answer, Kind, Part
 from worlds.entities.mentions import Mentions
 from worlds.entities.schema import Schema
-from worlds.errors import QueryTimeout
+from worlds.errors import QueryTimeout, WorldsError
 from worlds.graph.query.query import Query
-from worlds.graph.terms import RDF, to_oxigraph, to_rdflib
+from worlds.graph.terms import RDF, to_rdflib
 from worlds.quads.dictionary import Dictionary
 from worlds.questions.deriving import Deriver, shortened
 from worlds.questions.edges import Edges
+from worlds.questions.examples import form_of
 from worlds.questions.reading import Reading, Vocabulary, may_ask, read
 from worlds.questions.words import words_of_language
 from worlds.sparql.queries import Queries
@@ -36,6 +38,7 @@ _OFFERED = 0.25  # how sure a query is at least that may be the one
 _SECONDS = 1.0  # in which a query has to be derived
 _LARGE = 300_000  # quads from which on a query runs with a limit of time, in a process of its own
 _TIMEOUT = 5.0  # seconds
+_MEMORY = 1 << 30  # bytes
 
 
 class _SpentError(Exception):
@@ -56,7 +59,7 @@ class Answers:
         labels: Callable[[], Sequence[str]],
         prefixes: Callable[[], Mapping[str, str]],
     ) -> None:
-        """`query` makes a query over all graphs, `labels` gives the predicates that name things."""
+        """`query` makes a query, over all graphs unless told otherwise; `labels` are the predicates that give names."""
         self._connection = connection
         self._dictionary = dictionary
         self._mentions = mentions
@@ -110,20 +113,36 @@ class Answers:
             derived.score < SURE and (derived.score < _OFFERED or sum(part.score > 0 for part in derived.parts) < 2)
         ):
             return reading, None
-        parts = tuple(derived.parts)
         shown = shortened(derived.query, self._prefixes())
-        told = derived.score >= SURE
-        given = (derived.kind, shown, derived.score)
+        answer = Answer(derived.kind, shown, derived.score, derived.score >= SURE, tuple(derived.parts))
+        return reading, self._run(answer, self._asked(derived.query), ask=derived.query.startswith("ASK"))
+
+    def _run(self, answer: Answer, query: Query, *, ask: bool) -> Answer:
+        """The answer with what its query finds, told only if that is something."""
         try:
-            if derived.query.startswith("ASK"):
-                value = bool(self._queries.answer(self._asked(derived.query)))
-                return reading, Answer(*given, told, parts, value=value)
-            variables, rows, count = self._solutions(derived.query)
+            if ask:
+                return replace(answer, value=bool(self._queries.answer(query)))
+            variables, rows, count = self._solutions(query)
         except QueryTimeout:
-            return reading, Answer(*given, False, parts)
+            return replace(answer, told=False)
         if rows == [(None,) * len(variables)]:  # the sum of nothing
             rows, count = [], 0
-        return reading, Answer(*given, told and count > 0, parts, tuple(variables), tuple(rows), count)
+        told = answer.told and count > 0
+        return replace(answer, told=told, variables=tuple(variables), rows=tuple(rows), count=count)
+
+    def kept(self, kind: Kind, text: str, score: float, iri: Any) -> Answer | None:
+        """What the query of a kept question finds, within limits and without network; None where it fails.
+
+        So it does for what gives triples, which are no answer in words.
+        """
+        try:
+            query = self._query(text, union=None, timeout=_TIMEOUT, max_memory=_MEMORY)
+            form = form_of(query)
+            if form in ("SELECT", "ASK"):
+                return self._run(Answer(kind, text, score, True, (), kept=iri), query, ask=form == "ASK")
+        except WorldsError:
+            pass  # checking the kept questions tells it
+        return None
 
     def table(self, reading: Reading) -> Answer | None:
         """All instances of a small class that a question names, with what they have under a predicate that it names."""
@@ -132,7 +151,7 @@ class Answers:
                 if kind.instances > _SMALL or min(sure, score) < SURE or kind.iri not in predicate.subject_classes:
                     continue
                 query = f"SELECT DISTINCT ?x ?v {{ ?x a <{kind.iri}> ; <{predicate.iri}> ?v }}"
-                variables, rows, count = self._solutions(query)
+                variables, rows, count = self._solutions(self._asked(query))
                 parts = (Part(span.text, kind.iri, sure), Part(other.text, predicate.iri, score))
                 given = (reading.kind, shortened(query, self._prefixes()), 0.0, False, parts, tuple(variables))
                 return Answer(*given, tuple(rows), count)
@@ -142,9 +161,9 @@ class Answers:
         """A query over all graphs, with a limit of time where there is much to look at."""
         return self._query(text, timeout=_TIMEOUT if self.vocabulary().schema.quads > _LARGE else None)
 
-    def _solutions(self, text: str) -> tuple[list[str], list[tuple[Any, ...]], int]:
+    def _solutions(self, query: Query) -> tuple[list[str], list[tuple[Any, ...]], int]:
         """The variables of a query, its first solutions, and how many there are."""
-        variables, solutions = self._queries.rows(self._asked(text))
+        variables, solutions = self._queries.rows(query)
         rows = [_terms(row) for row in islice(solutions, _MOST)]
         return variables, rows, len(rows) + sum(1 for _ in solutions)
 
@@ -156,9 +175,7 @@ class Answers:
     def _entities(self, question: str) -> list[tuple[int, int, list[Any]]]:
         """The spans that name entities, and which."""
         spans: dict[tuple[int, int], list[int]] = {}
-        schema = self.vocabulary().schema
-        iris = [*(one.iri for one in schema.classes), *(one.iri for one in schema.predicates)]
-        vocabulary = set(self._dictionary.find([to_oxigraph(iri) for iri in iris]))
+        vocabulary = set(self._dictionary.find([ox.NamedNode(iri) for iri in self.vocabulary().iris]))
         for one in self._mentions.find(question):
             if one.weight >= _NAMED and one.called and one.entity not in vocabulary:
                 spans.setdefault((one.start, one.end), []).append(one.entity)

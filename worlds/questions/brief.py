@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import pyoxigraph as ox
 from rdflib import Literal
 
-from worlds.entities.answers import Answer
+from worlds.entities.answers import Answer, NearQuestion
 from worlds.entities.limits import check_limit
 from worlds.entities.neighbours import Neighbour
 from worlds.entities.passages import tokens
 from worlds.entities.schema import ClassSummary, PredicateSummary
-from worlds.graph.records import Iri, Record
+from worlds.graph.records import Iri, Record, Spare
 from worlds.graph.terms import format_term, shorten, to_oxigraph
 from worlds.questions.answering import Answers
+from worlds.questions.nearest import Nearest
 from worlds.questions.reading import Reading, Vocabulary
 from worlds.texts.facts import clean
 
@@ -44,7 +45,8 @@ class NamedEntity(Record):
 class Brief(Record):
     """What bears on the query of a question; `text` is for a language model, the rest are its parts, the best first.
 
-    `answer` is the query that was derived from the question, if one was, with what it found.
+    `answer` is the query that was derived from the question, or is kept with it, with what it found; `near` are kept
+    questions near to it.
     """
 
     _also = ("tokens",)
@@ -56,6 +58,7 @@ class Brief(Record):
     entities: tuple[NamedEntity, ...]
     prefixes: Mapping[str, str]
     answer: Answer | None
+    near: Annotated[tuple[NearQuestion, ...], Spare] = ()
 
     @property
     def tokens(self) -> int:
@@ -72,12 +75,14 @@ class Briefs:
     def __init__(
         self,
         answers: Answers,
+        nearest: Nearest,
         cosines: Callable[[str, Sequence[str]], Mapping[str, float]],
         known: Callable[..., Mapping[str, Neighbour]],
         prefixes: Callable[[], Mapping[str, str]],
     ) -> None:
         """`cosines` tells how near words are in meaning, `known` describes entities."""
         self._answers = answers
+        self._nearest = nearest
         self._cosines = cosines
         self._known = known
         self._prefixes = prefixes
@@ -87,7 +92,7 @@ class Briefs:
         if not isinstance(question, str):
             raise TypeError(f"a question is a str, not {type(question).__name__}")
         check_limit(budget, "budget")
-        reading, answer = self._answers.answer(question)
+        reading, answer, near = self._nearest.answer(question)
         reading = reading if reading.spans else self._answers.read(question)
         vocabulary = self._answers.vocabulary()
         entities = self._named(reading)
@@ -95,6 +100,7 @@ class Briefs:
         page = _Page(budget, self._prefixes())
         page.entities(entities)
         page.query(answer)
+        page.near(near)
         page.fill(classes, predicates)
         return Brief(
             question,
@@ -104,6 +110,7 @@ class Briefs:
             tuple(page.named),
             page.used(),
             answer,
+            near,
         )
 
     def parts(self, reading: Reading, budget: int) -> str:
@@ -158,6 +165,17 @@ class Briefs:
         return ranked, sorted(ends, key=lambda one: (-scores[str(one.iri)], -one.quads))
 
 
+def alike(near: NearQuestion, budget: int) -> str:
+    """A kept question with its query and what differs, in at most `budget` tokens; "" without the room."""
+    differs = "; ".join(
+        f"“{clean(one.words)}” there is {format_term(to_oxigraph(one.term))}"
+        + (f", “{clean(one.asked)}” here is {format_term(to_oxigraph(one.value))}" if one.asked else "")
+        for one in near.differs
+    )
+    text = f"“{clean(near.question)}”{f' ({differs})' if differs else ''}:\n{near.query}"
+    return text if tokens(text) <= budget else ""
+
+
 def _called(one: ClassSummary | PredicateSummary) -> str:
     return one.label or str(one.iri).rstrip("/#").rpartition("/")[2].rpartition("#")[2]
 
@@ -206,6 +224,11 @@ class _Page:
         if answer is not None:
             sure = "This query answers it:" if answer.told else "This query may answer it:"
             self._take(sure, answer.query, ())
+
+    def near(self, near: Sequence[NearQuestion]) -> None:
+        """The kept questions that are near."""
+        for one in near:
+            self._take("Kept questions like it:", alike(one, self._left), ())
 
     def fill(self, classes: Sequence[ClassSummary], predicates: Sequence[PredicateSummary]) -> None:
         """Classes and predicates in turn, of these more, while there is room."""

@@ -62,6 +62,11 @@ class Vocabulary:
         )
 
     @cached_property
+    def iris(self) -> frozenset[str]:
+        """The IRIs of all classes and predicates."""
+        return frozenset(str(one.iri) for group in (self.schema.classes, self.schema.predicates) for one in group)
+
+    @cached_property
     def _index(self) -> dict[object, tuple[set[int], set[int]]]:
         """What kindred words share → the places of classes and of predicates that have such a word."""
         index: dict[object, tuple[set[int], set[int]]] = {}

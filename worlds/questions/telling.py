@@ -9,43 +9,53 @@ from typing import Any
 
 from rdflib import URIRef
 
-from worlds.entities.answers import Answer
+from worlds.entities.answers import Answer, NearQuestion
 from worlds.entities.context import NOTHING, UNNAMED, Context, Contexts
 from worlds.entities.limits import check_limit
 from worlds.entities.passages import tokens
-from worlds.questions.answering import Answers
-from worlds.questions.brief import Briefs
+from worlds.questions.brief import Briefs, alike
+from worlds.questions.nearest import Nearest
 from worlds.texts.facts import clean
 
 _LONGEST = 120  # characters of a value
 
 
 def answered(
-    question: str, answers: Answers, contexts: Contexts, briefs: Briefs, options: Mapping[str, Any]
+    question: str, nearest: Nearest, contexts: Contexts, briefs: Briefs, options: Mapping[str, Any]
 ) -> Context:
-    """The context of a question, which begins with the query that was derived from it; see `World.context`.
+    """The context of a question, which begins with the query that answers it; see `World.context`.
 
-    Where that is not sure, all instances of a small class follow that are asked about, else the names for a query.
+    Where that is not sure, all instances of a small class follow that are asked about, else the names for a query; then
+    the nearest kept question.
     """
     check_limit(options["budget"], "budget")
-    reading, answer = answers.answer(question)
-    if reading.kind == "lookup":
+    reading, answer, near = nearest.answer(question)
+    if reading.kind == "lookup" and answer is None and not near:
         return contexts.compose(question, **options)
     known = partial(briefs.called, language=options["language"])
     most = options["budget"] // 2
     heads = [] if answer is None else [told(answer, most, known)]
-    if reading.kind != "yes or no" and not (answer is not None and answer.told):
-        if (table := answers.table(reading)) is not None:
+    if reading.kind not in ("yes or no", "lookup") and not (answer is not None and answer.told):
+        if (table := nearest.answers.table(reading)) is not None:
             heads.append(listed(table, "All that there are: ", most // 2, known))
         else:
             heads.append(briefs.parts(reading, most // 2))
+    if near and not (answer is not None and answer.told):
+        heads.append(kept(near[0], most // 2))
     head = "\n".join(part for part in heads if part)
     left = options["budget"] - (tokens(head) if head else 0)
     found = contexts.compose(question, **{**options, "budget": left})
     sure = answer is not None and answer.told
     notes = tuple(note for note in found.notes if not (sure and note in (UNNAMED, NOTHING)))
     text = "\n".join(part for part in (head, found.text) if part)
-    return replace(found, text=text, kind=reading.kind, answer=answer, notes=notes)
+    return replace(found, text=text, kind=reading.kind, answer=answer, near=near, notes=notes)
+
+
+def kept(near: NearQuestion, budget: int) -> str:
+    """A kept question with its query and what differs, in at most `budget` tokens; "" without the room."""
+    head = "A kept question like this one: "
+    told = alike(near, budget - tokens(head))
+    return head + told if told else ""
 
 
 def told(answer: Answer, budget: int, labels: Callable[[Iterable[Any]], Mapping[Any, str]]) -> str:
@@ -59,7 +69,8 @@ def told(answer: Answer, budget: int, labels: Callable[[Iterable[Any]], Mapping[
         text = f"This query may answer the question ({about}):\n{answer.query}"
         return text if tokens(text) <= budget else ""
     unnamed = [part.iri for part in answer.parts if not part.words and part.iri is not None]
-    by = f"Answer by a query{_taking([*dict.fromkeys(unnamed)], labels)}"
+    kind = "a query" if answer.kept is None else "the query of a kept question"
+    by = f"Answer by {kind}{_taking([*dict.fromkeys(unnamed)], labels)}"
     if answer.value is not None:
         return _cut(f"{by}: {'yes' if answer.value else 'no, as far as this world says'}", answer, budget)
     head = f"{by}: " if answer.count == 1 else f"{by}, {answer.count:,} in all: "

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from worlds.entities.schema import Schema
     from worlds.questions.answering import Answers
     from worlds.questions.brief import Brief, Briefs
+    from worlds.questions.keeping import Questions
+    from worlds.questions.nearest import Nearest
     from worlds.search.hits import SearchResults
     from worlds.search.rerank import Reranker
 
@@ -150,7 +152,7 @@ class Knowing(Parts):
         if types is None and where is None and predicates is None and exclude is None and isinstance(question, str):
             from worlds.questions.telling import answered
 
-            return answered(question, self._answers, self._contexts, self._briefs, options)
+            return answered(question, self._nearest, self._contexts, self._briefs, options)
         return self._contexts.compose(question, **options)
 
     def brief(self, question: str, *, budget: int = 2000, graphs: object = None, as_of: object = None) -> Brief:
@@ -229,7 +231,7 @@ class Knowing(Parts):
             self._contexts.mentions,
             self._queries,
             self._whole_schema,
-            lambda text, timeout=None: self._query(text, bindings=None, union=True, timeout=timeout),
+            lambda text, union=True, **limits: self._query(text, bindings=None, union=union, **limits),
             lambda: self._chunks.policy.predicates("label", "alias"),
             lambda: self._namespaces.prefixes,
         )
@@ -238,4 +240,21 @@ class Knowing(Parts):
     def _briefs(self) -> Briefs:
         from worlds.questions.brief import Briefs
 
-        return Briefs(self._answers, self._contexts.cosines, self._neighbours.known, lambda: self._namespaces.prefixes)
+        near, known = self._nearest, self._neighbours.known
+        return Briefs(self._answers, near, self._contexts.cosines, known, lambda: self._namespaces.prefixes)
+
+    @property
+    def _questions(self) -> Questions:
+        raise NotImplementedError
+
+    @cached_property
+    def _nearest(self) -> Nearest:
+        from worlds.questions.nearest import Nearest
+
+        return Nearest(
+            lambda: self._questions.kept,
+            self._connection.remembered,
+            self._answers,
+            self._contexts.cosines,
+            self._neighbours.known,
+        )

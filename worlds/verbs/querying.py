@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
@@ -20,15 +21,16 @@ from worlds.revisions.gate import Change
 from worlds.revisions.rehearsing import rehearsable
 from worlds.revisions.writer import Progress
 from worlds.sparql.repairing import repaired
-from worlds.verbs.parts import Parts
+from worlds.verbs.knowing import Knowing
 
 if TYPE_CHECKING:
     from worlds.graph.query.results import Solutions, Triples
+    from worlds.questions.keeping import Questions
     from worlds.sparql.explaining import QueryExplanation
     from worlds.sparql.rehearsing import Rehearsed
 
 
-class Querying(Parts):
+class Querying(Knowing):
     """The verbs of SPARQL."""
 
     def query(
@@ -237,6 +239,21 @@ class Querying(Parts):
 
         with self._connection.lock, self._connection.snapshot():
             return self._sparql.use(work)
+
+    @functools.cached_property
+    def _questions(self) -> Questions:
+        from worlds.questions.keeping import Questions
+
+        return Questions(self.query, lambda: self._nearest, *self._of_own_graph)
+
+    @property
+    def questions(self) -> Questions:
+        """The kept questions of the world, with the queries that answer them: `add`, `load` and `remove` write them.
+
+        They are the graph <urn:worlds:questions>. `context` and `brief` show those that are near to what is asked, and
+        answer by the query of the same question; `near` finds them, and `check` asks all anew.
+        """
+        return self._questions
 
     def _query(
         self,
