@@ -103,9 +103,11 @@ def ranks(world: worlds.World) -> tuple[list[int | None], list[float]]:
         + " ".join(f'{_iri(one)} a <https://kept.example/Thing> ; {label} "{one}" .' for one in (*THINGS, *PLACES))
         + " }"
     )
+    lines = ["@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix sh: <http://www.w3.org/ns/shacl#> ."]
     for at, (kept, _, thing) in enumerate(questions()):
-        of = f"<https://kept.example/p{at}>"
-        world.questions.add(kept, f"SELECT ?x {{ {'?y' if thing is None else _iri(thing)} {of} ?x }}")
+        query = f"SELECT ?x {{ {'?y' if thing is None else _iri(thing)} <https://kept.example/p{at}> ?x }}"
+        lines.append(f'<https://kept.example/q{at}> rdfs:comment "{kept}" ; sh:select "{query}" .')
+    world.questions.load("\n".join(lines).encode(), format="turtle")
     found, seconds = [], []
     for kept, other, _ in questions():
         began = time.perf_counter()

@@ -330,6 +330,7 @@ KINDS: dict[str, Callable[[random.Random], dict[str, Any]]] = {
     "query": query,
     "update": update,
     "words": words,
+    "kept": lambda chance: chance.choice((query, update))(chance),
     "request": request,
     "file": lambda chance: {"seed": chance.randrange(10**9)},
 }

@@ -32,6 +32,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import rdflib
+
 import worlds
 from tests.attack.cases import case
 from tests.sparql.test_fuzz import fresh
@@ -68,6 +70,22 @@ def query(world: World, given: dict[str, Any]) -> None:
     answer = world.query(given["text"], max_results=2000, **limits)
     if not isinstance(answer, bool):
         answer.serialize()
+
+
+def kept(world: World, given: dict[str, Any]) -> None:
+    """A hostile query that is kept with a question, by whoever wrote the file, changes nothing and takes no time."""
+    data, said = set(world.quads()), rdflib.Graph()
+    said.add((rdflib.URIRef("urn:kept"), rdflib.RDFS.comment, rdflib.Literal("What is kept here?")))
+    said.add((rdflib.URIRef("urn:kept"), rdflib.SH.select, rdflib.Literal(given["text"])))
+    try:
+        world.questions.load(said)
+        known = set(world.quads())
+        world.context("What is kept here?", budget=500)
+        world.questions.check()
+        assert set(world.quads()) == known
+    finally:
+        world.questions.load(b"", format="nt", mode="replace")
+    assert set(world.quads()) == data
 
 
 def update(world: World, given: dict[str, Any]) -> None:
@@ -110,6 +128,7 @@ RUN: dict[str, Callable[[World, dict[str, Any]], None]] = {
     "document": document,
     "query": query,
     "update": update,
+    "kept": kept,
     "words": words,
     "file": file,
 }

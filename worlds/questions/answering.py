@@ -38,7 +38,8 @@ _OFFERED = 0.25  # how sure a query is at least that may be the one
 _SECONDS = 1.0  # in which a query has to be derived
 _LARGE = 300_000  # quads from which on a query runs with a limit of time, in a process of its own
 _TIMEOUT = 5.0  # seconds
-_MEMORY = 1 << 30  # bytes
+KEPT_LIMITS = {"timeout": 3.0, "max_memory": 1 << 30}
+"""Of the query of a kept question: seconds and bytes."""
 
 
 class _SpentError(Exception):
@@ -136,7 +137,7 @@ class Answers:
         So it does for what gives triples, which are no answer in words.
         """
         try:
-            query = self._query(text, union=None, timeout=_TIMEOUT, max_memory=_MEMORY)
+            query = self._query(text, union=None, **KEPT_LIMITS)
             form = form_of(query)
             if form in ("SELECT", "ASK"):
                 return self._run(Answer(kind, text, score, True, (), kept=iri), query, ask=form == "ASK")

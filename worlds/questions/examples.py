@@ -31,6 +31,7 @@ _EXECUTABLE = ox.NamedNode(_SH + "SPARQLExecutable")
 _QUESTION = ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#comment")
 _DESCRIPTION = ox.NamedNode(_SCHEMA + "description")
 _KEYWORDS = ox.NamedNode(_SCHEMA + "keywords")
+_WORDING = ox.NamedNode(_SCHEMA + "alternateName")
 _PREFIX, _NAMESPACE, _DECLARE = (ox.NamedNode(_SH + name) for name in ("prefix", "namespace", "declare"))
 _FORMS = {  # of a query → its class and the predicate of its text
     form: (ox.NamedNode(space + kind), ox.NamedNode(space + form.lower()))
@@ -74,8 +75,8 @@ def as_quads(kept: KeptQuestion, form: str, graph: ox.NamedNode) -> list[ox.Quad
     """The quads of a kept question."""
     kind, text = _FORMS[form]
     said: list[tuple[ox.NamedNode, ox.NamedNode | ox.Literal]] = [(_TYPE, _EXECUTABLE), (_TYPE, kind)]
-    said += [(_QUESTION, ox.Literal(words)) for words in (kept.question, *kept.wordings)]
-    said += [(text, ox.Literal(kept.query))]
+    said += [(_QUESTION, ox.Literal(kept.question)), (text, ox.Literal(kept.query))]
+    said += [(_WORDING, ox.Literal(words)) for words in kept.wordings]
     said += [(_DESCRIPTION, ox.Literal(kept.description))] if kept.description else []
     said += [(_KEYWORDS, ox.Literal(word)) for word in kept.keywords]
     return [ox.Quad(ox.NamedNode(kept.iri), predicate, value, graph) for predicate, value in said]
@@ -102,7 +103,8 @@ def read(quads: Iterable[ox.Quad], prefixes: Mapping[str, str]) -> list[KeptQues
         )
         if not texts or not asked or not isinstance(subject, ox.NamedNode):
             continue
-        questions = [_plain(one) for one in asked]
+        others = sorted(one.value for one in of[_WORDING] if isinstance(one, ox.Literal))
+        questions = [*map(_plain, asked), *others]
         told = [_plain(one) for one in of[_DESCRIPTION] if isinstance(one, ox.Literal)]
         words = sorted(one.value for one in of[_KEYWORDS])
         query = declared(texts[0], {**prefixes, **own})

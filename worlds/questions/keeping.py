@@ -14,6 +14,7 @@ from worlds.errors import ArgumentError, QueryError, QueryTimeout, WorldsError
 from worlds.graph.query.query import Query
 from worlds.graph.records import Iri, Record, Spare
 from worlds.quads.dataset import QUESTIONS_GRAPH
+from worlds.questions.answering import KEPT_LIMITS
 from worlds.questions.examples import as_quads, declared, files_of, form_of, iri_of, of_file, read, same
 from worlds.questions.nearest import Nearest
 from worlds.revisions.diff import Diff
@@ -23,7 +24,7 @@ from worlds.revisions.rehearsing import rehearsable
 from worlds.sql import statements
 
 _SQL = statements("rules.sql")
-_LIMITS = {"timeout": 5.0, "max_memory": 1 << 30, "max_results": 100_000}
+_LIMITS = {**KEPT_LIMITS, "max_results": 100_000}
 _LONGEST = 10_000  # characters of a question
 
 Trouble: TypeAlias = Literal["fails", "slow", "empty"]
@@ -49,7 +50,8 @@ class Questions(OwnGraph):
 
     They are no text, and in no union of graphs; a query that names their graph sees them. They are written as the SIB
     writes examples: a sh:SPARQLExecutable with rdfs:comment, sh:select, sh:ask, sh:construct or spex:describe, and
-    schema:description and schema:keywords. Each write is a revision, as any other is, and can be undone.
+    schema:description, schema:keywords and schema:alternateName for other words. Each write is a revision, as any
+    other is, and can be undone.
     """
 
     _graph = QUESTIONS_GRAPH
@@ -146,7 +148,7 @@ class Questions(OwnGraph):
         dry_run: bool = False,
     ) -> Change | Diff:
         """Keep a question no longer, given in its words or by its IRI; ArgumentError for one that is not kept."""
-        found = [one for one in self if one.iri == str(question) or same(one.question, str(question))]
+        found = [one for one in self if str(one.iri) == str(question) or same(one.question, str(question))]
         if not found:
             raise ArgumentError(f"no such question is kept: {question!r:.200}")
         return self._write(lambda: self._apply((), self._about(one.iri for one in found)), author, message, dry_run)
@@ -183,7 +185,7 @@ class Questions(OwnGraph):
     def check(self) -> tuple[BrokenQuestion, ...]:
         """Ask all queries anew, and tell which are broken, ordered by IRI.
 
-        Each has five seconds and a gigabyte, and no network.
+        Each has three seconds and a gigabyte, and no network.
         """
         return tuple(found for one in self.kept if (found := self._broken(one)) is not None)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -224,8 +225,12 @@ def _tokens(query: Query) -> list[Token]:
 
 def _iris(query: Query) -> dict[Token, str]:
     """The tokens of a query that name IRIs, and which."""
-    named = ((token, query.iri(token)) for token in _tokens(query) if token.kind in ("iri", "name"))
-    return {token: iri for token, iri in named if iri is not None}
+    found: dict[Token, str] = {}
+    for token in _tokens(query):
+        if token.kind in ("iri", "name") and (iri := query.iri(token)) is not None:
+            with suppress(ValueError):  # it is none, which is told when it is asked
+                found[token] = ox.NamedNode(iri).value
+    return found
 
 
 def _written(query: Query, term: _Term) -> list[Token]:

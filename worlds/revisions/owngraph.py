@@ -81,8 +81,13 @@ class OwnGraph:
         return revision.change
 
     def _apply(self, added: Iterable[ox.Quad], removed: Iterable[ox.Quad]) -> None:
+        """Put quads in the place of others; what is among both stays."""
+        put, taken = dict.fromkeys(added), dict.fromkeys(removed)
         with self._writer.revision() as revision:
-            come, gone = (quad_ids(self._connection, self._dictionary, quads) for quads in (added, removed))
+            come, gone = (
+                quad_ids(self._connection, self._dictionary, quads)
+                for quads in (put.keys() - taken, taken.keys() - put)
+            )
             revision.apply(come, gone)
 
     def _quads(self, triples: Iterable[Any]) -> list[ox.Quad]:

@@ -1,0 +1,280 @@
+"""Kept questions: a graph of the world's own, found by words and meaning, and answered by their queries."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import worlds
+from benchmarks.kept import questions, ranks
+from tests.support.embedder import HashingEmbedder
+from worlds import OpenError, QueryError, ReadOnlyError, World
+from worlds.errors import ArgumentError
+
+DATA = b"""
+@prefix ex: <https://ex.example/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+ex:Person rdfs:label "person" . ex:Film rdfs:label "film" . ex:directed rdfs:label "directed" .
+ex:nolan a ex:Person ; rdfs:label "Christopher Nolan" ; ex:directed ex:inception, ex:dunkirk .
+ex:mann a ex:Person ; rdfs:label "Michael Mann" ; ex:directed ex:heat .
+ex:inception a ex:Film ; rdfs:label "Inception" ; ex:year 2010 ; ex:genre "Thriller" .
+ex:dunkirk a ex:Film ; rdfs:label "Dunkirk" ; ex:year 2017 ; ex:genre "War" .
+ex:heat a ex:Film ; rdfs:label "Heat" ; ex:year 1995 ; ex:genre "Thriller" .
+ex:oslo a ex:City ; rdfs:label "Oslo" .
+"""
+OF_NOLAN = "Which films did Christopher Nolan make for the screen?"
+BEFORE = "How many films are there before 2000?"
+QUERY = "SELECT ?f { ex:nolan ex:directed ?f }"
+COUNT = "SELECT (COUNT(*) AS ?n) { ?f a ex:Film ; ex:year ?y FILTER(?y < 2000) }"
+GRAPH = "urn:worlds:questions"
+SIB = b"""
+@prefix ex: <https://examples.example/> . @prefix sh: <http://www.w3.org/ns/shacl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
+@prefix schema: <https://schema.org/> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+ @prefix spex: <https://purl.expasy.org/sparql-examples/ontology#> .
+ex:prefixes sh:declare [ sh:prefix "film" ; sh:namespace "https://ex.example/"^^xsd:anyURI ] .
+ex:1 a sh:SPARQLExecutable, sh:SPARQLSelectExecutable ; sh:prefixes ex:prefixes ;
+  rdfs:comment "<p>Which <b>films</b> are thrillers &amp; older?</p>"^^rdf:HTML, "Welche Filme?"@de ;
+  sh:select "SELECT ?f { ?f film:genre 'Thriller' }" ; schema:keywords "genre", "films" ;
+  schema:target <https://sparql.example/> .
+ex:2 a sh:SPARQLExecutable, sh:SPARQLAskExecutable ; rdfs:comment "Is there any film of Oslo?"@en ;
+  sh:ask "ASK { ?f film:about film:oslo }" .
+ex:3 a sh:SPARQLExecutable, spex:SPARQLDescribeExecutable ; rdfs:comment "What is Heat?" ;
+  spex:describe "DESCRIBE film:heat" .
+"""
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with worlds.open(embedder=HashingEmbedder()) as world:
+        world.bind("ex", "https://ex.example/")
+        world.load(DATA, format="turtle")
+        yield world
+
+
+def test_what_is_kept_is_a_graph_of_its_own(world: World) -> None:
+    def seen() -> list[Any]:
+        return [
+            world.search("films screen").to_dict()["hits"],
+            {**world.schema().to_dict(), "revision": None},
+            world.resolve("Which films").to_dict(),
+            len(world.query("SELECT * { ?s ?p ?o }", union=True)),  # type: ignore[arg-type]
+            len(world.query("SELECT * { GRAPH ?g { ?s ?p ?o } }")),  # type: ignore[arg-type]
+            {**world.report().to_dict()["counts"], "revision": None},
+            world.suggest_shapes().counts,
+            world.duplicates().to_dict(),
+        ]
+
+    before = seen()
+    world.questions.add(OF_NOLAN, QUERY, description="By their director.")
+    assert seen() == before
+    assert len(world.query(f"SELECT * {{ GRAPH <{GRAPH}> {{ ?s ?p ?o }} }}")) == 5  # type: ignore[arg-type]
+    assert world.check().ok
+
+
+def test_adding_replacing_removing_and_undoing(world: World) -> None:
+    rehearsed: Any = world.questions.add(OF_NOLAN, QUERY, dry_run=True)
+    assert len(rehearsed.added) == 4
+    assert not world.questions
+    world.questions.add(OF_NOLAN, QUERY, author="ann", keywords=["films"], wordings=["Movies by Nolan"])
+    (kept,) = world.questions
+    assert (kept.question, kept.query, kept.wordings, kept.keywords) == (
+        OF_NOLAN, f"PREFIX ex: <https://ex.example/>\n{QUERY}", ("Movies by Nolan",), ("films",),
+    )  # fmt: skip
+    assert world.history()[0].author == "ann"
+    change: Any = world.questions.add(
+        "which films did christopher nolan make, for the screen", "ASK { ex:nolan ?p ?o }"
+    )
+    (changed,) = world.questions
+    assert changed.iri == kept.iri
+    assert changed.query.endswith("ASK { ex:nolan ?p ?o }")
+    world.undo(change.revision)
+    assert list(world.questions) == [kept]
+    world.questions.remove(kept.iri)
+    assert not world.questions
+    assert len(world.questions.triples) == 0
+    with pytest.raises(ArgumentError, match="no such question"):
+        world.questions.remove(OF_NOLAN)
+
+
+@pytest.mark.parametrize(
+    ("question", "query", "error"),
+    [
+        ("", QUERY, ArgumentError),
+        ("x" * 20_000, QUERY, ArgumentError),
+        (OF_NOLAN, "INSERT DATA { ex:a ex:b ex:c }", QueryError),
+        (OF_NOLAN, "SELECT ?f { ex:nolan", QueryError),
+        (OF_NOLAN, "", QueryError),
+        (OF_NOLAN, "SELECT * { SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }", QueryError),
+    ],
+)
+def test_what_cannot_be_kept(world: World, question: str, query: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        world.questions.add(question, query)
+    assert not world.questions
+    assert len(world.history()) == 1
+
+
+def test_the_same_question_is_answered_by_its_query(world: World) -> None:
+    world.questions.add(OF_NOLAN, QUERY)
+    context = world.context("which films did Christopher Nolan make for the screen")
+    assert context.answer is not None
+    assert context.answer.told
+    assert context.answer.score == 1
+    assert {str(row[0]) for row in context.answer.rows} == {
+        "https://ex.example/dunkirk",
+        "https://ex.example/inception",
+    }
+    assert context.answer.kept == next(iter(world.questions)).iri
+    assert context.text.startswith("Answer by the query of a kept question, 2 in all: ")
+    brief = world.brief(OF_NOLAN)
+    assert brief.answer == context.answer
+    assert "This query answers it:" in brief.text
+
+
+def test_another_entity_or_number_takes_the_place_of_what_is_kept(world: World) -> None:
+    world.questions.add(OF_NOLAN, QUERY)
+    world.questions.add(BEFORE, COUNT)
+    mann = world.context(OF_NOLAN.replace("Christopher Nolan", "Michael Mann")).answer
+    assert mann is not None
+    assert mann.told
+    assert [str(row[0]) for row in mann.rows] == ["https://ex.example/heat"]
+    early = world.context(BEFORE.replace("2000", "2012")).answer
+    assert early is not None
+    assert early.told
+    assert [str(row[0]) for row in early.rows] == ["2"]
+    city = world.context(OF_NOLAN.replace("Christopher Nolan", "Oslo"))
+    assert city.answer is None or city.answer.kept is None  # a city is no person
+
+
+def test_a_kept_question_is_shown_with_what_differs(world: World) -> None:
+    world.questions.add(OF_NOLAN, QUERY)
+    asked = "For the screen, Michael Mann did make which films, say?"
+    (near,) = world.questions.near(asked)
+    assert near.score < 1
+    assert near.adapted is None
+    (differs,) = near.differs
+    assert (differs.words, differs.asked) == ("Christopher Nolan", "Michael Mann")
+    assert (str(differs.term), str(differs.value)) == ("https://ex.example/nolan", "https://ex.example/mann")
+    assert "“Christopher Nolan” there is <https://ex.example/nolan>" in world.brief(asked).text
+    assert world.context("Weather of tomorrow").near == ()
+
+
+def test_files_of_examples_are_read_as_they_are(world: World) -> None:
+    world.questions.load(SIB, format="turtle")
+    thrillers, about, heat = world.questions
+    assert thrillers.question == "Which films are thrillers & older?"
+    assert thrillers.wordings == ("Welche Filme?",)
+    assert thrillers.keywords == ("films", "genre")
+    assert thrillers.query == "PREFIX film: <https://ex.example/>\nSELECT ?f { ?f film:genre 'Thriller' }"
+    answer = world.context("Welche Filme?").answer
+    assert answer is not None
+    assert answer.count == 2
+    told = world.context(about.question).answer
+    assert told is not None
+    assert told.value is False
+    shown = world.context(heat.question)  # which gives triples: no answer in words, but a query
+    assert shown.near[0].iri == heat.iri
+    assert shown.answer is None or shown.answer.kept is None
+    again = worlds.open(embedder=None)
+    again.questions.load(world.questions.serialize().encode(), format="turtle")
+    assert list(again.questions) == list(world.questions)
+
+
+def test_files_of_queries_are_read_with_their_summaries(world: World, tmp_path: Path) -> None:
+    (tmp_path / "thrillers.rq").write_text(
+        "#+ summary: Which films are thrillers?\n#+ description:\n#+   By their\n#+   genre.\n#+ tags:\n#+   - films\n"
+        "PREFIX ex: <https://ex.example/>\nSELECT ?f { ?f ex:genre 'Thriller' }\n"
+    )
+    (tmp_path / "films_of_war.rq").write_text("# no summary\nSELECT ?f { ?f ex:genre 'War' }")
+    (tmp_path / "more.ttl").write_bytes(SIB)
+    world.questions.load(tmp_path)
+    kept = {one.question: one for one in world.questions}
+    assert len(kept) == 5
+    assert "films of war" in kept
+    assert kept["Which films are thrillers?"].description == "By their genre."
+    assert kept["Which films are thrillers?"].keywords == ("films",)
+    world.questions.load([tmp_path / "thrillers.rq"], mode="replace")
+    assert [one.question for one in world.questions] == ["Which films are thrillers?"]
+    for name, text, error in (
+        ("update.rq", "DELETE WHERE { ?s ?p ?o }", QueryError),
+        ("yaml.rq", "#+ summary: [\nASK {}", OpenError),
+    ):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(error):
+            world.questions.load(tmp_path / name)
+    with pytest.raises(OpenError):
+        world.questions.load(tmp_path / "none.rq")
+
+
+def test_what_broke_is_told(world: World) -> None:
+    world.questions.add(OF_NOLAN, QUERY)
+    world.questions.add(BEFORE, COUNT)
+    assert world.questions.check() == ()
+    world.update("DELETE { ?s ex:directed ?o } INSERT { ?s ex:director ?o } WHERE { ?s ex:directed ?o }")
+    (broken,) = world.questions.check()
+    assert (broken.question, broken.trouble) == (OF_NOLAN, "empty")
+    assert "matches nothing" in broken.why
+    many = f"SELECT (COUNT(*) AS ?n) {{ {' '.join(f'?a{n} ?b{n} ?c{n} .' for n in range(9))} }}"
+    form = (
+        '<urn:{0}> <http://www.w3.org/2000/01/rdf-schema#comment> "{0}" ; <http://www.w3.org/ns/shacl#select> "{1}" .'
+    )
+    texts = {"slow": many, "update": "CLEAR ALL", "wrong": "SELECT", "name": "SELECT ?f { ex:nolan ex:directr ?f }"}
+    world.questions.load(
+        "\n".join(form.format(*one) for one in texts.items()).encode(), format="turtle", mode="replace"
+    )
+    found = {one.question: one for one in world.questions.check()}
+    assert {name: one.trouble for name, one in found.items()} == {
+        "slow": "slow", "update": "fails", "wrong": "fails", "name": "empty",
+    }  # fmt: skip
+    assert "ex:director " in str(found["name"].repair)
+    assert world.context("update").answer is None
+    assert len(world) > 0
+
+
+def test_a_scope_has_the_questions_of_its_graphs(world: World) -> None:
+    world.load(b'<urn:x> <http://www.w3.org/2000/01/rdf-schema#label> "Secret" .', format="nt", graph="urn:other")
+    world.questions.add("What is secret?", "SELECT ?s { GRAPH <urn:other> { ?s ?p ?o } }")
+    outside, inside = world.only(graphs=["default"]), world.only(graphs=["default", GRAPH])
+    assert not outside.questions
+    assert outside.context("What is secret?").answer is None
+    assert outside.questions.near("What is secret?") == () == outside.brief("What is secret?").near
+    assert len(inside.questions) == 1
+    assert inside.questions.check()[0].trouble == "empty"
+    answer = inside.context("What is secret?").answer
+    assert answer is not None
+    assert not answer.told
+    assert answer.count == 0
+    with pytest.raises(ReadOnlyError):
+        outside.questions.add(OF_NOLAN, QUERY)
+    world.questions.add(OF_NOLAN, QUERY)
+    past = world.at(world.history()[0].revision - 1).world
+    assert [one.question for one in past.questions] == ["What is secret?"]
+    with pytest.raises(ReadOnlyError):
+        past.questions.remove("What is secret?")
+
+
+def test_others_see_at_once_what_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "kb.db"
+    with worlds.open(path, embedder=None) as world:
+        world.load(DATA, format="turtle")
+        world.bind("ex", "https://ex.example/")
+        assert len(world.questions) == 0
+        program = f"import worlds; worlds.open({str(path)!r}, embedder=None).questions.add({OF_NOLAN!r}, {QUERY!r})"
+        subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+        assert [one.question for one in world.questions] == [OF_NOLAN]
+        assert world.context(OF_NOLAN).answer is not None
+    with worlds.open(path, embedder=None, read_only=True) as reader:
+        assert reader.context(OF_NOLAN).answer is not None
+
+
+@pytest.mark.model
+def test_a_reworded_question_finds_its_own() -> None:
+    with worlds.open() as world:
+        found, _ = ranks(world)
+    assert len(questions()) == 200
+    assert sum(rank is not None and rank <= 3 for rank in found) >= 190
