@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         OpenAIEmbedder,
         SentenceTransformerEmbedder,
     )
-    from worlds.entities.answers import Answer
+    from worlds.entities.answers import Answer, KeptQuestion, NearQuestion
     from worlds.entities.context import Context
     from worlds.entities.describing import Description
     from worlds.entities.minting import Minted
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from worlds.graph.query.results import Solutions, Triples
     from worlds.groups.group import Group, group
     from worlds.questions.brief import Brief
+    from worlds.questions.keeping import BrokenQuestion, Questions
     from worlds.revisions.comparing import Comparison
     from worlds.revisions.diff import Diff
     from worlds.revisions.edits import Edits
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer",
     "Brief",
+    "BrokenQuestion",
     "Change",
     "CheckReport",
     "ChunkSize",
@@ -109,10 +111,12 @@ __all__ = [
     "Group",
     "Hit",
     "IntegrityError",
+    "KeptQuestion",
     "Link",
     "Mentions",
     "Merge",
     "Minted",
+    "NearQuestion",
     "OnnxEmbedder",
     "OpenAIEmbedder",
     "OpenError",
@@ -123,6 +127,7 @@ __all__ = [
     "Provenance",
     "QueryError",
     "QueryTimeout",
+    "Questions",
     "ReadOnlyError",
     "Resolution",
     "Retention",
@@ -162,7 +167,7 @@ _HOMES = {
     "worlds.entities.minting": "Minted",
     "worlds.entities.names": "Resolution",
     "worlds.entities.describing": "Description",
-    "worlds.entities.answers": "Answer",
+    "worlds.entities.answers": "Answer KeptQuestion NearQuestion",
     "worlds.entities.context": "Context",
     "worlds.curation.linking.suggesting": "Link",
     "worlds.curation.linking.links": "Mentions",
@@ -194,6 +199,7 @@ _HOMES = {
     "worlds.texts.policy": "ChunkSize TextPolicy",
     "worlds.entities.schema": "Schema",
     "worlds.questions.brief": "Brief",
+    "worlds.questions.keeping": "BrokenQuestion Questions",
     "worlds.validity.timeline": "Timeline",
     "worlds.groups.group": "Group group",
     "worlds.file.restoring": "restore",

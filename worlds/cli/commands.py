@@ -27,6 +27,7 @@ from worlds.cli import (
     mirror,
     policy,
     prefix,
+    questions,
     remote,
     rules,
     schema,
@@ -87,6 +88,7 @@ _PANELS = {
         "sparql",
         "context",
         "brief",
+        "questions",
         "resolve",
         "mint",
         "similar",
@@ -125,8 +127,9 @@ _PANELS = {
     "Servers": ("primary", "token", "push", "pull", "follow", "replica", "mirror", "shard"),
 }
 for _module in (
-    init, doctor, config, completion, write, documents, sources, search, ask, context, entities, facts, schema, prefix,
-    policy, rules, history, differences, decide, curate, claims, file, serve, keys, mcp, remote, mirror, shard,
+    init, doctor, config, completion, write, documents, sources, search, ask, context, questions, entities, facts,
+    schema, prefix, policy, rules, history, differences, decide, curate, claims, file, serve, keys, mcp, remote, mirror,
+    shard,
 ):  # fmt: skip
     _module.register(app)
 

@@ -151,7 +151,8 @@ def of_file(path: Path) -> KeptQuestion:
         with path.open("rb") as file:
             text = file.read(_MOST + 1).decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise OpenError(f"{path} cannot be read: {error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise OpenError(f"{path} cannot be read: {why}") from error
     if len(text) > _MOST:
         raise OpenError(f"{path} is too long for a query")
     lines = text.splitlines()

@@ -51,7 +51,7 @@ class Auditing(Parts):
         not), `author` to those with a quad that this author wrote, `entity` to those about it, `graphs` to those with a
         quad in one of them, `after` to those with a quad that was added after this revision. At most `limit` findings
         of a kind are given, None for all; `.counts` has how many there are, and `.causes` what several have in common.
-        All quads are read, in any graph but that of the shapes.
+        All quads are read, in any graph but the world's own.
         """
         about = None if entity is None else self._namespaces.entity(entity)
         return self._contradictions.find(
@@ -159,7 +159,7 @@ class Auditing(Parts):
         exceptions are told with their quads. `revisions` of a suggestion is how many of this many last revisions added
         an exception that is still there. `turtle` is a draft of all shapes, for `shapes.load` after editing;
         `propose_all` proposes the axioms. What is declared already does not come again. At most `limit` are given, None
-        for all; `counts` has how many there are of each kind. All quads are read, in any graph but that of the shapes.
+        for all; `counts` has how many there are of each kind. All quads are read, in any graph but the world's own.
         """
         return self._drafting.suggest(
             types=None if types is None else [self._namespaces.term(one) for one in listed(types)],
@@ -205,7 +205,7 @@ class Auditing(Parts):
         many are found that were not there then; of shapes and duplicates it is None. With `points` the counts after so
         many earlier revisions are told, evenly apart; each takes as long as a report. `.fails("error")` says whether
         there is anything so grave; `to_markdown()`, `to_html()` and `to_dict()` give it as a document. All quads are
-        read, in any graph but that of the shapes. Errors are those of `diff`.
+        read, in any graph but the world's own. Errors are those of `diff`.
         """
         if not is_whole(points) or points > _MOST_POINTS:
             raise ArgumentError(f"points is a whole number from 0 to {_MOST_POINTS}, not {points!r}")

@@ -117,7 +117,7 @@ class Curating(Parts):
         """Validate the data against SHACL shapes: a `ValidationReport` of every violation, by shape and focus node.
 
         `shapes` is an rdflib graph or what `load` takes (a file, bytes, …); None takes the world's own, in its graph
-        <urn:worlds:shapes>. What is validated is the union of all graphs but that one. `subjects` are the only focus
+        <urn:worlds:shapes>. What is validated is the union of all graphs of data. `subjects` are the only focus
         nodes then, of those that the shapes target. SHACL Core and SHACL-SPARQL are checked
         (https://www.w3.org/TR/shacl/), over sets of nodes; ShapesError for shapes that are not well formed, or with
         what is not checked: shapes that refer to themselves, and unknown names of SHACL's vocabulary.

@@ -352,8 +352,8 @@ async def _openapi(request: Request, given: Given) -> Response:
 
 
 _READ = """
-    brief chunk context contradictions decisions duplicates history mentions mint policy prefixes proposals report
-    schema sources stats suggest_links suggest_shapes timeline validate
+    brief chunk context contradictions decisions duplicates history mentions mint policy prefixes proposals questions
+    report schema sources stats suggest_links suggest_shapes timeline validate
 """.split()  # noqa: SIM905
 
 HANDLERS: Mapping[str, Handler] = {
@@ -381,6 +381,8 @@ HANDLERS: Mapping[str, Handler] = {
     "amend": _amend,
     "remark": _amend,
     "bind": _writing("bind"),
+    "keep_question": _writing("keep_question"),
+    "forget_question": _writing("forget_question"),
     "sync": _writing("sync"),
     "change_policy": _writing("change_policy", "admin"),
     "page": _page,

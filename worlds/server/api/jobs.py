@@ -283,6 +283,28 @@ def sources(world: World) -> dict[str, Any]:
     return {"sources": [{key: value for key, value in one.items() if key not in OWNERS} for one in told]}
 
 
+@job("questions")
+def questions(world: World, *, near: str | None = None, limit: int) -> dict[str, Any]:
+    """The kept questions of `World.questions`."""
+    kept = world.questions
+    found = kept.kept[:limit] if near is None else kept.near(near, limit=limit)
+    return {"questions": [one.to_dict() for one in found], "count": len(kept)}
+
+
+@job("keep_question", write=True)
+def keep_question(world: World, *, author: str | None, question: str, query: str, **options: Any) -> dict[str, Any]:
+    """`World.questions.add`."""
+    change: Change = world.questions.add(question, query, author=author, **options)
+    return change.to_dict()
+
+
+@job("forget_question", write=True)
+def forget_question(world: World, *, author: str | None, question: str) -> dict[str, Any]:
+    """`World.questions.remove`."""
+    change: Change = world.questions.remove(question, author=author)
+    return change.to_dict()
+
+
 @job("sync", write=True)
 def sync(world: World, *, author: str | None, **options: Any) -> dict[str, Any]:
     """`World.sync`."""

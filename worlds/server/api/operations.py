@@ -145,6 +145,43 @@ def operations() -> tuple[Operation, ...]:
             "read",
             answered("The sources.", "Sources"),
         ),
+        Operation(
+            "questions",
+            "GET",
+            "/questions",
+            "List the kept questions, or those that are nearest to one.",
+            "read",
+            answered("The questions, by their IRIs; or the nearest ones first.", "Questions"),
+            parameters=(
+                Parameter(
+                    "near", "text", "Only the questions nearest to this one, and how near they are.", most=10_000
+                ),
+                Parameter("limit", "integer", "The number of questions at most.", default=100, least=1, most=1000),
+            ),
+        ),
+        Operation(
+            "keep_question",
+            "POST",
+            "/questions",
+            "Keep a question with its query, in the place of the query that is kept for it.",
+            "write",
+            answered("The revision.", "Change"),
+            fields=(
+                Parameter("question", "text", "The question.", True, most=10_000),
+                Parameter("query", "text", "A SPARQL query; it is asked once, within limits.", True, most=1_000_000),
+                Parameter("description", "text", "What there is to say of it.", most=10_000),
+                Parameter("message", "text", "The reason for the change, for the history.", most=10_000),
+            ),
+        ),
+        Operation(
+            "forget_question",
+            "DELETE",
+            "/questions",
+            "Keep a question no longer.",
+            "write",
+            answered("The revision.", "Change"),
+            parameters=(Parameter("question", "text", "The question, or its IRI.", True, most=10_000),),
+        ),
         of("sync", "POST", "/sync", answered("What each run came to.", "Runs"), body_optional=True, errors=(409,)),
         Operation(
             "page",

@@ -17,6 +17,7 @@ from worlds.curation.findings.findings import Finding
 from worlds.curation.findings.report import WorldReport
 from worlds.curation.linking.links import Mentions
 from worlds.curation.linking.suggesting import Link
+from worlds.entities.answers import KeptQuestion
 from worlds.entities.context import Context
 from worlds.entities.describing import Description
 from worlds.entities.minting import Minted
@@ -70,8 +71,8 @@ def _findings(of: str) -> dict[str, Any]:
 
 _FACET = _list(_object({"value": _TEXT, "label": _TEXT, "count": _COUNT}))
 _RECORDS = schemas((
-    Brief, Change, Context, Decision, Description, Duplicate, Entries, Explanation, Finding, Hit, Link, Mentions,
-    Minted, Passage, Proposal, Provenance, Synced, ValidationReport, Resolution, RevisionDetails, Schema,
+    Brief, Change, Context, Decision, Description, Duplicate, Entries, Explanation, Finding, Hit, KeptQuestion, Link,
+    Mentions, Minted, Passage, Proposal, Provenance, Synced, ValidationReport, Resolution, RevisionDetails, Schema,
     ShapeSuggestion, Split, Stats, Timeline, Verification, WorldReport, WorldSource,
 ))  # fmt: skip
 
@@ -115,6 +116,9 @@ SCHEMAS: dict[str, Any] = {
         _findings("ShapeSuggestion"), {"turtle": {**_TEXT, "description": "A draft of all shapes."}}
     ),
     "Sources": _object({"sources": _list(_SOURCE)}),
+    "Questions": _object(
+        {"questions": _list({"oneOf": [_ref("KeptQuestion"), _ref("NearQuestion")]}), "count": _COUNT}
+    ),
     "Runs": _object({"runs": _list(_ref("Synced"))}),
     "Resolutions": _list(_ref("Resolution")),
     "Provenances": _object({"quads": _list(_ref("Provenance"))}),
