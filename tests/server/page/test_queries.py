@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 import worlds
@@ -282,3 +283,29 @@ def test_a_query_can_be_stopped(tab: Tab) -> None:
     page.get_by_role("button", name="Stop").click()
     expect(page.locator(".output")).to_have_text("Stopped.")
     expect(page.get_by_role("button", name="Run")).to_be_visible()
+
+
+def test_a_question_finds_its_query_and_is_kept(new_tab: Callable[..., Tab], server: Served) -> None:
+    kept = {"question": "Which rovers are there?", "query": "SELECT ?rover { ?rover a s:Rover }"}
+    httpx.post(f"{server.url}/worlds/space/questions", json=kept).raise_for_status()
+    tab = new_tab()
+    page = tab.open(query="")
+    question, find = page.get_by_label("Ask in words"), page.get_by_role("button", name="Find the query")
+    question.fill("Which rovers are there?")
+    question.press("Enter")
+    page.get_by_role("button", name="Kept for this question").click()
+    expect(page.locator("table.rows tbody tr")).to_have_count(11)
+    question.fill("How many rovers are there?")
+    find.click()
+    expect(page.locator(".queries")).to_contain_text("This query answers it")
+    page.get_by_role("button", name="Kept: Which rovers are there?").click()
+    expect(page.locator("table.rows tbody tr")).to_have_count(11)
+    question.fill("Name all of them, <b>the rovers</b>")
+    find.click()
+    page.get_by_role("button", name="Keep the query in the editor").click()
+    expect(page.get_by_role("status").filter(has_text="Kept as revision")).to_be_visible()
+    listed = httpx.get(f"{server.url}/worlds/space/questions").raise_for_status().json()
+    assert {one["question"] for one in listed["questions"]} == {"Name all of them, <b>the rovers</b>", kept["question"]}
+    for one in listed["questions"]:
+        httpx.delete(f"{server.url}/worlds/space/questions", params={"question": one["iri"]}).raise_for_status()
+    assert httpx.get(f"{server.url}/worlds/space/questions").json() == {"questions": [], "count": 0}

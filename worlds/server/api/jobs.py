@@ -284,7 +284,7 @@ def sources(world: World) -> dict[str, Any]:
 
 
 @job("questions")
-def questions(world: World, *, near: str | None = None, limit: int) -> dict[str, Any]:
+def questions(world: World, *, near: str | None = None, limit: int = 100) -> dict[str, Any]:
     """The kept questions of `World.questions`."""
     kept = world.questions
     found = kept.kept[:limit] if near is None else kept.near(near, limit=limit)

@@ -5,6 +5,7 @@ import { duration, h, loading, put } from "./dom.js";
 import { makeEditor } from "./editor.js";
 import { examples, withPrefixes } from "./examples.js";
 import { failure } from "./keys.js";
+import { questionForm } from "./questions.js";
 import { readResults, resultsView } from "./results.js";
 import { address, parameters, record } from "./router.js";
 
@@ -34,7 +35,15 @@ export function queryView(asked) {
     } }, "Insert prefixes"),
     h("label", { class: "union", title: "What a query sees that names no graph: all graphs together, not the default graph alone" }, union, " All graphs"),
     hint);
-  const node = h("section", { class: "query-view" }, h("h1", { class: "unseen" }, "SPARQL"), place, tools, output);
+  const question = questionForm({
+    use: (query, all) => {
+      if (all) union.checked = true;
+      editor.value = withPrefixes(query);
+      run();
+    },
+    current: () => editor.value,
+  });
+  const node = h("section", { class: "query-view" }, h("h1", { class: "unseen" }, "SPARQL"), question, place, tools, output);
 
   function state(query, view) {
     return { query, ...(view === "table" ? {} : { as: view }), ...(union.checked === usual ? {} : { union: String(union.checked) }) };
