@@ -48,6 +48,9 @@ def path(tmp_path: Path) -> Path:
         )
         world.add([("ex:bob", "ex:age", 40, THEIRS)], author=SECRET, message=SECRET)
         world.propose(add=[("ex:bob", "ex:age", 41, THEIRS)], why=SECRET)
+        world.questions.add(
+            f"What is the pin of Bob, {SECRET}?", f"SELECT ?pin {{ ex:bob ex:{SECRET}pin ?pin }}", author=SECRET
+        )
     return path
 
 
@@ -97,7 +100,7 @@ def test_writes_of_a_scoped_key(path: Path) -> None:
         assert client.get("/stats").json()["quads"] == 0
         assert client.put("/worlds/other").status_code == 403
     with worlds.open(path, embedder=None) as world:
-        assert (world.count(), world.count(graph=THEIRS)) == (4, 4)
+        assert (world.count(), world.count(graph=THEIRS), len(world.questions.triples)) == (8, 4, 4)
         assert [one.author for one in world.history(2)] == ["scoped", "scoped"]
 
 
