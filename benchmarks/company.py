@@ -8,6 +8,7 @@ speak of a predicate by another word than the vocabulary does: an engine that is
 
 from __future__ import annotations
 
+import datetime
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -270,6 +271,10 @@ def _questions(draw: random.Random, names: dict[str, list[str]], facts: dict[str
     def pick(*ways: str) -> str:
         return draw.choice(ways)
 
+    def day(iso: str) -> str:
+        date = datetime.date.fromisoformat(iso)
+        return pick(f"{date.day} {date:%B} {date.year}", f"{date:%B} {date.day}, {date.year}", iso)
+
     yield Asked(
         pick(
             "How many companies are there?",
@@ -369,6 +374,35 @@ def _questions(draw: random.Random, names: dict[str, list[str]], facts: dict[str
         pick("Who is the oldest person?", "Which person is the oldest?"),
         "superlative",
         extreme("person", lambda p: facts[p]["born"], False),
+    )
+    ranked: list[tuple[int, str, str, Callable[[str], Any], tuple[str, ...]]] = [
+        (3, "three", "company", lambda c: -facts[c]["revenue"],
+         ("Which {} companies have the highest revenue?", "What are the {} largest companies by revenue?",
+          "top {} companies by revenue")),
+        (5, "five", "product", lambda p: -facts[p]["price"],
+         ("List the {} most expensive products.", "What are the top {} products by price?")),
+        (4, "four", "company", lambda c: facts[c]["founded"],
+         ("Which are the {} oldest companies?", "the {} companies that were founded first")),
+        (2, "two", "company", lambda c: -made[c],
+         ("Which {} companies make the most products?", "the {} companies with the most products")),
+    ]  # fmt: skip
+    for few, word, kind, by, ways in ranked:
+        last = sorted(map(by, names[kind]))[few - 1]
+        best = [one for one in names[kind] if by(one) <= last]
+        yield Asked(pick(*ways).format(pick(str(few), word)), "superlative", best)
+    yield Asked(
+        pick(
+            f"Which people were born on {day(facts[person]['born'])}?",
+            f"Who was born on {facts[person]['born']}?",
+            f"Who has their birthday on {day(facts[person]['born'])}?",
+        ),
+        "filter",
+        those("person", lambda p: p["born"] == facts[person]["born"]),
+    )
+    yield Asked(
+        pick(f"How many people were born before {day(facts[other]['born'])}?"),
+        "filter",
+        len(those("person", lambda p: p["born"] < facts[other]["born"])),
     )
     yield Asked(
         pick(

@@ -41,6 +41,8 @@ class Deriver(Joining):
         reading.kind = kind_of(reading.spans, reading.comparative)
         if reading.kind == "lookup":
             return None
+        if reading.kind == "superlative":
+            reading.take_best()
         found = {
             "list": self._list,
             "count": self._count,
@@ -125,6 +127,8 @@ class Deriver(Joining):
             return None
         who = bool(reading.asks("who"))
         if not who and target is None and self._role(reading) is None and not reading.of("value"):
+            if reading.best > 1:
+                return None
             return self._highest(reading, asked, measured)
         pattern = self._things(reading, target=target, bare=who, of=None if target else self._of(measured))
         if pattern is None:
@@ -172,9 +176,11 @@ class Deriver(Joining):
         return self._extreme(reading, pattern, measured, asked.value.most)
 
     def _extreme(self, reading: Reading, pattern: Pattern, measured: Measure, most: bool) -> Derived:
-        """The things with the most of a measure, all of them where several have as much."""
+        """The things with the most of a measure, or the best so many, all of them where several have as much."""
         pattern.say("", measured.score, measured.words, measured.iri)
         function = "MAX" if most != measured.falls else "MIN"
+        if reading.best > 1:
+            return self._first(reading, pattern, measured, falling=function == "MAX")
         if measured.counted:
             body = f"{{ {pattern.text} {measured.line} }} GROUP BY ?x"
             each = f"SELECT ?x (COUNT(DISTINCT ?y) AS ?v) {body}"
@@ -183,6 +189,17 @@ class Deriver(Joining):
         whole = f"{pattern.text} {measured.line}"
         best = f"SELECT ({function}(?v_) AS ?v) {{ {renamed(whole, x='?x_', v='?v_')} }}"
         return self._derived(reading, f"SELECT DISTINCT ?x ?v {{ {{ {best} }} {whole} }}", pattern)
+
+    def _first(self, reading: Reading, pattern: Pattern, measured: Measure, *, falling: bool) -> Derived:
+        """The things whose measure is that of the last of the best so many, or better."""
+        body = f"{pattern.text} {measured.line}"
+        each = f"SELECT DISTINCT ?x ?v {{ {body} }}"
+        if measured.counted:
+            each = f"SELECT ?x (COUNT(DISTINCT ?y) AS ?v) {{ {body} }} GROUP BY ?x"
+        order, function, sign = ("DESC(?v)", "MIN", ">=") if falling else ("?v", "MAX", "<=")
+        last = f"SELECT ({function}(?v) AS ?t) {{ {{ {each} ORDER BY {order} LIMIT {reading.best} }} }}"
+        query = f"SELECT ?x ?v {{ {{ {each} }} {{ {last} }} FILTER(?v {sign} ?t) }} ORDER BY {order}"
+        return self._derived(reading, query, pattern)
 
     def _confirm(self, reading: Reading) -> Derived | None:
         named = reading.of("entity")

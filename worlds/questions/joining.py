@@ -198,7 +198,8 @@ class Joining(Measuring):
                 sign = behind
             if sign is not None and sign.used and sign.value != "between":
                 sign = None
-            year = isinstance(number.value, int) and 1000 <= number.value <= 2200
+            day = isinstance(number.value, str)
+            year = day or (isinstance(number.value, int) and 1000 <= number.value <= 2200)
             if sign is not None and isinstance(sign.value, Superlative):
                 about = self._than(reading, number, sign, kind, year, subject)
                 if about is None:
@@ -211,17 +212,25 @@ class Joining(Measuring):
                 choice, operator = found, "=" if sign is None else _OPERATORS.get(sign.value, "")
             span, predicate, iri, score, counted = choice
             other = next((one for one in spans[place + 1 :] if one.kind == "number"), None)
+            date = predicate is not None and ranges(predicate) == "date"
+            if day and not date:
+                continue
+            this = f'"{number.value}"' if day else number.value
             if sign is None:
                 if not year:
                     continue
-                tests = [f"= {number.value}"]
+                tests = [f"= {this}"]
             elif sign.value == "between":
-                if other is None:
+                if (
+                    other is None
+                    or isinstance(other.value, str) != day
+                    or (day and len(other.value) != len(number.value))
+                ):
                     continue
                 other.used = True
-                tests = [f">= {number.value}", f"<= {other.value}"]
+                tests = [f">= {this}", f'<= "{other.value}"' if day else f"<= {other.value}"]
             else:
-                tests = [f"{operator} {number.value}"]
+                tests = [f"{operator} {this}"]
             number.used = True
             if sign is not None:
                 sign.used = True
@@ -233,8 +242,8 @@ class Joining(Measuring):
                 inner = f"SELECT ?x (COUNT(DISTINCT ?c) AS {value}) {{ {pattern.text} {counted} }} GROUP BY ?x"
                 line = f"{{ {inner} }} FILTER({test})"
             else:
-                date = predicate is not None and ranges(predicate) == "date"
                 read = f"<{XSD}integer>(SUBSTR(STR({value}), 1, 4))" if date else value
+                read = f"SUBSTR(STR({value}), 1, {len(number.value)})" if day else read
                 line = f"?x <{iri}> {value} . FILTER({' && '.join(f'{read} {one}' for one in tests)})"
             lines.append(line)
             said = " ".join(one.text for one in (span, sign, number) if one is not None)

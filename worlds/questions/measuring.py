@@ -118,7 +118,7 @@ class Measuring:
             spans.sort(key=lambda one: (one.first < asked.first, one.first))
         for span in spans:
             fitting = [(one, score) for one, score in span.predicates if ranges(one) and self._has(one, kind, *of[:1])]
-            behind = asked is not None and span is self._behind(reading, asked)
+            behind = asked is not None and (span is self._behind(reading, asked) or reading.before(span) == "by")
             if fitting and (not about or behind or self._about(fitting[0][0], about)):
                 (predicate, score), rivals = fitting[0], [one for one, other in fitting[1:] if other >= fitting[0][1]]
                 span.used = True

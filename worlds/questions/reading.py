@@ -11,7 +11,7 @@ from typing import Any, Literal
 from worlds.entities.answers import Kind
 from worlds.entities.schema import ClassSummary, PredicateSummary, Schema
 from worlds.graph.terms import RDF, XSD
-from worlds.questions.words import MOST_WORDS, Token, Words, longest, tokens
+from worlds.questions.words import MOST_WORDS, Token, Words, date_at, longest, tokens
 from worlds.search.words import STOP_WORDS
 from worlds.texts.profiles import words_of
 
@@ -26,6 +26,8 @@ _PARTICLES = frozenset(
      "are", "were", "did", "do"]
 )  # fmt: skip
 _LONGEST = 4  # words of a name
+MOST_BEST = 1000
+"""Things at most that "the five largest" may be."""
 _DIGITS = 20  # of a number that is one
 _LEAST = 0.7  # how well a word of a question fits a name at least
 _RDFS = "http://www.w3.org/2000/01/rdf-schema#"
@@ -131,12 +133,30 @@ class Span:
 
 @dataclass
 class Reading:
-    """The spans of a question, in its order."""
+    """The spans of a question, in its order; `best` is how many of the largest, oldest, … are meant."""
 
     question: str
     kind: Kind
     spans: list[Span]
     comparative: bool = False
+    best: int = 1
+
+    def take_best(self) -> None:
+        """Take the number of "the five largest", "top 5" or "which five earn the most": how many are meant.
+
+        It stands before the word, behind it, or between what asks and a class.
+        """
+        for at, (number, behind) in enumerate(pairwise(self.spans)):
+            before = self.spans[at - 1].kind if at else "ask"
+            meant = "superlative" in (behind.kind, before) or (before == "ask" and behind.kind == "class")
+            if meant and number.kind == "number" and isinstance(number.value, int) and 0 < number.value <= MOST_BEST:
+                self.best = number.value
+                self.spans.remove(number)
+                return
+
+    def before(self, span: Span) -> str:
+        """The word before a span; "" for the first."""
+        return tokens(self.question)[span.first - 1].word if span.first else ""
 
     def of(self, *kinds: str) -> list[Span]:
         """The spans of some kinds that no query has used."""
@@ -160,7 +180,8 @@ def kind_of(spans: Sequence[Span], comparative: bool) -> Kind:
     said = {one.kind for one in spans}
     if asks[:1] == ["confirm"] and entities and (entities > 1 or said & {"class", "predicate", "compare"}):
         return "yes or no"
-    if any(one.kind == "compare" for one in spans):
+    dated = any(one.kind == "number" and isinstance(one.value, str) for one in spans)  # "born on 3 May 1990"
+    if any(one.kind == "compare" for one in spans) or (dated and asks):
         return "filter"
     if "list" in asks and any(one.kind == "value" for one in spans):
         return "list"
@@ -238,7 +259,11 @@ def read(
             timed = plain[at + phrase[0] : at + phrase[0] + 1]
             add("unknown" if words.times.intersection(timed) else "superlative", phrase[0], value=phrase[1])
             continue
-        if phrase := longest(words.asks, window, at):
+        phrase = longest(words.asks, window, at)
+        if phrase and at and phrase[1] == "confirm":
+            at += phrase[0]  # "the companies that were founded first"
+            continue
+        if phrase:
             asked = {one.value for one in spans if one.kind == "ask"}
             if not asked or (phrase[1] in ("count", "average", "sum") and asked <= {"list", "who"}):
                 add("ask", phrase[0], value=phrase[1])
@@ -246,7 +271,9 @@ def read(
             if phrase[1] == "sum":
                 at += phrase[0]  # "how many are there in total"
                 continue
-        if (number := _number(told, at, words)) is not None:
+        if (date := date_at(words, told, question, at)) is not None:
+            add("number", date[1], value=date[0])
+        elif (number := _number(told, at, words)) is not None:
             add("number", number[1], value=number[0])
         elif (written := _written(question, told, at, free, words, values)) is not None and (
             written[0] > 1 or not _named(vocabulary, window, at, several=False)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 import tomllib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -17,6 +18,10 @@ _ENDINGS = ("ing", "ed", "er", "or", "es", "s", "e")
 _LEAST = 3  # letters of a stem
 MOST_WORDS = 100
 """Of a question that are read; a longer one is a lookup."""
+_ISO = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?![\d-])")
+_DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
+_YEAR = re.compile(r"\d{4}")
+_DAYS = len("1990-05-03")
 _KIN = 5  # letters that two words with one root share at least
 
 
@@ -52,6 +57,7 @@ class Words:
     turns: frozenset[str]
     times: frozenset[str]
     numbers: Mapping[str, int]
+    months: Mapping[str, int]
     alike: Mapping[str, frozenset[int]]
 
     def stem(self, word: str) -> str:
@@ -109,7 +115,7 @@ def tokens(text: str) -> list[Token]:
 def words_of_language(name: str = "english") -> Words:
     """Read the table of a language."""
     told = tomllib.loads(resources.files(__package__).joinpath(f"{name}.toml").read_text("utf-8"))
-    plain = Words(told["forms"], {}, {}, {}, {}, frozenset(), frozenset(), frozenset(), {}, {})
+    plain = Words(told["forms"], {}, {}, {}, {}, frozenset(), frozenset(), frozenset(), {}, {}, {})
 
     def phrases(group: Mapping[str, list[str]]) -> dict[tuple[str, ...], str]:
         return {_phrase(phrase): name for name, all_ in group.items() for phrase in all_}
@@ -134,12 +140,44 @@ def words_of_language(name: str = "english") -> Words:
         frozenset(told["turns"]["words"]),
         frozenset(told["turns"]["times"]),
         told["numbers"],
+        {name: place for place, name in enumerate(told["months"]["names"], 1)},
         alike,
     )
 
 
 def _phrase(text: str) -> tuple[str, ...]:
     return tuple(one.word for one in tokens(text))
+
+
+def date_at(words: Words, told: Sequence[Token], text: str, at: int) -> tuple[str, int] | None:
+    """A day or a month that begins at a token, as ISO 8601 writes it, and its length in tokens.
+
+    As in 1990-05-03, 1990-05, 3 May 1990, the 3rd of May 1990, May 3, 1990 and May 1990.
+    """
+    if found := _ISO.match(text, told[at].start):
+        iso, end = found[0], found.end()
+        return (iso, sum(found.start() <= one.start < end for one in told)) if _is_date(iso) else None
+    plain = [one.word for one in told[at : at + 4]]
+    day = _DAY.fullmatch(plain[0])
+    rest = plain[1:] if day else plain
+    rest = rest[1:] if day and rest[:1] == ["of"] else rest
+    if not rest or rest[0] not in words.months:
+        return None
+    month, rest = words.months[rest[0]], rest[1:]
+    if not day and len(rest) > 1 and (day := _DAY.fullmatch(rest[0])):
+        rest = rest[1:]
+    if not rest or not _YEAR.fullmatch(rest[0]):
+        return None
+    iso = f"{rest[0]}-{month:02}" + (f"-{int(day[1]):02}" if day else "")
+    return (iso, len(plain) - len(rest) + 1) if _is_date(iso) else None
+
+
+def _is_date(iso: str) -> bool:
+    try:
+        datetime.date.fromisoformat(iso if len(iso) == _DAYS else f"{iso}-01")
+    except ValueError:
+        return False
+    return True
 
 
 def longest(table: Mapping[tuple[str, ...], Any], words: list[str], at: int) -> tuple[int, Any] | None:
