@@ -85,7 +85,7 @@ def vocabulary(name: str) -> tuple[list[ox.Triple], list[Asked]]:
     kinds: dict[Kind, list[tuple[str, str | None]]] = {
         "exact": [(text.lower(), iri) for text, iri in present],
         "reordered": [(_reordered(text, chance), iri) for text, iri in several],
-        "misspelt": [(_misspelt(text, chance), iri) for text, iri in present if len(text) > 5],
+        "misspelt": [(misspelt(text, chance), iri) for text, iri in present if len(text) > 5],
         "part": [(part, iri) for text, iri in several if (part := _part(text, chance)).casefold() not in left],
         "alias": [(text, iri) for iri, names in sorted(texts["alias"].items()) if iri not in absent
                   for text in names if (iri, text) not in hidden],
@@ -130,7 +130,7 @@ def _part(text: str, chance: random.Random) -> str:
     return " ".join(words[start : start + count])
 
 
-def _misspelt(text: str, chance: random.Random) -> str:
+def misspelt(text: str, chance: random.Random) -> str:
     for _ in range(1 + (len(text) > 12)):
         at = chance.randrange(1, len(text) - 1)
         text = chance.choice((text[:at] + text[at + 1 :], text[:at] + text[at] + text[at:],

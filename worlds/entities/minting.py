@@ -6,7 +6,7 @@ import hashlib
 import re
 import unicodedata
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -50,8 +50,16 @@ class Minting:
         self._dictionary = dictionary
         self._resolve = resolve
 
-    def mint(self, iris: Mapping[str, str], *, label: str | None, type: ox.NamedNode | None, key: str | None) -> Minted:
-        """See `World.mint`."""
+    def mint(
+        self,
+        iris: Mapping[str, str],
+        *,
+        label: str | None,
+        type: ox.NamedNode | None,
+        key: str | None,
+        taken: Collection[str] | None = None,
+    ) -> Minted:
+        """See `World.mint`; with IRIs that are `taken`, the label means nobody who is there, and is not looked up."""
         template = iris.get("template", "{slug}")
         wanted = set(_name.findall(template))
         if label is None and wanted & {"slug", "hash"}:
@@ -62,7 +70,7 @@ class Minting:
             raise ArgumentError(f"the world's IRIs are made of a type ({template}): give one")
         found = None
         notes: list[str] = []
-        if label is not None:
+        if label is not None and taken is None:
             found = self._resolve(label, types=None if type is None else [type])
             if found.best is not None:
                 return Minted(found.best.iri, False, found)
@@ -84,7 +92,7 @@ class Minting:
             if number > 1 and not wanted & {"uuid", "counter"}:
                 made += f"-{number}"
             iri = ox.NamedNode(made)
-            if self._dictionary.find([iri])[0] is None:
+            if self._dictionary.find([iri])[0] is None and made not in (taken or ()):
                 return Minted(to_rdflib(iri), True, found, tuple(notes))
             if "key" in wanted:
                 return Minted(to_rdflib(iri), False, found, tuple(notes))

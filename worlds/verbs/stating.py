@@ -1,15 +1,19 @@
-"""The verbs that state facts in time: state, end, reinstate, and the view as of a time."""
+"""The verbs that state facts: state, tell, end, reinstate, and the view as of a time."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, Self
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.errors import ArgumentError
+from worlds.errors import ArgumentError, ConflictError, ValidationError
+from worlds.graph.terms import to_rdflib
+from worlds.quads.dictionary import DEFAULT_GRAPH
 from worlds.quads.namespaces import listed
 from worlds.quads.reader import quad_ids
 from worlds.quads.rows import NO_QUADS
@@ -20,6 +24,7 @@ from worlds.verbs.deciding import Deciding
 from worlds.verbs.writing import QuadLike
 
 if TYPE_CHECKING:
+    from worlds.curation.claims.telling import Fact, Receipt, Teller, ToldFact
     from worlds.revisions.writer import Writing
     from worlds.validity.stating import Edit
     from worlds.validity.timeline import Timeline
@@ -84,6 +89,115 @@ class Stating(Deciding):
         )  # fmt: skip
         assert isinstance(writing.change, Change)
         return dataclasses.replace(writing.change, proposal=proposal.id)
+
+    def tell(
+        self,
+        facts: Iterable[object],
+        *,
+        graph: object = None,
+        context: str | None = None,
+        vocabulary: Literal["known", "open"] = "known",
+        author: str | None = None,
+        message: str | None = None,
+        embed: bool = True,
+        dry_run: bool = False,
+    ) -> Receipt:
+        """State facts by the names of things, and say what became of each: a `Receipt`, in their order.
+
+        A fact is (subject, predicate, object), and maybe a mapping with "from", "to" (as `state` has valid_from and
+        valid_to), "cites" and "confidence": `("Ann", "works at", "Acme", {"from": "2026-05"})`. A part in words is the
+        name of an entity, as `resolve` finds it among those of the classes that the predicate has, with `context` as
+        the text around it; of a predicate, by its label or the words of its IRI; or a value, in the datatype that the
+        predicate has. IRIs, prefixed names and terms are what they are. `"is a"` gives a class by its label.
+
+        What is sure is written, as one revision: names that mean an entity with at least 0.9, and predicates that have
+        the name. A name that nobody has is a new entity, with label and class, by `policy.iris`. What is not sure is
+        proposed with the likeliest, for somebody to decide; what cannot be read is refused. So is a predicate or class
+        that the world does not have, unless `vocabulary` is "open". What violates the world's shapes is proposed, too.
+        The same facts again change nothing. With `dry_run` nothing is written or proposed.
+        """
+        if vocabulary not in ("known", "open"):
+            raise ArgumentError(f"vocabulary is 'known' or 'open', not {vocabulary!r}")
+        place = DEFAULT_GRAPH if graph is None else self._namespaces.graph(graph)
+        told = self._teller.read(facts, context=context, open_=vocabulary == "open")
+        sure = [one for one in told if one.triple is not None and not one.why]
+        with self._writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as writing:
+            fresh = self._tell(sure, place)
+        became = [
+            one.told("refused", place)
+            if one.triple is None
+            else one.told("written" if id(one) in fresh else "known", place)
+            if not one.why
+            else self._unsure(one, place, author, dry_run=dry_run)
+            for one in told
+        ]
+        revision = writing.change.revision if isinstance(writing.change, Change) else None
+        from worlds.curation.claims.telling import Receipt
+
+        return Receipt(revision, tuple(became), tuple(writing.change.notes))
+
+    @cached_property
+    def _teller(self) -> Teller:
+        from worlds.curation.claims.telling import Teller
+
+        def resolve(name: str, **options: Any) -> Any:
+            return self._resolver.resolve(name, graphs=None, exclude=None, **options)
+
+        return Teller(
+            self._connection, self._dictionary, self._chunks, resolve, self._minting.mint, self._answers.vocabulary,
+            self._namespaces.pattern,
+        )  # fmt: skip
+
+    def _tell(self, sure: list[Fact], graph: Any) -> set[int]:
+        """Write facts, but for those that violate the shapes, which get the reason; gives which were new, by id()."""
+        while sure:
+            try:
+                with self._writer.revision(guard="reject" if self._shapes else None) as writing:
+                    fresh = {id(one) for one in sure if self._told(writing, one, graph)}
+                    if self._shapes:
+                        self._guard.check(writing.number, writing.first_quad, "reject")
+                    return fresh
+            except ValidationError as error:
+                foci = {str(one.focus) for one in error.report}
+                wrong = [one for one in sure if foci & {str(to_rdflib(part)) for part in one.triple or ()}] or list(
+                    sure
+                )
+                for one in wrong:
+                    one.why.append(f"it violates the shapes: {error}")
+                sure = [one for one in sure if one not in wrong]
+        return set()
+
+    def _told(self, writing: Writing, fact: Fact, graph: Any) -> bool:
+        """Write a fact; whether it was new."""
+        before = writing.added
+        self._apply(writing, self._edit(fact, graph))
+        return writing.added > before
+
+    def _edit(self, fact: Fact, graph: Any) -> Edit:
+        quads = [ox.Quad(*triple, graph) for triple in fact.about]
+        assert fact.triple is not None
+        quad = ox.Quad(*fact.triple, graph)
+        if not fact.times:
+            return [*quads, quad], []
+        cites = [self._namespaces.term(one) for one in listed(fact.times.get("cites") or [])]
+        added, removed = self._stating.state(quad, **{**fact.times, "cites": cites})
+        return quads + added, removed
+
+    def _unsure(self, fact: Fact, graph: Any, author: str | None, *, dry_run: bool) -> ToldFact:
+        """Propose what is not sure."""
+        added, removed = self._edit(fact, graph)
+        known = [one.confidence for part in fact.unsure for one in part.candidates[:1]]
+        if all(len(self._patterns.matching((one.subject, one.predicate, one.object), graph)) for one in added):
+            fact.why.append("of the likeliest, that is known")
+            return fact.told("refused", graph)
+        number = None
+        if not dry_run:
+            with contextlib.suppress(ConflictError):  # it waits already, or was rejected
+                number = self.propose(
+                    add=added, remove=removed, kind="tell", author=author, confidence=min(known, default=None),
+                    why=f"{' '.join(fact.given)}: {'; '.join(fact.why)}",
+                ).id  # fmt: skip
+        return fact.told("proposed", graph, proposal=number)
 
     @rehearsable(Change)
     def end(

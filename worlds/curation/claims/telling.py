@@ -1,0 +1,505 @@
+"""Facts by the names of things: which terms they mean, how sure that is, and what becomes of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.entities.likeness import bounds, likeness
+from worlds.entities.minting import Minted
+from worlds.entities.names import Candidate, Resolution, normal
+from worlds.entities.schema import PredicateSummary
+from worlds.errors import ArgumentError
+from worlds.graph.records import Iri, Number, Quad, Record, Spare
+from worlds.graph.terms import RDF, XSD, to_oxigraph, to_rdflib
+from worlds.quads.dictionary import Dictionary, Ids
+from worlds.questions.reading import DATES, NUMBERS, Vocabulary
+from worlds.questions.words import date_at, tokens, words_of_language
+from worlds.sql import statements
+from worlds.sql.connection import Connection
+from worlds.texts.chunks import ChunkStore
+from worlds.texts.facts import Facts
+from worlds.texts.policy import TextPolicy
+from worlds.texts.profiles import words_of
+
+ALIKE = 0.75
+"""How alike a name is written at most, from 0 to 1, to all that is there, if it is that of a new entity for sure."""
+_SQL = statements("queries.sql")
+_PREDICATES = 3000  # whose names are compared
+_NEAR = 5  # candidates that are told
+_BELOW = 200  # classes below those of a predicate, beyond which they are not looked at
+_CLASSES = 5  # at an end of a predicate, beyond which they say nothing
+_BESIDE = 20_000  # quads of a predicate whose ends are compared with a new name
+_RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+_TYPE = ox.NamedNode(RDF + "type")
+_LITERALS = (_RDFS + "Literal", RDF + "langString")
+_DOMAIN, _RANGE = _RDFS + "domain", _RDFS + "range"
+_OF_TYPES = frozenset(("is a", "is an", "a", "an", "type", "rdf:type", "instance of", "is"))
+_TIMES = {"from": "valid_from", "to": "valid_to", "until": "valid_to", "cites": "cites", "confidence": "confidence"}
+_TRUE, _FALSE = frozenset(("true", "yes")), frozenset(("false", "no"))
+_number = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+
+T = TypeVar("T")
+Became: TypeAlias = Literal["written", "known", "proposed", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unsure(Record):
+    """A name in a fact that was not sure: which part of it, and whom it may mean, the likeliest first.
+
+    `near` are predicates and classes that it may be, and entities that are written alike, of which no chance is known.
+    """
+
+    part: Literal["subject", "predicate", "object"]
+    name: str
+    candidates: tuple[Candidate, ...] = ()
+    near: Annotated[tuple[Iri, ...], Spare] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToldFact(Record):
+    """What became of a fact: "written", "known" (it stood there), "proposed" (`proposal` waits) or "refused".
+
+    `quad` is how it was read, None where it could not be; `new` are the entities that were made for it, `unsure` the
+    names that were not sure, and `why` is the reason for all but what was written.
+    """
+
+    fact: tuple[str, str, str]
+    became: Became
+    quad: Quad | None
+    new: tuple[Iri, ...] = ()
+    unsure: tuple[Unsure, ...] = ()
+    why: str | None = None
+    proposal: Annotated[Number | None, Spare] = None
+
+
+@dataclass(frozen=True)
+class Receipt(Record):
+    """What became of the facts that were told, in their order; `revision` wrote those that were sure and new."""
+
+    revision: Number | None
+    facts: tuple[ToldFact, ...]
+    notes: tuple[str, ...] = ()
+
+    def of(self, *became: Became) -> list[ToldFact]:
+        """The facts that became one of these."""
+        return [one for one in self.facts if one.became in became]
+
+    def __str__(self) -> str:
+        counts = {name: len(self.of(name)) for name in ("written", "known", "proposed", "refused")}
+        return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "nothing was told"
+
+
+@dataclass
+class Fact:
+    """A fact as it is read; `times` are those of `World.state`."""
+
+    given: tuple[str, str, str]
+    times: dict[str, Any] = field(default_factory=dict)
+    parts: list[Any] = field(default_factory=lambda: [None, None, None])
+    about: list[tuple[Any, Any, Any]] = field(default_factory=list)  # triples of entities that are new
+    new: list[Any] = field(default_factory=list)
+    unsure: list[Unsure] = field(default_factory=list)
+    why: list[str] = field(default_factory=list)
+
+    @property
+    def triple(self) -> tuple[Any, Any, Any] | None:
+        """Its terms; None where one is missing."""
+        return None if None in self.parts else tuple(self.parts)
+
+    def told(self, became: Became, graph: Any, **more: Any) -> ToldFact:
+        """What became of it."""
+        named = None if isinstance(graph, ox.DefaultGraph) else to_rdflib(graph)
+        quad = None if self.triple is None else (*map(to_rdflib, self.triple), named)
+        why = "; ".join(self.why) or None
+        return replace(
+            ToldFact(self.given, became, quad, tuple(map(to_rdflib, self.new)), tuple(self.unsure), why), **more
+        )
+
+
+class Teller:
+    """Reads facts by the names of one world."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        dictionary: Dictionary,
+        chunks: ChunkStore,
+        resolve: Callable[..., Resolution],
+        mint: Callable[..., Minted],
+        vocabulary: Callable[[], Vocabulary],
+        to_pattern: Callable[..., list[Any]],
+    ) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._chunks = chunks
+        self.resolve = resolve
+        self.mint = mint
+        self.vocabulary = vocabulary
+        self.to_pattern = to_pattern
+        self._facts = Facts(connection, dictionary)
+
+    @property
+    def policy(self) -> TextPolicy:
+        """The world's policy."""
+        return self._chunks.policy
+
+    def read(self, facts: Iterable[object], *, context: str | None, open_: bool) -> list[Fact]:
+        """The facts, each as it is read. With `open_`, predicates may be new; ArgumentError for what is no fact."""
+        found = [self._fact(one) for one in facts]
+        with self._connection.snapshot():
+            reading = _Reading(self, context, open_=open_, names=self._named())
+            types = [one for one in found if normal(one.given[1]) in _OF_TYPES or one.given[1] == _TYPE.value]
+            for one in types:  # first, so that a new entity has its class
+                reading.type_of(one)
+            for one in found:
+                if one not in types:
+                    reading.read(one)
+        return found
+
+    def _fact(self, given: object) -> Fact:
+        if isinstance(given, str) or not isinstance(given, Sequence) or len(given) not in (3, 4):
+            raise ArgumentError(
+                f"a fact is (subject, predicate, object), and maybe a mapping of times, not {given!r:.200}"
+            )
+        times = given[3] if len(given) == 4 else {}
+        if not isinstance(times, Mapping) or not times.keys() <= _TIMES.keys():
+            raise ArgumentError(f"a fact may have {', '.join(map(repr, _TIMES))} in a mapping, not {times!r:.200}")
+        if any(one is None or (isinstance(one, str) and not one.strip()) for one in given[:3]):
+            raise ArgumentError(f"a fact has a subject, a predicate and an object, not {given!r:.200}")
+        fact = Fact((str(given[0]), str(given[1]), str(given[2])), {_TIMES[name]: one for name, one in times.items()})
+        fact.parts = list(given[:3])
+        return fact
+
+    def _named(self) -> dict[str, list[ox.NamedNode]]:
+        """Names, as they are compared, of predicates that are used or declared."""
+        return self._connection.remembered("predicates by name", self._names)
+
+    def _names(self) -> dict[str, list[ox.NamedNode]]:
+        statement = _SQL["predicates_after"]
+        numbers = {n for (n,) in self._connection.rows(statement, statement.bind(after=0, limit=_PREDICATES))}
+        for end in (_DOMAIN, _RANGE):
+            numbers.update(self._quads(ox.NamedNode(end))[:, 0].tolist())
+        terms = self._dictionary.terms(numbers)
+        labels = self._facts.labels(self._chunks.policy, sorted(numbers))
+        found: dict[str, list[ox.NamedNode]] = {}
+        for number, term in terms.items():
+            if isinstance(term, ox.NamedNode):
+                told = [words_of(term.value), *([labels[number].whole] if number in labels else [])]
+                for name in dict.fromkeys(map(normal, told)):
+                    found.setdefault(name, []).append(term)
+        return found
+
+    def called(self, name: str) -> list[Any]:
+        """The entities with a label or another name that is written so, in small letters or with capitals."""
+        text = " ".join(name.split())
+        forms = dict.fromkeys((text, text.lower(), text.title(), text.capitalize(), text.upper()))
+        literals = self._dictionary.find([one for form in forms for one in self._dictionary.literals(form)])
+        naming = self._facts.numbers(self._chunks.policy.predicates("label", "alias"))
+        found: set[int] = set()
+        for number in literals:
+            rows = self._connection.table(
+                _SQL["quads_of_object"], _SQL["quads_of_object"].bind(object=number, graph=-1)
+            )
+            found.update(rows[np.isin(rows[:, 1], list(naming)), 0].tolist())
+        return list(self._dictionary.terms(found).values())
+
+    def beside(self, predicate: ox.NamedNode, part: str) -> list[tuple[str, str, Any]]:
+        """The entities at an end of a predicate that have a label: its normal form, the label, and the entity.
+
+        They are those of its first quads.
+        """
+        rows = self._quads(predicate)[:_BESIDE]
+        numbers = np.unique(rows[:, 0 if part == "subject" else 2])
+        terms = self._dictionary.terms(numbers.tolist())
+        labels = self._facts.labels(self._chunks.policy, numbers.tolist())
+        return [
+            (normal(labels[number].label), labels[number].label, terms[number])
+            for number in labels
+            if isinstance(terms[number], ox.NamedNode) and normal(labels[number].label)
+        ]
+
+    def _quads(self, predicate: ox.NamedNode) -> Ids:
+        (number,) = self._dictionary.find([predicate])
+        statement = _SQL["quads_of_predicate"]
+        return self._connection.table(statement, statement.bind(predicate=-1 if number is None else number, graph=-1))
+
+    def below(self, classes: Sequence[Any]) -> list[str] | None:
+        """Classes, and those below them by rdfs:subClassOf; None for none, and for very many."""
+        if not classes:
+            return None
+        rows = self._quads(ox.NamedNode(_RDFS + "subClassOf"))
+        children: dict[int, list[int]] = {}
+        for child, parent in rows[:, [0, 2]].tolist():
+            children.setdefault(parent, []).append(child)
+        found = dict.fromkeys(number for number in self._dictionary.find(list(classes)) if number is not None)
+        waiting = list(found)
+        while waiting and len(found) <= _BELOW:
+            new = [child for child in children.get(waiting.pop(), ()) if child not in found]
+            found |= dict.fromkeys(new)
+            waiting += new
+        terms = self._dictionary.terms(found) if len(found) <= _BELOW else {}
+        return [one.value for one in terms.values() if isinstance(one, ox.NamedNode)] or None
+
+    def declared(self, predicate: ox.NamedNode, end: str) -> list[Any]:
+        """The classes or datatypes that a predicate is declared to have at an end."""
+        (subject,) = self._dictionary.find([predicate])
+        rows = self._quads(ox.NamedNode(end))
+        found = set(rows[rows[:, 0] == subject, 2].tolist()) if subject is not None else ()
+        return [one for one in self._dictionary.terms(found).values() if isinstance(one, ox.NamedNode)]
+
+
+class _Reading:
+    """Reads the facts of one call: what is new in one of them is known in the next."""
+
+    def __init__(self, teller: Teller, context: str | None, *, open_: bool, names: Mapping[str, Any]) -> None:
+        self._teller = teller
+        self._context = context
+        self._open = open_
+        self._names = names
+        self._new: dict[str, tuple[Any, list[Any]]] = {}  # by name: its IRI and what is said of it
+        self._classes: dict[str, Any] = {}
+        self._taken: set[str] = set()
+        self._memory: dict[tuple[object, ...], Any] = {}
+
+    # -- facts --------------------------------------------------------------------------------------------------------
+
+    def type_of(self, fact: Fact) -> None:
+        """Read a fact that says the class of something."""
+        subject, _, kind = fact.parts
+        fact.parts[1] = _TYPE
+        fact.parts[2] = found = self._term(kind) or self._class(fact, str(kind))
+        if found is not None and isinstance(subject, str):
+            self._classes[normal(subject)] = found
+        fact.parts[0] = self._term(subject) or self._entity(fact, "subject", subject, [found] if found else [])
+
+    def read(self, fact: Fact) -> None:
+        """Read another fact."""
+        subject, predicate, value = fact.parts
+        fact.parts[1] = of = self._term(predicate) or self._predicate(fact, str(predicate))
+        summary = None if of is None else self._summary(of)
+        domain = self._ends(of, summary, _DOMAIN)
+        fact.parts[0] = self._term(subject) or self._entity(fact, "subject", subject, domain)
+        fact.parts[2] = None if of is None else self._value(fact, of, summary, value)
+
+    # -- terms --------------------------------------------------------------------------------------------------------
+
+    def _term(self, part: object) -> Any:
+        """The term of what is none in words; None for a name."""
+        try:
+            return self._teller.to_pattern(part)[0]
+        except ValueError:
+            if type(part) is not str:
+                raise
+            return None
+
+    def _class(self, fact: Fact, name: str) -> Any:
+        words = [one.word for one in tokens(name)]
+        named = self._teller.vocabulary().class_of(words) if words else []
+        best = [one for one in named if one[1] == 1.0]
+        if len(best) == 1:
+            return ox.NamedNode(str(best[0][0].iri))
+        resolved = self._resolve(name, None)
+        if resolved.best is not None and resolved.best.kind in ("exact", "alias"):
+            return to_oxigraph(resolved.best.iri)
+        candidates = resolved.candidates
+        fact.unsure.append(Unsure("object", name, candidates, tuple(one.iri for one, _ in named[:_NEAR])))
+        fact.why.append(f"{name!r} is {'several classes' if best else 'no class'} of this world")
+        return None
+
+    def _predicate(self, fact: Fact, name: str) -> Any:
+        exact = self._names.get(normal(name)) or self._names.get(normal(words_of(name))) or []
+        used = [one for one in exact if self._summary(one) is not None]
+        if len(exact) == 1 or len(used) == 1:
+            return (used or exact)[0]
+        words = [one.word for one in tokens(name)]
+        near = self._teller.vocabulary().predicate_of(words) if words and not exact else []
+        best = [one for one in near if one[1] == 1.0]  # other words for it may turn it round: "employer", "employs"
+        if len(best) == 1:
+            return ox.NamedNode(str(best[0][0].iri))
+        if self._open and not exact and not near:
+            if (made := self._made(fact, "predicate", name)) is not None:
+                fact.about.append((made, _TYPE, ox.NamedNode(RDF + "Property")))
+            return made
+        candidates = [one.value for one in exact] or [str(one.iri) for one, _ in near]
+        fact.unsure.append(Unsure("predicate", name, (), tuple(candidates[:_NEAR])))
+        fact.why.append(f"{name!r} is {'several predicates' if exact or best else 'no predicate'} of this world")
+        if len(near) == 1 or (near and near[0][1] > near[1][1]):
+            return ox.NamedNode(str(near[0][0].iri))  # which is proposed
+        return None
+
+    def _summary(self, predicate: ox.NamedNode) -> PredicateSummary | None:
+        found = (one for one in self._teller.vocabulary().schema.predicates if str(one.iri) == predicate.value)
+        return next(found, None)
+
+    def _ends(self, predicate: Any, summary: PredicateSummary | None, end: str) -> list[Any]:
+        """The classes at an end of a predicate: as declared, or else as the data have them; none if they are many."""
+        declared = [] if predicate is None else self._declared(predicate, end)
+        if declared or summary is None:
+            return declared
+        classes = summary.subject_classes if end == _DOMAIN else summary.object_classes
+        count = summary.subject_class_count if end == _DOMAIN else summary.object_class_count
+        return [ox.NamedNode(str(one)) for one in classes] if count <= _CLASSES else []
+
+    def _entity(self, fact: Fact, part: Literal["subject", "object"], name: object, classes: Sequence[Any]) -> Any:
+        """Whom a name means: an entity that is there, or a new one."""
+        if not isinstance(name, str):
+            fact.why.append(f"the {part} is a value, which is about nothing")
+            return None
+        known = self._new.get(normal(name))
+        if known is not None:
+            fact.about += known[1]
+            fact.new.append(known[0])
+            return known[0]
+        if len(named := self._teller.called(name)) == 1 and isinstance(named[0], ox.NamedNode):
+            return named[0]
+        told = self._kept(("below", *classes), lambda: self._teller.below(classes))
+        found = self._resolve(name, told)
+        if told and found.outcome == "no match":
+            other = self._resolve(name, None)
+            if other.outcome != "no match":  # of another class than the predicate has
+                return self._likeliest(fact, part, other)
+        if found.outcome == "no match" and all(one.score < ALIKE for one in found.candidates):
+            if (near := self._alike(fact.parts[1], part, name)) is not None:
+                fact.unsure.append(Unsure(part, name, (), (to_rdflib(near[1]),)))
+                fact.why.append(f"{name!r} is nobody here, and written like {near[0]!r}")
+                return near[1]
+            kind = self._classes.get(normal(name)) or (classes[0] if len(classes) == 1 else None)
+            return self._made(fact, part, name, kind)
+        if found.best is not None and found.best.kind != "semantic":
+            return to_oxigraph(found.best.iri)
+        return self._likeliest(fact, part, found)
+
+    def _alike(self, predicate: Any, part: str, name: str) -> tuple[str, Any] | None:
+        """What stands at that end of the predicate and is written alike, which no index of words finds."""
+        others = (
+            [] if predicate is None else self._kept((part, predicate), lambda: self._teller.beside(predicate, part))
+        )
+        sought = normal(name)
+        if not others or not sought:
+            return None
+        most = bounds(sought, [one for one, _, _ in others])
+        near = [(likeness(sought, others[at][0]), *others[at][1:]) for at in np.flatnonzero(most >= ALIKE).tolist()]
+        best = max(near, key=lambda one: one[0], default=None)
+        return None if best is None or best[0] < ALIKE else best[1:]
+
+    def _resolve(self, name: str, types: list[str] | None) -> Resolution:
+        def resolved() -> Resolution:
+            return self._teller.resolve(name, types=types, context=self._context, limit=_NEAR)
+
+        return self._kept((name, *(types or ())), resolved)
+
+    def _declared(self, predicate: ox.NamedNode, end: str) -> list[Any]:
+        return self._kept((predicate, end), lambda: self._teller.declared(predicate, end))
+
+    def _kept(self, key: tuple[object, ...], find: Callable[[], T]) -> T:
+        """What was found for the same key before in this call."""
+        if key not in self._memory:
+            self._memory[key] = find()
+        found: T = self._memory[key]
+        return found
+
+    def _likeliest(self, fact: Fact, part: Literal["subject", "object"], found: Resolution) -> Any:
+        """The best of those that are not sure, which is proposed."""
+        fact.unsure.append(Unsure(part, found.name, found.candidates))
+        near = ", ".join(f"{one.label or one.matched} ({one.confidence:.2f})" for one in found.candidates[:2])
+        fact.why.append(f"{found.name!r} may mean {near}")
+        return to_oxigraph(found.candidates[0].iri) if found.candidates else None
+
+    def _made(self, fact: Fact, part: str, name: str, kind: Any = None) -> Any:
+        """A new entity, by the world's policy for IRIs; None, with the reason, where it has none."""
+        iris = self._teller.policy.iris
+        if not iris:
+            fact.why.append(f"{name!r} is nobody here, and the policy has no `iris` for new entities")
+            return None
+        try:
+            minted = self._teller.mint(iris, label=name, type=kind, key=None, taken=self._taken)
+        except ArgumentError as error:
+            fact.why.append(f"{name!r} is nobody here: {error}")
+            return None
+        iri = ox.NamedNode(str(minted.iri))
+        labels = self._teller.policy.predicates("label")
+        label = _RDFS + "label" if _RDFS + "label" in labels else labels[0]
+        said = [(iri, ox.NamedNode(label), ox.Literal(" ".join(name.split())))]
+        if kind is not None and kind != _TYPE:
+            said.append((iri, _TYPE, kind))
+        self._taken.add(iri.value)
+        self._new[normal(name)] = iri, said
+        fact.about += said
+        fact.new.append(iri)
+        return iri
+
+    # -- values -------------------------------------------------------------------------------------------------------
+
+    def _value(self, fact: Fact, predicate: ox.NamedNode, summary: PredicateSummary | None, value: object) -> Any:
+        """The object of a fact: a literal as the predicate has them, or an entity."""
+        term = self._term(value)
+        literals, entities = self._kinds(predicate, summary)
+        if not isinstance(value, str) or (term is not None and (entities or not literals)):
+            return term
+        if not literals and not entities:
+            return ox.Literal(value)  # under a predicate of which nothing is known
+        named = entities and (not literals or self._resolve(value, None).best)
+        if named:
+            return self._entity(fact, "object", value, self._ends(predicate, summary, _RANGE))
+        literal = next((one for kind in literals if (one := _literal(value, *kind)) is not None), None)
+        if literal is not None:
+            return literal
+        fact.unsure.append(Unsure("object", value))
+        fact.why.append(f"{value!r} is no {literals[0][0].rpartition('#')[2]}")
+        return ox.Literal(value)
+
+    def _kinds(
+        self, predicate: ox.NamedNode, summary: PredicateSummary | None
+    ) -> tuple[list[tuple[str, str | None]], bool]:
+        """The (datatype, language) of the literals under a predicate, the commonest first; whether it has entities."""
+        if summary is not None:
+            kinds = [(str(one.datatype), one.language) for one in summary.kinds if one.kind == "literal"]
+            return kinds, any(one.kind != "literal" for one in summary.kinds)
+        declared = [one.value for one in self._declared(predicate, _RANGE)]
+        literals = [one for one in declared if one.startswith(XSD) or one in _LITERALS]
+        return [(one, None) for one in literals], len(literals) < len(declared)
+
+
+def _literal(text: str, datatype: str, language: str | None) -> ox.Literal | None:
+    """A text as a literal of a datatype; None where it is none."""
+    plain = text.strip()
+    kind = ox.NamedNode(datatype)
+    if language:
+        return ox.Literal(plain, language=language)
+    if datatype in NUMBERS:
+        number = plain.replace(",", "")
+        whole = datatype not in (XSD + "decimal", XSD + "double", XSD + "float")
+        if not _number.fullmatch(number) or (whole and not number.lstrip("+-").isdigit()):
+            return None
+        return ox.Literal(number, datatype=kind)
+    if datatype == XSD + "boolean":
+        said = plain.casefold()
+        return ox.Literal("true" if said in _TRUE else "false", datatype=kind) if said in _TRUE | _FALSE else None
+    if datatype in DATES:
+        return _date(plain, datatype)
+    return ox.Literal(plain) if datatype in (XSD + "string", _RDFS + "Literal") else ox.Literal(plain, datatype=kind)
+
+
+def _date(text: str, datatype: str) -> ox.Literal | None:
+    name = datatype.rpartition("#")[2]
+    read = date_at(words_of_language(), tokens(text), text, 0) if tokens(text) else None
+    iso = text if read is None or read[1] < len(tokens(text)) else read[0]
+    try:
+        if name == "gYear":
+            return ox.Literal(iso, datatype=ox.NamedNode(datatype)) if re.fullmatch(r"-?\d{4,}", iso) else None
+        if name == "gYearMonth":
+            date.fromisoformat(f"{iso}-01")
+        elif name == "date":
+            date.fromisoformat(iso)
+        else:
+            datetime.fromisoformat(iso)
+    except ValueError:
+        return None
+    return ox.Literal(iso, datatype=ox.NamedNode(datatype))
