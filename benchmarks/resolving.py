@@ -189,7 +189,7 @@ def timed(path: Path, each: int) -> None:
     with worlds.open(embedder=None) as world:
         world.load(path)
         rows = world.query("SELECT DISTINCT ?l { ?s <http://www.w3.org/2000/01/rdf-schema#label> ?l } ORDER BY ?l")
-        names = [str(row[0]) for row in rows]
+        names = [str(row[0]) for row in rows]  # type: ignore[union-attr]
         asked = [
             name if at % 3 else name[: at % len(name)] + name[at % len(name) + 1 :] for at, name in enumerate(names)
         ]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from worlds.curation.changing.decisions import Decision
     from worlds.curation.changing.merging import Merge, Split
     from worlds.curation.changing.proposals import Proposal
+    from worlds.curation.claims.telling import Receipt, ToldFact
     from worlds.curation.claims.verification import Verification
     from worlds.curation.duplicates.finder import Duplicate
     from worlds.curation.findings.drafted import ShapeSuggestion, ShapeSuggestions
@@ -129,6 +130,7 @@ __all__ = [
     "QueryTimeout",
     "Questions",
     "ReadOnlyError",
+    "Receipt",
     "Resolution",
     "Retention",
     "Schema",
@@ -145,6 +147,7 @@ __all__ = [
     "Synced",
     "TextPolicy",
     "Timeline",
+    "ToldFact",
     "Triples",
     "UncertainError",
     "ValidationError",
@@ -175,6 +178,7 @@ _HOMES = {
     "worlds.curation.findings.drafted": "ShapeSuggestion ShapeSuggestions",
     "worlds.curation.findings.findings": "Finding Findings",
     "worlds.curation.duplicates.finder": "Duplicate",
+    "worlds.curation.claims.telling": "Receipt ToldFact",
     "worlds.curation.claims.verification": "Verification",
     "worlds.embedders": "Embedder FallbackEmbedder OnnxEmbedder OpenAIEmbedder SentenceTransformerEmbedder",
     "worlds.errors": "ConflictError EmbedderError FilterError IntegrityError OpenError ParseError QueryError "

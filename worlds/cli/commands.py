@@ -82,7 +82,7 @@ def _options(
 
 _PANELS = {
     "Begin": ("init", "doctor", "config", "completion"),
-    "Write": ("load", "add-document", "sync", "sources", "state", "end", "reinstate", "update", "embed"),
+    "Write": ("load", "add-document", "sync", "sources", "state", "tell", "end", "reinstate", "update", "embed"),
     "Ask": (
         "search",
         "sparql",

@@ -1,8 +1,11 @@
-"""The commands about facts in time: state, end, reinstate, timeline."""
+"""The commands about facts: state, tell, end, reinstate, timeline."""
 
 from __future__ import annotations
 
+import sys
 import time
+from json import loads
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,6 +15,7 @@ from worlds.cli.errors import NO
 from worlds.cli.options import Command, DryRun, Embed, EmbedderName, Json, WorldPath, examples, of_verb, opened
 from worlds.cli.terminal import clean, note, output, write_json
 from worlds.cli.write import report as report_write
+from worlds.errors import ArgumentError, OpenError
 from worlds.verbs.table import VERBS
 
 if TYPE_CHECKING:
@@ -43,6 +47,66 @@ def state(
     given |= {"supersede": "functional" if supersede else None, "embed": embed, "dry_run": dry_run}
     with opened(path, write=True, embedder=embedder if embed and not dry_run else "none", dry_run=dry_run) as world:
         report_write(world, world.state(subject, predicate, object, **given), time.perf_counter() - start, as_json=json)
+
+
+@of_verb("tell")
+def tell(
+    path: WorldPath,
+    fact: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SUBJECT PREDICATE OBJECT]", help="A fact, its parts in words.", show_default=False),
+    ] = None,
+    *,
+    file: Annotated[
+        str | None,
+        typer.Option("--file", "-f", metavar="FILE", help="Facts as JSON lines, one list a line; - is standard input."),
+    ] = None,
+    begun: Annotated[str | None, typer.Option("--from", metavar="TIME", help="The time at which it began.")] = None,
+    ended: Annotated[str | None, typer.Option("--to", metavar="TIME", help="The time at which it ended.")] = None,
+    cites: Annotated[
+        list[str] | None, typer.Option("--cites", metavar="SOURCE", help=_OF["cites"].help + " May be repeated.")
+    ] = None,
+    embed: Embed = True,
+    embedder: EmbedderName = "auto",
+    dry_run: DryRun = False,
+    json: Json = False,
+    **given: Any,
+) -> None:
+    """What is sure is one revision. The exit code is 1 if a fact was refused."""
+    if (file is None) == (not fact) or (fact and len(fact) != 3):
+        raise ArgumentError(
+            "a fact is SUBJECT PREDICATE OBJECT, each in quotes if it has several words; or --file FILE"
+        )
+    times = {"from": begun, "to": ended, "cites": cites}
+    times = {name: value for name, value in times.items() if value}
+    facts: list[Any] = [[*fact, times]] if fact else _lines(file or "-")
+    if file and times:
+        raise ArgumentError("--from, --to and --cites are of one fact; in a file each has its own, as its fourth part")
+    chosen = embedder if embed and not dry_run else "none"
+    with opened(path, write=True, embedder=chosen, dry_run=dry_run) as world:
+        receipt = world.tell(facts, embed=embed, dry_run=dry_run, **given)
+    if json:
+        write_json(receipt.to_dict())
+    else:
+        for one in receipt.facts:
+            more = [f"new: {' '.join(map(str, one.new))}"] if one.new else []
+            more += [one.why] if one.why else []
+            more += [f"proposal {one.proposal}"] if one.proposal else []
+            told = f"{one.became}: {' '.join(one.fact)}" + (f" ({'; '.join(more)})" if more else "")
+            output().print(clean(told), markup=False, highlight=False, soft_wrap=True)
+        note(str(receipt) + ("" if receipt.revision is None else f"; revision {receipt.revision}"))
+    if receipt.of("refused"):
+        raise typer.Exit(NO)
+
+
+def _lines(file: str) -> list[Any]:
+    """The facts of a file."""
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
+        return [loads(line) for line in text.splitlines() if line.strip()]
+    except (OSError, ValueError, RecursionError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise OpenError(f"{file} has no facts as JSON lines: {why}") from error
 
 
 @of_verb("end")
@@ -117,6 +181,13 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     for command, lines in (
         (state, ("worlds state kb.db ex:Acme ex:director ex:Ann --from 2019-05 --cites ex:report --supersede",)),
+        (
+            tell,
+            (
+                "worlds tell kb.db 'Ann Smith' 'works at' Acme --from 2026-05",
+                "worlds tell kb.db --file facts.jsonl --dry-run",
+            ),
+        ),
         (end, ("worlds end kb.db ex:Acme ex:director ex:Ann --at 2024-03 --reason 'she left'",)),
         (reinstate, ("worlds reinstate kb.db ex:Acme ex:director ex:Ann",)),
         (timeline, ("worlds timeline kb.db ex:Acme",)),

@@ -246,6 +246,24 @@ class Violations(BaseModel):
     notes: list[str]
 
 
+class Became(BaseModel):
+    """What became of a fact that was told."""
+
+    fact: list[str]
+    became: str = Field(description="written, known, proposed or refused.")
+    why: str | None
+    proposal: int | None
+    new: list[str] = Field(description="Entities that were made for it.")
+
+
+class FactsTold(BaseModel):
+    """What became of facts that were told by name."""
+
+    revision: int | None
+    facts: list[Became]
+    notes: list[str]
+
+
 class Written(BaseModel):
     """What a write did."""
 

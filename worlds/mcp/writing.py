@@ -1,4 +1,4 @@
-"""The tools that write, which only a server with --allow-writes has: update, add, undo, sync."""
+"""The tools that write, which only a server with --allow-writes has: update, add, tell, undo, sync."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from worlds.mcp.answers import Run, Runs, Written
+from worlds.mcp.answers import Became, FactsTold, Run, Runs, Written
 from worlds.mcp.rendering import clip
 from worlds.mcp.toolbox import Service, answer
 from worlds.mcp.tools import Part, as_quads, tool
@@ -52,6 +52,44 @@ def register(server: MCPServer[Any], service: Service) -> None:
             raise ValueError(f"quads are 1 to {MOST_QUADS:,} at a time, not {len(quads):,}")
         change = service.world.add(as_quads(quads), author=service.author(context), **given)
         return _written(change, "undo it by `undo`")
+
+    @tool(server, service, "tell", "State facts by name", idempotent=True)
+    def tell(
+        *,
+        facts: Annotated[
+            list[list[str | int | float | bool | dict[str, str | float]]],
+            Field(
+                description="Lists of subject, predicate and object in words, as people say them, and maybe an object "
+                'with from, to, cites, confidence. E.g. [["Ann", "works at", "Acme", {"from": "2026-05"}]].'
+            ),
+        ],
+        context: Context[Any, Any],
+        around: Annotated[str | None, Field(description="The text that the facts are from.")] = None,
+        **given: Any,
+    ) -> Annotated[CallToolResult, FactsTold]:
+        """Names are resolved; what is sure is written, the rest is proposed with its candidates."""
+        service.require_write(context)
+        if not facts or len(facts) > MOST_QUADS:
+            raise ValueError(f"facts are 1 to {MOST_QUADS:,} at a time, not {len(facts):,}")
+        found = service.world.tell(facts, context=around, author=service.author(context), **given)
+        shown = [
+            Became(
+                fact=list(one.fact), became=one.became, why=one.why, proposal=one.proposal, new=list(map(str, one.new))
+            )
+            for one in found.facts
+        ]
+        lines = [
+            f"{one.became}: {' | '.join(one.fact)}"
+            + (f" (new: {', '.join(one.new)})" if one.new else "")
+            + (f"; {one.why}" if one.why else "")
+            + (f"; proposal {one.proposal}" if one.proposal else "")
+            for one in shown
+        ]
+        head = f"Revision {found.revision} (undo it by `undo`)." if found.revision else "Nothing was written."
+        return answer(
+            "\n".join([head, *lines, *found.notes]),
+            FactsTold(revision=found.revision, facts=shown, notes=list(found.notes)),
+        )
 
     @tool(server, service, "undo", "Undo a revision")
     def undo(

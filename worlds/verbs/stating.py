@@ -152,8 +152,9 @@ class Stating(Deciding):
         """Write facts, but for those that violate the shapes, which get the reason; gives which were new, by id()."""
         while sure:
             try:
-                with self._writer.revision(guard="reject" if self._shapes else None) as writing:
-                    fresh = {id(one) for one in sure if self._told(writing, one, graph)}
+                with self._writer.revision() as writing:
+                    fresh = {id(one) for one in sure if self._is_new(one, graph)}
+                    fresh |= {id(one) for one in sure if self._told(writing, one, graph) and one.times}
                     if self._shapes:
                         self._guard.check(writing.number, writing.first_quad, "reject")
                     return fresh
@@ -166,6 +167,10 @@ class Stating(Deciding):
                     one.why.append(f"it violates the shapes: {error}")
                 sure = [one for one in sure if one not in wrong]
         return set()
+
+    def _is_new(self, fact: Fact, graph: Any) -> bool:
+        assert fact.triple is not None
+        return not (fact.times or len(self._patterns.matching(fact.triple, graph)))
 
     def _told(self, writing: Writing, fact: Fact, graph: Any) -> bool:
         """Write a fact; whether it was new."""

@@ -43,6 +43,7 @@ _DOMAIN, _RANGE = _RDFS + "domain", _RDFS + "range"
 _OF_TYPES = frozenset(("is a", "is an", "a", "an", "type", "rdf:type", "instance of", "is"))
 _TIMES = {"from": "valid_from", "to": "valid_to", "until": "valid_to", "cites": "cites", "confidence": "confidence"}
 _TRUE, _FALSE = frozenset(("true", "yes")), frozenset(("false", "no"))
+_unwritable = re.compile("[\0\ud800-\udfff]")
 _number = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 T = TypeVar("T")
@@ -173,6 +174,8 @@ class Teller:
             raise ArgumentError(f"a fact may have {', '.join(map(repr, _TIMES))} in a mapping, not {times!r:.200}")
         if any(one is None or (isinstance(one, str) and not one.strip()) for one in given[:3]):
             raise ArgumentError(f"a fact has a subject, a predicate and an object, not {given!r:.200}")
+        if any(_unwritable.search(one) for one in given[:3] if isinstance(one, str)):
+            raise ArgumentError(f"a fact holds no U+0000 and no lone surrogate: {given!r:.200}")
         fact = Fact((str(given[0]), str(given[1]), str(given[2])), {_TIMES[name]: one for name, one in times.items()})
         fact.parts = list(given[:3])
         return fact
@@ -210,13 +213,18 @@ class Teller:
             found.update(rows[np.isin(rows[:, 1], list(naming)), 0].tolist())
         return list(self._dictionary.terms(found).values())
 
-    def beside(self, predicate: ox.NamedNode, part: str) -> list[tuple[str, str, Any]]:
-        """The entities at an end of a predicate that have a label: its normal form, the label, and the entity.
+    def beside(self, predicate: ox.NamedNode, part: str, classes: Sequence[str]) -> list[tuple[str, str, Any]]:
+        """The entities at an end of a predicate, or of its classes there, that have a label.
 
-        They are those of its first quads.
+        Each as the label's normal form, the label, and the entity; they are those of the first quads.
         """
-        rows = self._quads(predicate)[:_BESIDE]
-        numbers = np.unique(rows[:, 0 if part == "subject" else 2])
+        found = [self._quads(predicate)[:_BESIDE, 0 if part == "subject" else 2]]
+        statement = _SQL["quads_of_predicate_object"]
+        of, *kinds = self._dictionary.find([_TYPE, *map(ox.NamedNode, classes)])
+        for kind in kinds:
+            rows = self._connection.table(statement, statement.bind(predicate=of, object=kind, graph=-1))
+            found.append(rows[: max(_BESIDE - sum(map(len, found)), 0), 0])
+        numbers = np.unique(np.concatenate(found))
         terms = self._dictionary.terms(numbers.tolist())
         labels = self._facts.labels(self._chunks.policy, numbers.tolist())
         return [
@@ -277,7 +285,7 @@ class _Reading:
         fact.parts[2] = found = self._term(kind) or self._class(fact, str(kind))
         if found is not None and isinstance(subject, str):
             self._classes[normal(subject)] = found
-        fact.parts[0] = self._term(subject) or self._entity(fact, "subject", subject, [found] if found else [])
+        fact.parts[0] = self._subject(fact, subject, [])
 
     def read(self, fact: Fact) -> None:
         """Read another fact."""
@@ -285,7 +293,7 @@ class _Reading:
         fact.parts[1] = of = self._term(predicate) or self._predicate(fact, str(predicate))
         summary = None if of is None else self._summary(of)
         domain = self._ends(of, summary, _DOMAIN)
-        fact.parts[0] = self._term(subject) or self._entity(fact, "subject", subject, domain)
+        fact.parts[0] = self._subject(fact, subject, domain)
         fact.parts[2] = None if of is None else self._value(fact, of, summary, value)
 
     # -- terms --------------------------------------------------------------------------------------------------------
@@ -298,6 +306,13 @@ class _Reading:
             if type(part) is not str:
                 raise
             return None
+
+    def _subject(self, fact: Fact, part: object, classes: Sequence[Any]) -> Any:
+        term = self._term(part)
+        if term is None or isinstance(term, ox.NamedNode | ox.BlankNode):
+            return term or self._entity(fact, "subject", str(part), classes)
+        fact.why.append("the subject is a value, which nothing is said of")
+        return None
 
     def _class(self, fact: Fact, name: str) -> Any:
         words = [one.word for one in tokens(name)]
@@ -347,11 +362,8 @@ class _Reading:
         count = summary.subject_class_count if end == _DOMAIN else summary.object_class_count
         return [ox.NamedNode(str(one)) for one in classes] if count <= _CLASSES else []
 
-    def _entity(self, fact: Fact, part: Literal["subject", "object"], name: object, classes: Sequence[Any]) -> Any:
+    def _entity(self, fact: Fact, part: Literal["subject", "object"], name: str, classes: Sequence[Any]) -> Any:
         """Whom a name means: an entity that is there, or a new one."""
-        if not isinstance(name, str):
-            fact.why.append(f"the {part} is a value, which is about nothing")
-            return None
         known = self._new.get(normal(name))
         if known is not None:
             fact.about += known[1]
@@ -366,7 +378,7 @@ class _Reading:
             if other.outcome != "no match":  # of another class than the predicate has
                 return self._likeliest(fact, part, other)
         if found.outcome == "no match" and all(one.score < ALIKE for one in found.candidates):
-            if (near := self._alike(fact.parts[1], part, name)) is not None:
+            if (near := self._alike(fact.parts[1], part, name, told or [])) is not None:
                 fact.unsure.append(Unsure(part, name, (), (to_rdflib(near[1]),)))
                 fact.why.append(f"{name!r} is nobody here, and written like {near[0]!r}")
                 return near[1]
@@ -376,11 +388,11 @@ class _Reading:
             return to_oxigraph(found.best.iri)
         return self._likeliest(fact, part, found)
 
-    def _alike(self, predicate: Any, part: str, name: str) -> tuple[str, Any] | None:
+    def _alike(self, predicate: Any, part: str, name: str, classes: Sequence[str]) -> tuple[str, Any] | None:
         """What stands at that end of the predicate and is written alike, which no index of words finds."""
-        others = (
-            [] if predicate is None else self._kept((part, predicate), lambda: self._teller.beside(predicate, part))
-        )
+        if predicate is None:
+            return None
+        others = self._kept((part, predicate), lambda: self._teller.beside(predicate, part, classes))
         sought = normal(name)
         if not others or not sought:
             return None
@@ -460,7 +472,8 @@ class _Reading:
     ) -> tuple[list[tuple[str, str | None]], bool]:
         """The (datatype, language) of the literals under a predicate, the commonest first; whether it has entities."""
         if summary is not None:
-            kinds = [(str(one.datatype), one.language) for one in summary.kinds if one.kind == "literal"]
+            literal = [one for one in summary.kinds if one.kind == "literal"]
+            kinds = [(str(one.datatype or XSD + "string"), one.language) for one in literal]
             return kinds, any(one.kind != "literal" for one in summary.kinds)
         declared = [one.value for one in self._declared(predicate, _RANGE)]
         literals = [one for one in declared if one.startswith(XSD) or one in _LITERALS]

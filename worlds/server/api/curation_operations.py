@@ -55,6 +55,7 @@ def curation_operations() -> tuple[Operation, ...]:
         ),
         of("distinct", "POST", "/distinct", changed, errors=(409,), **tag),
         of("state", "POST", "/facts", changed, errors=(409,), **tag),
+        of("tell", "POST", "/facts/tell", answered("What became of each fact.", "Receipt"), errors=(409,), **tag),
         of("end", "POST", "/facts/end", changed, errors=(409,), **tag),
         of("reinstate", "POST", "/facts/reinstate", changed, errors=(409,), **tag),
         of("propose", "POST", "/proposals", made, **tag),

@@ -381,6 +381,7 @@ HANDLERS: Mapping[str, Handler] = {
     "amend": _amend,
     "remark": _amend,
     "bind": _writing("bind"),
+    "tell": _writing("tell"),
     "keep_question": _writing("keep_question"),
     "forget_question": _writing("forget_question"),
     "sync": _writing("sync"),

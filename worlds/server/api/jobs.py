@@ -320,7 +320,7 @@ def _changes(verb: str) -> Callable[..., Any]:
     return change
 
 
-for _verb in ("distinct", "end", "reinstate", "split", "state"):
+for _verb in ("distinct", "end", "reinstate", "split", "state", "tell"):
     job(_verb, write=True)(_changes(_verb))
 
 

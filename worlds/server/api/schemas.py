@@ -10,6 +10,7 @@ from typing import Any
 from worlds.curation.changing.decisions import Decision
 from worlds.curation.changing.merging import Split
 from worlds.curation.changing.proposals import Proposal
+from worlds.curation.claims.telling import Receipt
 from worlds.curation.claims.verification import Verification
 from worlds.curation.duplicates.finder import Duplicate
 from worlds.curation.findings.drafted import ShapeSuggestion
@@ -72,8 +73,8 @@ def _findings(of: str) -> dict[str, Any]:
 _FACET = _list(_object({"value": _TEXT, "label": _TEXT, "count": _COUNT}))
 _RECORDS = schemas((
     Brief, Change, Context, Decision, Description, Duplicate, Entries, Explanation, Finding, Hit, KeptQuestion, Link,
-    Mentions, Minted, Passage, Proposal, Provenance, Synced, ValidationReport, Resolution, RevisionDetails, Schema,
-    ShapeSuggestion, Split, Stats, Timeline, Verification, WorldReport, WorldSource,
+    Mentions, Minted, Passage, Proposal, Provenance, Receipt, Synced, ValidationReport, Resolution, RevisionDetails,
+    Schema, ShapeSuggestion, Split, Stats, Timeline, Verification, WorldReport, WorldSource,
 ))  # fmt: skip
 
 _SOURCE = _RECORDS.pop("WorldSource")
