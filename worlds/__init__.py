@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from worlds.curation.changing.decisions import Decision
     from worlds.curation.changing.merging import Merge, Split
     from worlds.curation.changing.proposals import Proposal
-    from worlds.curation.claims.telling import Receipt, ToldFact
+    from worlds.curation.claims.receipt import Receipt, ToldFact
     from worlds.curation.claims.verification import Verification
     from worlds.curation.duplicates.finder import Duplicate
     from worlds.curation.findings.drafted import ShapeSuggestion, ShapeSuggestions
@@ -178,7 +178,7 @@ _HOMES = {
     "worlds.curation.findings.drafted": "ShapeSuggestion ShapeSuggestions",
     "worlds.curation.findings.findings": "Finding Findings",
     "worlds.curation.duplicates.finder": "Duplicate",
-    "worlds.curation.claims.telling": "Receipt ToldFact",
+    "worlds.curation.claims.receipt": "Receipt ToldFact",
     "worlds.curation.claims.verification": "Verification",
     "worlds.embedders": "Embedder FallbackEmbedder OnnxEmbedder OpenAIEmbedder SentenceTransformerEmbedder",
     "worlds.errors": "ConflictError EmbedderError FilterError IntegrityError OpenError ParseError QueryError "

@@ -42,7 +42,7 @@ def test_the_tools_are_these(space: worlds.World, writes: bool) -> None:
             assert hints.open_world_hint is False
             reads = tool.name in (*READING, "proposals")
             assert hints.read_only_hint is reads
-            assert hints.idempotent_hint is (reads or tool.name in ("add", "sync"))
+            assert hints.idempotent_hint is (reads or tool.name in ("add", "tell", "sync"))
             assert hints.destructive_hint is (tool.name in ("update", "undo", "sync"))
             described = [bool(one.get("description")) for one in tool.input_schema["properties"].values()]
             assert all(described), "an agent is told of each argument"

@@ -335,6 +335,7 @@ WRITES: dict[str, dict[str, Any]] = {  # of each verb that writes; the world has
         "confidence": 0.5,
         "message": "why",
     },
+    "tell": {"facts": [["Curiosity", "seen", "5"]], "graph": "urn:g", "message": "heard"},
     "end": {"quad": ["ex:Curiosity", "rdf:type", "s:Rover"], "at": "2020-05", "reason": "why"},
     "distinct": {"a": "ex:Curiosity", "b": "ex:Perseverance", "graph": "urn:g"},
     "propose": {"add": [QUAD], "why": "heard", "confidence": 0.25, "kind": "bird", "relies_on": [QUAD]},
@@ -417,7 +418,7 @@ def command_line_writes(path: Path, verb: str, given: Mapping[str, Any]) -> None
     row, words = VERBS[verb], []
     for name, value in given.items():
         if row.options[name].default is REQUIRED:
-            words += value if isinstance(value, list) else [value]
+            words += (value[0] if verb == "tell" else value) if isinstance(value, list) else [value]
         else:
             words += [f"--{name.replace('_', '-')}", *(value if isinstance(value, list) else [value])]
     json_ = [] if verb == "bind" else ["--json"]

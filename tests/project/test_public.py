@@ -266,6 +266,7 @@ VERBS = {
     "undo": ["revision", "*force", "*author", "*message", "*dry_run"],
     "propose_all": ["findings", "*author"],
     "distinct": ["a", "b", "*graph", "*author", "*message", "*dry_run"],
+    "tell": ["facts", "*graph", "*context", "*vocabulary", "*author", "*message", "*embed", "*dry_run"],
     "state": [
         "subject",
         "predicate",

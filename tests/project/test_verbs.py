@@ -47,6 +47,6 @@ def test_what_writes_is_done_anew_on_a_server() -> None:
     own = {name for name in VERBS if getattr(RemoteWorld, name) is not getattr(World, name)}
     assert own - {"refresh"} == {name for name, row in VERBS.items() if row.retried}
     assert {name for name, row in VERBS.items() if row.effect != "reads"} - own == {
-        *("accept_all", "propose_all", "sync"),
+        *("accept_all", "propose_all", "sync", "tell"),
         *("compact", "build_vector_index", "drop_vector_index"),
     }

@@ -183,6 +183,7 @@ def test_agents_in_a_scope(path: Path) -> None:
             "amend",
             "update",
             "add",
+            "tell",
             "undo",
             "sync",
         }

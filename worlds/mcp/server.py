@@ -21,7 +21,7 @@ _ASK = ("search", "context", "resolve", "describe", "schema", "sparql")
 _LOOK = ("brief", "similar", "history", "provenance", "validate")
 _READ = (*_LOOK, "mentions", "verify", "contradictions", "duplicates", "report")
 _PROPOSE = ("proposals", "propose", "propose_all", "amend")
-_WRITES = ("update", "add", "undo", "sync")
+_WRITES = ("update", "add", "tell", "undo", "sync")
 PROFILES = {"ask": _ASK, "curate": (*_ASK, *_READ, *_PROPOSE), "all": (*_ASK, *_READ, *_PROPOSE, *_WRITES)}
 """The tools of each profile: what answering takes, what curating takes, and all."""
 

@@ -64,14 +64,13 @@ def register(server: MCPServer[Any], service: Service) -> None:
             ),
         ],
         context: Context[Any, Any],
-        around: Annotated[str | None, Field(description="The text that the facts are from.")] = None,
         **given: Any,
     ) -> Annotated[CallToolResult, FactsTold]:
         """Names are resolved; what is sure is written, the rest is proposed with its candidates."""
         service.require_write(context)
         if not facts or len(facts) > MOST_QUADS:
             raise ValueError(f"facts are 1 to {MOST_QUADS:,} at a time, not {len(facts):,}")
-        found = service.world.tell(facts, context=around, author=service.author(context), **given)
+        found = service.world.tell(facts, author=service.author(context), **given)
         shown = [
             Became(
                 fact=list(one.fact), became=one.became, why=one.why, proposal=one.proposal, new=list(map(str, one.new))

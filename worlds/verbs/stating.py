@@ -24,7 +24,8 @@ from worlds.verbs.deciding import Deciding
 from worlds.verbs.writing import QuadLike
 
 if TYPE_CHECKING:
-    from worlds.curation.claims.telling import Fact, Receipt, Teller, ToldFact
+    from worlds.curation.claims.receipt import Fact, Receipt, ToldFact
+    from worlds.curation.claims.telling import Teller
     from worlds.revisions.writer import Writing
     from worlds.validity.stating import Edit
     from worlds.validity.timeline import Timeline
@@ -132,7 +133,7 @@ class Stating(Deciding):
             for one in told
         ]
         revision = writing.change.revision if isinstance(writing.change, Change) else None
-        from worlds.curation.claims.telling import Receipt
+        from worlds.curation.claims.receipt import Receipt
 
         return Receipt(revision, tuple(became), tuple(writing.change.notes))
 

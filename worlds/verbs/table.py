@@ -393,7 +393,7 @@ VERBS: Mapping[str, Verb] = {
               *(AUTHOR, MESSAGE, EMBED, DRY_RUN), level="write", effect="destroys", absent=_CURATOR),
         _verb("tell", "State facts by the names of things; what is not sure is proposed.",
               _quads("facts", "The facts: lists of subject, predicate and object in words, and maybe an object with from, to, cites and confidence.", REQUIRED, example=[["Ann", "works at", "Acme", {"from": "2026-05"}]], names={"command": "fact"}),
-              _graph("The graph of the facts; otherwise the default graph."), _text("context", "The text around the facts.", most=100_000),
+              _graph("The graph of the facts; otherwise the default graph."), _text("context", "The text around the facts.", most=100_000, absent=_at("agents", "`resolve` takes it")),
               Option("vocabulary", "text", "Whether predicates may be new.", "known", choices=("known", "open")), AUTHOR, MESSAGE, EMBED,
               Option("dry_run", "boolean", "Write and propose nothing, and tell what would become of each fact.", False),
               level="write", effect="writes", composed=True),

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pyoxigraph as ox
 
+from worlds.curation.claims.receipt import Fact, Unsure
 from worlds.entities.likeness import bounds, likeness
 from worlds.entities.minting import Minted
-from worlds.entities.names import Candidate, Resolution, normal
+from worlds.entities.names import Resolution, normal
 from worlds.entities.schema import PredicateSummary
 from worlds.errors import ArgumentError
-from worlds.graph.records import Iri, Number, Quad, Record, Spare
 from worlds.graph.terms import RDF, XSD, to_oxigraph, to_rdflib
 from worlds.quads.dictionary import Dictionary, Ids
 from worlds.questions.reading import DATES, NUMBERS, Vocabulary
@@ -47,81 +46,6 @@ _unwritable = re.compile("[\0\ud800-\udfff]")
 _number = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 T = TypeVar("T")
-Became: TypeAlias = Literal["written", "known", "proposed", "refused"]
-
-
-@dataclass(frozen=True, slots=True)
-class Unsure(Record):
-    """A name in a fact that was not sure: which part of it, and whom it may mean, the likeliest first.
-
-    `near` are predicates and classes that it may be, and entities that are written alike, of which no chance is known.
-    """
-
-    part: Literal["subject", "predicate", "object"]
-    name: str
-    candidates: tuple[Candidate, ...] = ()
-    near: Annotated[tuple[Iri, ...], Spare] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ToldFact(Record):
-    """What became of a fact: "written", "known" (it stood there), "proposed" (`proposal` waits) or "refused".
-
-    `quad` is how it was read, None where it could not be; `new` are the entities that were made for it, `unsure` the
-    names that were not sure, and `why` is the reason for all but what was written.
-    """
-
-    fact: tuple[str, str, str]
-    became: Became
-    quad: Quad | None
-    new: tuple[Iri, ...] = ()
-    unsure: tuple[Unsure, ...] = ()
-    why: str | None = None
-    proposal: Annotated[Number | None, Spare] = None
-
-
-@dataclass(frozen=True)
-class Receipt(Record):
-    """What became of the facts that were told, in their order; `revision` wrote those that were sure and new."""
-
-    revision: Number | None
-    facts: tuple[ToldFact, ...]
-    notes: tuple[str, ...] = ()
-
-    def of(self, *became: Became) -> list[ToldFact]:
-        """The facts that became one of these."""
-        return [one for one in self.facts if one.became in became]
-
-    def __str__(self) -> str:
-        counts = {name: len(self.of(name)) for name in ("written", "known", "proposed", "refused")}
-        return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "nothing was told"
-
-
-@dataclass
-class Fact:
-    """A fact as it is read; `times` are those of `World.state`."""
-
-    given: tuple[str, str, str]
-    times: dict[str, Any] = field(default_factory=dict)
-    parts: list[Any] = field(default_factory=lambda: [None, None, None])
-    about: list[tuple[Any, Any, Any]] = field(default_factory=list)  # triples of entities that are new
-    new: list[Any] = field(default_factory=list)
-    unsure: list[Unsure] = field(default_factory=list)
-    why: list[str] = field(default_factory=list)
-
-    @property
-    def triple(self) -> tuple[Any, Any, Any] | None:
-        """Its terms; None where one is missing."""
-        return None if None in self.parts else tuple(self.parts)
-
-    def told(self, became: Became, graph: Any, **more: Any) -> ToldFact:
-        """What became of it."""
-        named = None if isinstance(graph, ox.DefaultGraph) else to_rdflib(graph)
-        quad = None if self.triple is None else (*map(to_rdflib, self.triple), named)
-        why = "; ".join(self.why) or None
-        return replace(
-            ToldFact(self.given, became, quad, tuple(map(to_rdflib, self.new)), tuple(self.unsure), why), **more
-        )
 
 
 class Teller:
@@ -211,7 +135,8 @@ class Teller:
                 _SQL["quads_of_object"], _SQL["quads_of_object"].bind(object=number, graph=-1)
             )
             found.update(rows[np.isin(rows[:, 1], list(naming)), 0].tolist())
-        return list(self._dictionary.terms(found).values())
+        terms = self._dictionary.terms(found)  # and the default graph
+        return [terms[number] for number in found]
 
     def beside(self, predicate: ox.NamedNode, part: str, classes: Sequence[str]) -> list[tuple[str, str, Any]]:
         """The entities at an end of a predicate, or of its classes there, that have a label.

@@ -10,7 +10,7 @@ from typing import Any
 from worlds.curation.changing.decisions import Decision
 from worlds.curation.changing.merging import Split
 from worlds.curation.changing.proposals import Proposal
-from worlds.curation.claims.telling import Receipt
+from worlds.curation.claims.receipt import Receipt
 from worlds.curation.claims.verification import Verification
 from worlds.curation.duplicates.finder import Duplicate
 from worlds.curation.findings.drafted import ShapeSuggestion
