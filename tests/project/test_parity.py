@@ -415,7 +415,8 @@ def test_what_writes_does_the_same_at_every_door(copy: Callable[[str], Path], ve
 
 
 def command_line_writes(path: Path, verb: str, given: Mapping[str, Any]) -> None:
-    row, words = VERBS[verb], []
+    words: list[Any] = []
+    row = VERBS[verb]
     for name, value in given.items():
         if row.options[name].default is REQUIRED:
             words += (value[0] if verb == "tell" else value) if isinstance(value, list) else [value]

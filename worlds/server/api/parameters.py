@@ -283,6 +283,18 @@ _ELSEWISE: Mapping[str, Mapping[str, Any]] = {
     "add": _NQUADS,
     "remove": _NQUADS,
     "relies_on": _NQUADS,
+    "facts": {
+        "schema": {
+            "type": "array",
+            "items": {
+                "type": "array",
+                "items": {"oneOf": [{"type": ["string", "number", "boolean"]}, _OBJECT]},
+                "minItems": 3,
+                "maxItems": 4,
+            },
+            "example": [["Ann", "works at", "Acme", {"from": "2026-05"}]],
+        }
+    },
     "claim": {
         "schema": {
             "oneOf": [
