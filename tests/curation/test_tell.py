@@ -83,6 +83,7 @@ def test_what_is_sure_is_written_as_the_predicate_has_it(world: World, fact: Any
         (("Ann Smith", "born", "some day"), "'some day' is no date"),
         (("Ann Smith", "employer", "Bolt Systems"), "'employer' is no predicate"),
         (("Ann Smith", "works at", "Bob Miller"), "Bob Miller"),
+        (("Bolt Systems", "works at", "Acme"), "Bolt Systems"),  # no company works
     ],
 )
 def test_what_is_not_sure_is_proposed_once(world: World, fact: Any, why: str) -> None:
@@ -106,6 +107,9 @@ def test_what_is_not_sure_is_proposed_once(world: World, fact: Any, why: str) ->
         (("Ann Smith", "admires", "Acme"), "'admires' is no predicate of this world"),
         (("Ann Smith", "is a", "wizard"), "'wizard' is no class"),
         ((5, "works at", "Acme"), "the subject is a value"),
+        (("a" * 301, "works at", "Acme"), "more than 300 characters"),
+        (("Ann Smith", "a" * 301, "Acme"), "more than 300 characters"),
+        (("Ann Smith", "works at", "a" * 301), "more than 300 characters"),
         (("Anne Smyth", "works at", "Acme"), "of the likeliest, that is known"),
     ],
 )

@@ -145,8 +145,8 @@ class Stating(Deciding):
             return self._resolver.resolve(name, graphs=None, exclude=None, **options)
 
         return Teller(
-            self._connection, self._dictionary, self._chunks, resolve, self._minting.mint, self._answers.vocabulary,
-            self._namespaces.pattern,
+            self._connection, self._dictionary, self._chunks, self._patterns, resolve, self._minting.mint,
+            self._answers.vocabulary, self._namespaces.pattern,
         )  # fmt: skip
 
     def _tell(self, sure: list[Fact], graph: Any) -> set[int]:

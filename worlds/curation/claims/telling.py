@@ -17,7 +17,9 @@ from worlds.entities.names import Resolution, normal
 from worlds.entities.schema import PredicateSummary
 from worlds.errors import ArgumentError
 from worlds.graph.terms import RDF, XSD, to_oxigraph, to_rdflib
+from worlds.quads.dataset import of_data
 from worlds.quads.dictionary import Dictionary, Ids
+from worlds.quads.patterns import Patterns
 from worlds.questions.reading import DATES, NUMBERS, Vocabulary
 from worlds.questions.words import date_at, tokens, words_of_language
 from worlds.sql import statements
@@ -32,6 +34,7 @@ ALIKE = 0.75
 _SQL = statements("queries.sql")
 _PREDICATES = 3000  # whose names are compared
 _NEAR = 5  # candidates that are told
+_LONGEST = 300  # characters of a name
 _BELOW = 200  # classes below those of a predicate, beyond which they are not looked at
 _CLASSES = 5  # at an end of a predicate, beyond which they say nothing
 _BESIDE = 20_000  # quads of a predicate whose ends are compared with a new name
@@ -56,6 +59,7 @@ class Teller:
         connection: Connection,
         dictionary: Dictionary,
         chunks: ChunkStore,
+        patterns: Patterns,
         resolve: Callable[..., Resolution],
         mint: Callable[..., Minted],
         vocabulary: Callable[[], Vocabulary],
@@ -64,6 +68,7 @@ class Teller:
         self._connection = connection
         self._dictionary = dictionary
         self._chunks = chunks
+        self._patterns = patterns
         self.resolve = resolve
         self.mint = mint
         self.vocabulary = vocabulary
@@ -98,6 +103,8 @@ class Teller:
             raise ArgumentError(f"a fact may have {', '.join(map(repr, _TIMES))} in a mapping, not {times!r:.200}")
         if any(one is None or (isinstance(one, str) and not one.strip()) for one in given[:3]):
             raise ArgumentError(f"a fact has a subject, a predicate and an object, not {given!r:.200}")
+        if any(isinstance(one, list | tuple | dict | set | bytes) for one in given[:3]):
+            raise ArgumentError(f"a part of a fact is a text, a number, true, false, a date or a term: {given!r:.200}")
         if any(_unwritable.search(one) for one in given[:3] if isinstance(one, str)):
             raise ArgumentError(f"a fact holds no U+0000 and no lone surrogate: {given!r:.200}")
         fact = Fact((str(given[0]), str(given[1]), str(given[2])), {_TIMES[name]: one for name, one in times.items()})
@@ -112,7 +119,7 @@ class Teller:
         statement = _SQL["predicates_after"]
         numbers = {n for (n,) in self._connection.rows(statement, statement.bind(after=0, limit=_PREDICATES))}
         for end in (_DOMAIN, _RANGE):
-            numbers.update(self._quads(ox.NamedNode(end))[:, 0].tolist())
+            numbers.update(self._quads(None, ox.NamedNode(end))[:, 0].tolist())
         terms = self._dictionary.terms(numbers)
         labels = self._facts.labels(self._chunks.policy, sorted(numbers))
         found: dict[str, list[ox.NamedNode]] = {}
@@ -127,27 +134,28 @@ class Teller:
         """The entities with a label or another name that is written so, in small letters or with capitals."""
         text = " ".join(name.split())
         forms = dict.fromkeys((text, text.lower(), text.title(), text.capitalize(), text.upper()))
-        literals = self._dictionary.find([one for form in forms for one in self._dictionary.literals(form)])
         naming = self._facts.numbers(self._chunks.policy.predicates("label", "alias"))
         found: set[int] = set()
-        for number in literals:
-            rows = self._connection.table(
-                _SQL["quads_of_object"], _SQL["quads_of_object"].bind(object=number, graph=-1)
-            )
-            found.update(rows[np.isin(rows[:, 1], list(naming)), 0].tolist())
+        for literal in (one for form in forms for one in self._dictionary.literals(form)):
+            rows = self._quads(None, None, literal)
+            found.update(rows[np.isin(rows[:, 1], naming), 0].tolist())
         terms = self._dictionary.terms(found)  # and the default graph
         return [terms[number] for number in found]
+
+    def fits(self, entity: Any, classes: Sequence[str] | None) -> bool:
+        """Whether an entity is of one of some classes, or of none; any is, where there are none."""
+        types = self._dictionary.terms(self._quads(entity, _TYPE)[:, 2].tolist())
+        names = {one.value for one in types.values() if isinstance(one, ox.NamedNode)}
+        return not (classes and names) or not names.isdisjoint(classes)
 
     def beside(self, predicate: ox.NamedNode, part: str, classes: Sequence[str]) -> list[tuple[str, str, Any]]:
         """The entities at an end of a predicate, or of its classes there, that have a label.
 
         Each as the label's normal form, the label, and the entity; they are those of the first quads.
         """
-        found = [self._quads(predicate)[:_BESIDE, 0 if part == "subject" else 2]]
-        statement = _SQL["quads_of_predicate_object"]
-        of, *kinds = self._dictionary.find([_TYPE, *map(ox.NamedNode, classes)])
-        for kind in kinds:
-            rows = self._connection.table(statement, statement.bind(predicate=of, object=kind, graph=-1))
+        found = [self._quads(None, predicate)[:_BESIDE, 0 if part == "subject" else 2]]
+        for kind in classes:
+            rows = self._quads(None, _TYPE, ox.NamedNode(kind))
             found.append(rows[: max(_BESIDE - sum(map(len, found)), 0), 0])
         numbers = np.unique(np.concatenate(found))
         terms = self._dictionary.terms(numbers.tolist())
@@ -158,16 +166,14 @@ class Teller:
             if isinstance(terms[number], ox.NamedNode) and normal(labels[number].label)
         ]
 
-    def _quads(self, predicate: ox.NamedNode) -> Ids:
-        (number,) = self._dictionary.find([predicate])
-        statement = _SQL["quads_of_predicate"]
-        return self._connection.table(statement, statement.bind(predicate=-1 if number is None else number, graph=-1))
+    def _quads(self, subject: Any, predicate: Any, value: Any = None) -> Ids:
+        return of_data(self._dictionary, self._patterns.matching((subject, predicate, value), None))
 
     def below(self, classes: Sequence[Any]) -> list[str] | None:
         """Classes, and those below them by rdfs:subClassOf; None for none, and for very many."""
         if not classes:
             return None
-        rows = self._quads(ox.NamedNode(_RDFS + "subClassOf"))
+        rows = self._quads(None, ox.NamedNode(_RDFS + "subClassOf"))
         children: dict[int, list[int]] = {}
         for child, parent in rows[:, [0, 2]].tolist():
             children.setdefault(parent, []).append(child)
@@ -182,9 +188,7 @@ class Teller:
 
     def declared(self, predicate: ox.NamedNode, end: str) -> list[Any]:
         """The classes or datatypes that a predicate is declared to have at an end."""
-        (subject,) = self._dictionary.find([predicate])
-        rows = self._quads(ox.NamedNode(end))
-        found = set(rows[rows[:, 0] == subject, 2].tolist()) if subject is not None else ()
+        found = self._quads(predicate, ox.NamedNode(end))[:, 2].tolist()
         return [one for one in self._dictionary.terms(found).values() if isinstance(one, ox.NamedNode)]
 
 
@@ -240,6 +244,8 @@ class _Reading:
         return None
 
     def _class(self, fact: Fact, name: str) -> Any:
+        if self._long(fact, name):
+            return None
         words = [one.word for one in tokens(name)]
         named = self._teller.vocabulary().class_of(words) if words else []
         best = [one for one in named if one[1] == 1.0]
@@ -253,7 +259,15 @@ class _Reading:
         fact.why.append(f"{name!r} is {'several classes' if best else 'no class'} of this world")
         return None
 
+    def _long(self, fact: Fact, name: str) -> bool:
+        """Whether a name is too long for one, with the reason."""
+        if len(name) > _LONGEST:
+            fact.why.append(f"{name[:40]!r}… is no name: it has more than {_LONGEST} characters")
+        return len(name) > _LONGEST
+
     def _predicate(self, fact: Fact, name: str) -> Any:
+        if self._long(fact, name):
+            return None
         exact = self._names.get(normal(name)) or self._names.get(normal(words_of(name))) or []
         used = [one for one in exact if self._summary(one) is not None]
         if len(exact) == 1 or len(used) == 1:
@@ -289,14 +303,17 @@ class _Reading:
 
     def _entity(self, fact: Fact, part: Literal["subject", "object"], name: str, classes: Sequence[Any]) -> Any:
         """Whom a name means: an entity that is there, or a new one."""
+        if self._long(fact, name):
+            return None
         known = self._new.get(normal(name))
         if known is not None:
             fact.about += known[1]
             fact.new.append(known[0])
             return known[0]
-        if len(named := self._teller.called(name)) == 1 and isinstance(named[0], ox.NamedNode):
-            return named[0]
         told = self._kept(("below", *classes), lambda: self._teller.below(classes))
+        named = self._teller.called(name)
+        if len(named) == 1 and isinstance(named[0], ox.NamedNode) and self._teller.fits(named[0], told):
+            return named[0]
         found = self._resolve(name, told)
         if told and found.outcome == "no match":
             other = self._resolve(name, None)
@@ -382,7 +399,7 @@ class _Reading:
             return term
         if not literals and not entities:
             return ox.Literal(value)  # under a predicate of which nothing is known
-        named = entities and (not literals or self._resolve(value, None).best)
+        named = entities and (not literals or (len(value) <= _LONGEST and self._resolve(value, None).best))
         if named:
             return self._entity(fact, "object", value, self._ends(predicate, summary, _RANGE))
         literal = next((one for kind in literals if (one := _literal(value, *kind)) is not None), None)

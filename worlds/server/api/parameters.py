@@ -284,6 +284,7 @@ _ELSEWISE: Mapping[str, Mapping[str, Any]] = {
     "remove": _NQUADS,
     "relies_on": _NQUADS,
     "facts": {
+        "most": 1000,
         "schema": {
             "type": "array",
             "items": {
@@ -293,7 +294,7 @@ _ELSEWISE: Mapping[str, Mapping[str, Any]] = {
                 "maxItems": 4,
             },
             "example": [["Ann", "works at", "Acme", {"from": "2026-05"}]],
-        }
+        },
     },
     "claim": {
         "schema": {
