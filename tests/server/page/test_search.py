@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 import pytest
 
-from tests.support.page import EX, Tab, expect, first_labels
+import worlds
+from tests.support.page import EX, SMALL, Tab, expect, first_labels
+from tests.support.serving import EMBEDDER, served
 
 pytestmark = pytest.mark.slow
 SCHEMA = f"{EX}schema#"
@@ -266,3 +270,26 @@ def test_what_nobody_spoke_of(tab: Tab) -> None:
     tab.expected.append("404")
     page = tab.open(entity="urn:nobody")
     expect(page.locator(".empty")).to_contain_text("Nothing is said about it")
+
+
+def test_graphs_of_one_name_are_told_apart_and_types_list_their_own_labels(
+    new_tab: Callable[..., Tab], tmp_path: Path
+) -> None:
+    skos = "http://www.w3.org/2004/02/skos/core#"
+    with worlds.open(tmp_path / "kb.db", embedder=None) as world:
+        for name in ("uat", "physh"):
+            lines = (f'<urn:{name}:{n}> a <{skos}Concept> ; <{skos}prefLabel> "wave {name} {n}"@en .' for n in range(3))
+            world.load("\n".join(lines).encode(), format="turtle", graph=f"https://vocabularies.example.org/published/{name}/graph")
+    with served(tmp_path / "kb.db", embedder=EMBEDDER) as server:
+        tab = new_tab(server.url, viewport=SMALL)
+        page = tab.open(q="wave")
+        page.locator("summary", has_text="Filters").click()
+        graphs = page.locator("fieldset", has=page.get_by_text("Graph", exact=True))
+        expect(graphs.locator("label")).to_have_text(["physh/graph", "uat/graph"], use_inner_text=True)
+        page = tab.open()
+        page.get_by_role("link", name="Concept").click()
+        cells = page.locator("table.rows tbody tr")
+        expect(cells).to_have_count(6)
+        expect(cells.first).to_contain_text("wave physh 0")
+        menu = page.get_by_label("Examples")
+        assert menu.bounding_box()["width"] > 100

@@ -1,7 +1,7 @@
 // Facets: what the results are, with counts; each value is a toggle that filters.
 
 import { count, h, put } from "./dom.js";
-import { nameNode } from "./terms.js";
+import { apart, nameNode } from "./terms.js";
 
 const TITLES = { types: "Type", predicates: "Property", graphs: "Graph", sources: "Source", languages: "Language" };
 const FIRST = 8; // values that are shown before all are asked for
@@ -24,10 +24,10 @@ export function languageName(tag) {
   }
 }
 
-function words(kind, value) {
+function words(kind, value, names) {
   if (kind === "languages") return languageName(value);
   if (kind === "graphs" && value === "default") return "default graph";
-  return nameNode(value);
+  return kind === "graphs" ? h("span", { title: value, dir: "auto" }, names.get(value)) : nameNode(value);
 }
 
 /** Fill `place` with the facets; `change` gets the filters that a toggle makes, `note` says what was counted. */
@@ -56,6 +56,7 @@ function group(kind, values, state, change, again) {
   const unfold = unfolded.has(kind);
   const shown = unfold ? all : all.filter(({ value }, at) => at < FIRST || chosen.includes(value));
   const rest = all.length - shown.length;
+  const names = kind === "graphs" ? apart(all.map(({ value }) => value)) : null;
   return h("fieldset", { class: "facet-group" }, h("legend", null, TITLES[kind]),
     shown.map(({ value, count: number }, at) => {
       const id = `facet-${kind}-${at}`;
@@ -64,7 +65,7 @@ function group(kind, values, state, change, again) {
         onchange: () => change({ [kind]: chosen.includes(value) ? chosen.filter((one) => one !== value) : [...chosen, value] }),
       });
       return h("div", { class: "facet" }, box,
-        h("label", { for: id, title: value || "no language" }, words(kind, value)),
+        h("label", { for: id, title: value || "no language" }, words(kind, value, names)),
         h("span", { class: "count" }, count(number)));
     }),
     (rest > 0 || unfold) && all.length > FIRST && h("button", { type: "button", class: "quiet", onclick: () => {

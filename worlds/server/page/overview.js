@@ -6,12 +6,18 @@ import { failure } from "./keys.js";
 import { address } from "./router.js";
 import { nameOf } from "./terms.js";
 
-/** A query that lists what is of a type. */
-export const instances = (type) => `SELECT ?thing (SAMPLE(?name) AS ?label) WHERE {
+/** A query that lists what is of a type, with its label, by the predicate that has most of them in the world. */
+const instances = (label) => (type) => `SELECT ?thing (SAMPLE(?name) AS ?label) WHERE {
   ?thing a <${type}> .
-  OPTIONAL { ?thing rdfs:label ?name }
+  OPTIONAL { ?thing ${label} ?name }
 }
 GROUP BY ?thing ORDER BY ?label LIMIT 200`;
+
+/** The commonest predicate that gives labels, as a query has it. */
+function labelling(predicates) {
+  const iri = Object.entries(predicates).sort(([, a], [, b]) => b - a).map(([one]) => one).find((one) => /[/#:](prefLabel|label|name|title)$/.test(one));
+  return iri ? `<${iri}>` : "rdfs:label";
+}
 
 const usage = (predicate) => `SELECT ?subject ?value WHERE {
   ?subject <${predicate}> ?value
@@ -50,6 +56,6 @@ export async function overview() {
     h("dl", { class: "figures" }, figures.map(([name, number]) => h("div", null, h("dt", null, name), h("dd", null, count(number))))),
     pending,
     h("div", { class: "pair" },
-      bars("Commonest types", stats.types ?? {}, instances, "List what is a"),
+      bars("Commonest types", stats.types ?? {}, instances(labelling(stats.predicates ?? {})), "List what is a"),
       bars("Commonest properties", stats.predicates ?? {}, usage, "List what has a")));
 }

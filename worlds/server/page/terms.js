@@ -61,6 +61,21 @@ export function nameOf(iri) {
   return name.startsWith("…") ? name.slice(1) : name.replace(/^[^:/]*:(?=[^/])/, "") || name;
 }
 
+/** What tells the IRIs of a list apart: their names, and of those that have one name, as much of the IRI as it takes. */
+export function apart(iris) {
+  const names = new Map(iris.map((iri) => [iri, nameOf(iri)]));
+  for (const name of new Set(names.values())) {
+    const group = iris.filter((iri) => nameOf(iri) === name);
+    const parts = group.map((iri) => iri.split(/[/#]+/).filter(Boolean));
+    for (let length = 2; group.length > 1 && length <= Math.max(...parts.map((one) => one.length)); length += 1) {
+      const told = parts.map((one) => one.slice(-length).join("/"));
+      group.forEach((iri, at) => names.set(iri, told[at]));
+      if (new Set(told).size === told.length) break;
+    }
+  }
+  return names;
+}
+
 /** What a person calls an IRI, in an element that follows when its label becomes known. */
 export function nameNode(iri, attributes = {}) {
   return h("span", { "data-name": iri, title: iri, dir: "auto", ...attributes }, nameOf(iri));
