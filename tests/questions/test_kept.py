@@ -147,6 +147,14 @@ def test_another_entity_or_number_takes_the_place_of_what_is_kept(world: World) 
     assert early is not None
     assert early.told
     assert [str(row[0]) for row in early.rows] == ["2"]
+    world.questions.add("What are the top 2 films by year?", "SELECT ?f { ?f ex:year ?y } ORDER BY DESC(?y) LIMIT 2")
+    first = world.context("What are the top 1 films by year?").answer
+    assert first is not None
+    assert [str(row[0]) for row in first.rows] == ["https://ex.example/dunkirk"]
+    twice = "SELECT ?f { ?f ex:year ?y FILTER(?y > 3) } LIMIT 3"
+    world.questions.add("Which 3 films are newer than 3?", twice)
+    other = world.questions.near("Which 4 films are newer than 4?")[0]
+    assert (other.question, other.adapted) == ("Which 3 films are newer than 3?", None)
     city = world.context(OF_NOLAN.replace("Christopher Nolan", "Oslo"))
     assert city.answer is None or city.answer.kept is None  # a city is no person
 

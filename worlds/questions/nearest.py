@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -192,8 +193,10 @@ class Nearest:
                 whole = False
             else:
                 asked.remove(span)
+                places = _written(one.query, term)
                 written = value.value if term.token.kind == "number" else str(value)
-                edits += [(token.start, token.end, written) for token in _written(one.query, term)]
+                edits += [(token.start, token.end, written) for token in places]
+                whole = whole and (len(places) == 1 or term.token.kind != "number")  # which may say several things
         adapted = None
         if whole and self._only(one.text, question, differs) and self._alike(differs):
             adapted = one.query.spliced(sorted(edits)).text
@@ -255,9 +258,9 @@ def _terms(query: Query, text: str, called: Mapping[str, str]) -> tuple[_Term, .
             term = ox.Literal(words)
         else:
             continue
-        at = plain.find(words.casefold()) if words else -1
-        if at >= 0:
-            found.setdefault(term, (at, _Term(text[at : at + len(words)], term, token)))
+        written = re.search(rf"(?<!\w){re.escape(words.casefold())}(?!\w)", plain) if words else None
+        if written is not None:
+            found.setdefault(term, (written.start(), _Term(text[slice(*written.span())], term, token)))
     return tuple(term for _, term in sorted(found.values(), key=lambda row: row[0]))
 
 

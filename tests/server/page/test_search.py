@@ -279,7 +279,11 @@ def test_graphs_of_one_name_are_told_apart_and_types_list_their_own_labels(
     with worlds.open(tmp_path / "kb.db", embedder=None) as world:
         for name in ("uat", "physh"):
             lines = (f'<urn:{name}:{n}> a <{skos}Concept> ; <{skos}prefLabel> "wave {name} {n}"@en .' for n in range(3))
-            world.load("\n".join(lines).encode(), format="turtle", graph=f"https://vocabularies.example.org/published/{name}/graph")
+            world.load(
+                "\n".join(lines).encode(),
+                format="turtle",
+                graph=f"https://vocabularies.example.org/published/{name}/graph",
+            )
     with served(tmp_path / "kb.db", embedder=EMBEDDER) as server:
         tab = new_tab(server.url, viewport=SMALL)
         page = tab.open(q="wave")
