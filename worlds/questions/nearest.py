@@ -111,6 +111,7 @@ class Nearest:
         self.answers = answers
         self._cosines = cosines
         self._known = known
+        self._read: tuple[Sequence[KeptQuestion], list[tuple[KeptQuestion, Query]]] | None = None
 
     def find(self, question: str, limit: int = SHOWN, least: float = 0.0) -> tuple[NearQuestion, ...]:
         """The nearest kept questions, the nearest first, with how near and what differs."""
@@ -145,7 +146,10 @@ class Nearest:
 
     def _wordings(self) -> _Wordings:
         """The wordings of all kept questions, and what they name."""
-        kept = [(one, Query(one.query)) for one in self._kept()]
+        stored = self._kept()
+        if self._read is None or self._read[0] is not stored:
+            self._read = stored, [(one, Query(one.query)) for one in stored]  # which keep their tokens
+        kept = self._read[1]
         iris = (
             {iri for _, query in kept for iri in _iris(query).values()} - self.answers.vocabulary().iris if kept else ()
         )
