@@ -42,6 +42,8 @@ def test_questions_are_kept_listed_found_checked_and_forgotten(made: Path, tmp_p
         (["--add", "Why?", "--query", "CLEAR ALL"], "an update answers nothing"),
         (["--check", "--near", "Why?"], "are two commands"),
         (["--replace"], "--replace needs FILE"),
+        (["--add", "", "--query", "ASK {}"], "a question is a text"),
+        (["--add", "Why?", "--query", ""], "a kept question has a query"),
         (["--remove", "Why?"], "no such question"),
         (["missing.rq"], "missing.rq cannot be read: No such file"),
     ],

@@ -103,10 +103,15 @@ def _lines(file: str) -> list[Any]:
     """The facts of a file."""
     try:
         text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
-        return [loads(line) for line in text.splitlines() if line.strip()]
-    except (OSError, ValueError, RecursionError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise OpenError(f"{file} has no facts as JSON lines: {why}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise OpenError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    facts = []
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            facts += [loads(line)] if line.strip() else []
+        except (ValueError, RecursionError) as error:
+            raise OpenError(f"{file}, line {number}: no list in JSON: {getattr(error, 'msg', error)}") from error
+    return facts
 
 
 @of_verb("end")

@@ -54,30 +54,31 @@ def questions(
     the SIB has them; --format prints what is kept. With --check, the exit code is 1 if a question is broken.
     """
     chosen = [name for name, value in (("FILE", sources), ("--add", add), ("--remove", remove), ("--near", near),
-                                       ("--check", check)) if value]  # fmt: skip
+                                       ("--check", check)) if value not in (None, False)]  # fmt: skip
     if len(chosen) > 1:
         raise ValueError(f"{chosen[0]} and {chosen[1]} are two commands")
-    if (add is None) != (query is None) or (description and not add):
+    if (add is None) != (query is None) or (description and add is None):
         raise ValueError("--add needs --query, which with --description belongs to it")
     if replace and not sources:
         raise ValueError("--replace needs FILE")
     began = time.perf_counter()
     change: Any = None
     given = {"author": author, "message": message}
-    with opened(path, write=bool(sources or add or remove), embedder=embedder if near else "none") as world:
+    write = bool(sources) or add is not None or remove is not None
+    with opened(path, write=write, embedder="none" if near is None else embedder) as world:
         if sources:
             with waiting("loading"):
                 change = world.questions.load(sources, format=format, mode="replace" if replace else "merge", **given)
-        elif add and query:
+        elif add is not None and query is not None:
             text = sys.stdin.read() if query == "-" else query
             change = world.questions.add(add, text, description=description, **given)
-        elif remove:
+        elif remove is not None:
             change = world.questions.remove(remove, **given)
         if change is not None:
             report(world, change, time.perf_counter() - began, as_json=json)
         elif check:
             _check(world, json=json)
-        elif near:
+        elif near is not None:
             _near(world, near, json=json)
         else:
             _list(world, format, json=json)

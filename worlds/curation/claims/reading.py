@@ -8,28 +8,16 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from worlds.entities.names import normal
+from worlds.curation.claims.predicates import PredicateNames
 from worlds.entities.resolving import Resolver
 from worlds.graph.terms import format_term
 from worlds.quads.dictionary import Dictionary
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
-from worlds.texts.facts import Facts
-from worlds.texts.profiles import words_of
 
 _SQL = statements("queries.sql")
-_PREDICATES = 3000  # whose names are compared
 _LOOKED_AT = 1000  # objects of a predicate, from either end
-_RDFS = "http://www.w3.org/2000/01/rdf-schema#"
-_OWL = "http://www.w3.org/2002/07/owl#"
-_DECLARING = {  # predicate → which ends of its quads are properties
-    _RDFS + "domain": (0,),
-    _RDFS + "range": (0,),
-    _RDFS + "subPropertyOf": (0, 2),
-    _OWL + "inverseOf": (0, 2),
-    _OWL + "equivalentProperty": (0, 2),
-}
 
 
 @dataclass
@@ -55,10 +43,9 @@ class ClaimReader:
     ) -> None:
         self._connection = connection
         self._dictionary = dictionary
-        self._chunks = chunks
         self._resolver = resolver
         self._to_pattern = to_pattern
-        self._facts = Facts(connection, dictionary)
+        self._names = PredicateNames(connection, dictionary, chunks)
 
     def terms(self, triple: object) -> tuple[Any, Any, Any]:
         """A triple of terms or prefixed names; TypeError or ValueError if it is none."""
@@ -126,31 +113,10 @@ class ClaimReader:
         except ValueError:
             if type(part) is not str or ":" in part:
                 raise
-        sought = {normal(part), normal(words_of(part))}  # "hasManager" is "has manager", too
         with self._connection.snapshot():
-            numbers = sorted(self._properties())
-            terms = self._dictionary.terms(numbers)
-            labels = self._facts.labels(self._chunks.policy, numbers)
-        named = [
-            terms[number]
-            for number in numbers
-            if isinstance(terms[number], ox.NamedNode)
-            and sought
-            & {normal(words_of(terms[number].value)), normal(labels[number].whole) if number in labels else ""}
-        ]
+            named = self._names.of(part)
         if len(named) == 1:
             found.readings.append(f"{part!r} is read as {named[0].value}")
             return named[0]
         found.unread.append(f"{part!r} is the name of {'several predicates' if named else 'no predicate'}")
         return None
-
-    def _properties(self) -> set[int]:
-        """What is used as a predicate, or declared to be one."""
-        statement = _SQL["predicates_after"]
-        found = {n for (n,) in self._connection.rows(statement, statement.bind(after=0, limit=_PREDICATES))}
-        statement = _SQL["quads_of_predicate"]
-        for iri, ends in _DECLARING.items():
-            for predicate in self._facts.numbers([iri]):
-                rows = self._connection.table(statement, statement.bind(predicate=predicate, graph=-1))
-                found.update(rows[:, list(ends)].ravel().tolist())
-        return found

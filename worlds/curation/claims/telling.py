@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import pyoxigraph as ox
 
+from worlds.curation.claims.predicates import PredicateNames
 from worlds.curation.claims.receipt import Fact, Unsure
 from worlds.entities.likeness import bounds, likeness
 from worlds.entities.minting import Minted
@@ -22,17 +23,13 @@ from worlds.quads.dictionary import Dictionary, Ids
 from worlds.quads.patterns import Patterns
 from worlds.questions.reading import DATES, NUMBERS, Vocabulary
 from worlds.questions.words import date_at, tokens, words_of_language
-from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.texts.chunks import ChunkStore
 from worlds.texts.facts import Facts
 from worlds.texts.policy import TextPolicy
-from worlds.texts.profiles import words_of
 
 ALIKE = 0.75
 """How alike a name is written at most, from 0 to 1, to all that is there, if it is that of a new entity for sure."""
-_SQL = statements("queries.sql")
-_PREDICATES = 3000  # whose names are compared
 _NEAR = 5  # candidates that are told
 _LONGEST = 300  # characters of a name
 _BELOW = 200  # classes below those of a predicate, beyond which they are not looked at
@@ -46,6 +43,7 @@ _OF_TYPES = frozenset(("is a", "is an", "a", "an", "type", "rdf:type", "instance
 _TIMES = {"from": "valid_from", "to": "valid_to", "until": "valid_to", "cites": "cites", "confidence": "confidence"}
 _TRUE, _FALSE = frozenset(("true", "yes")), frozenset(("false", "no"))
 _unwritable = re.compile("[\0\ud800-\udfff]")
+_prefixed = re.compile(r"([A-Za-z][\w.-]*:)[^\s/]\S*")
 _number = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 T = TypeVar("T")
@@ -66,6 +64,7 @@ class Teller:
         to_pattern: Callable[..., list[Any]],
     ) -> None:
         self._connection = connection
+        self.names = PredicateNames(connection, dictionary, chunks)
         self._dictionary = dictionary
         self._chunks = chunks
         self._patterns = patterns
@@ -84,7 +83,7 @@ class Teller:
         """The facts, each as it is read. With `open_`, predicates may be new; ArgumentError for what is no fact."""
         found = [self._fact(one) for one in facts]
         with self._connection.snapshot():
-            reading = _Reading(self, context, open_=open_, names=self._named())
+            reading = _Reading(self, context, open_=open_)
             types = [one for one in found if normal(one.given[1]) in _OF_TYPES or one.given[1] == _TYPE.value]
             for one in types:  # first, so that a new entity has its class
                 reading.type_of(one)
@@ -110,25 +109,6 @@ class Teller:
         fact = Fact((str(given[0]), str(given[1]), str(given[2])), {_TIMES[name]: one for name, one in times.items()})
         fact.parts = list(given[:3])
         return fact
-
-    def _named(self) -> dict[str, list[ox.NamedNode]]:
-        """Names, as they are compared, of predicates that are used or declared."""
-        return self._connection.remembered("predicates by name", self._names)
-
-    def _names(self) -> dict[str, list[ox.NamedNode]]:
-        statement = _SQL["predicates_after"]
-        numbers = {n for (n,) in self._connection.rows(statement, statement.bind(after=0, limit=_PREDICATES))}
-        for end in (_DOMAIN, _RANGE):
-            numbers.update(self._quads(None, ox.NamedNode(end))[:, 0].tolist())
-        terms = self._dictionary.terms(numbers)
-        labels = self._facts.labels(self._chunks.policy, sorted(numbers))
-        found: dict[str, list[ox.NamedNode]] = {}
-        for number, term in terms.items():
-            if isinstance(term, ox.NamedNode):
-                told = [words_of(term.value), *([labels[number].whole] if number in labels else [])]
-                for name in dict.fromkeys(map(normal, told)):
-                    found.setdefault(name, []).append(term)
-        return found
 
     def called(self, name: str) -> list[Any]:
         """The entities with a label or another name that is written so, in small letters or with capitals."""
@@ -195,11 +175,10 @@ class Teller:
 class _Reading:
     """Reads the facts of one call: what is new in one of them is known in the next."""
 
-    def __init__(self, teller: Teller, context: str | None, *, open_: bool, names: Mapping[str, Any]) -> None:
+    def __init__(self, teller: Teller, context: str | None, *, open_: bool) -> None:
         self._teller = teller
         self._context = context
         self._open = open_
-        self._names = names
         self._new: dict[str, tuple[Any, list[Any]]] = {}  # by name: its IRI and what is said of it
         self._classes: dict[str, Any] = {}
         self._taken: set[str] = set()
@@ -265,10 +244,17 @@ class _Reading:
             fact.why.append(f"{name[:40]!r}… is no name: it has more than {_LONGEST} characters")
         return len(name) > _LONGEST
 
+    def _prefixed(self, fact: Fact, name: str) -> bool:
+        """Whether what names nothing is written with a prefix that the world does not know, with the reason."""
+        if (found := _prefixed.fullmatch(name)) is None:
+            return False
+        fact.why.append(f"{name!r} is nobody here, and the prefix {found[1]!r} is not declared")
+        return True
+
     def _predicate(self, fact: Fact, name: str) -> Any:
-        if self._long(fact, name):
+        if self._long(fact, name) or self._prefixed(fact, name):
             return None
-        exact = self._names.get(normal(name)) or self._names.get(normal(words_of(name))) or []
+        exact = self._teller.names.of(name)
         used = [one for one in exact if self._summary(one) is not None]
         if len(exact) == 1 or len(used) == 1:
             return (used or exact)[0]
@@ -314,6 +300,8 @@ class _Reading:
         named = self._teller.called(name)
         if len(named) == 1 and isinstance(named[0], ox.NamedNode) and self._teller.fits(named[0], told):
             return named[0]
+        if not named and self._prefixed(fact, name):
+            return None
         found = self._resolve(name, told)
         if told and found.outcome == "no match":
             other = self._resolve(name, None)
