@@ -77,6 +77,7 @@ WHERE (:status IS NULL OR status = :status) AND (:author IS NULL OR author = :au
   AND (:kind IS NULL OR kind = :kind) AND (:minimum IS NULL OR confidence >= :minimum)
   AND (:entities_json IS NULL OR id IN (SELECT proposal FROM proposal_entities
                                         WHERE entity IN (SELECT value FROM json_each(:entities_json))))
+  AND (:memories OR instr(patch, CAST('<urn:worlds:memory:' AS BLOB)) = 0)
 ORDER BY id LIMIT :limit;
 
 -- name: amend_proposal

@@ -3,12 +3,19 @@
 -- one of `removed_quads` held from `revision` up to, and not at, `removed`.
 
 -- name: entries
-SELECT revision, time, author, message, added, removed, created, dropped, undoes FROM revisions
+SELECT revision, time, author, message, added, removed, created, dropped, undoes, purged_added + purged_removed
+FROM revisions
 WHERE revision >= :first AND revision < :before ORDER BY revision DESC LIMIT :limit;
 
 -- name: numbered
-SELECT revision, time, author, message, added, removed, created, dropped, undoes
+SELECT revision, time, author, message, added, removed, created, dropped, undoes,
+       purged_added + purged_removed
 FROM json_each(:revisions_json) AS sought CROSS JOIN revisions ON revisions.revision = sought.value;
+
+-- name: purged
+-- The first revisions between two of whose quads nothing is left.
+SELECT revision FROM revisions
+WHERE revision > :after AND revision <= :last AND (purged_added > 0 OR purged_removed > 0) ORDER BY revision LIMIT 5;
 
 -- name: before_time
 -- The last revision up to a time.

@@ -120,6 +120,11 @@ WITH RECURSIVE used (id) AS (
     UNION SELECT graph FROM quads
     UNION SELECT subject FROM removed_quads UNION SELECT predicate FROM removed_quads
     UNION SELECT object FROM removed_quads UNION SELECT graph FROM removed_quads
+    UNION SELECT subject FROM memory_quads UNION SELECT predicate FROM memory_quads
+    UNION SELECT object FROM memory_quads UNION SELECT graph FROM memory_quads
+    UNION SELECT subject FROM removed_memory_quads UNION SELECT predicate FROM removed_memory_quads
+    UNION SELECT object FROM removed_memory_quads UNION SELECT graph FROM removed_memory_quads
+    UNION SELECT id FROM memory_graphs WHERE keeping IS NOT NULL
     UNION SELECT term FROM chunks
     UNION SELECT terms.datatype FROM used CROSS JOIN terms ON terms.id = used.id
           WHERE terms.datatype IS NOT NULL
@@ -127,6 +132,10 @@ WITH RECURSIVE used (id) AS (
           CROSS JOIN json_each('[' || replace(terms.value, ' ', ',') || ']') AS part
 )
 DELETE FROM terms WHERE id NOT IN (SELECT id FROM used);
+
+-- name: forget_memories
+-- Those without a quad, now or once, that say nothing of what they keep.
+DELETE FROM memory_graphs WHERE id NOT IN (SELECT id FROM terms);
 
 -- name: deleted
 SELECT changes();

@@ -63,6 +63,20 @@ CROSS JOIN quads INDEXED BY quads_spog
     ON quads.subject = sought.value ->> 0 AND quads.predicate = sought.value ->> 1
     AND quads.object = sought.value ->> 2 AND quads.graph = sought.value ->> 3;
 
+-- name: any_memory
+SELECT 1 FROM memory_graphs LIMIT 1;
+
+-- name: memories_among
+SELECT memory_graphs.id FROM json_each(:ids_json) AS sought CROSS JOIN memory_graphs ON memory_graphs.id = sought.value;
+
+-- name: add_memory
+INSERT OR IGNORE INTO memory_graphs (id, name) VALUES (:graph, :name);
+
+-- name: purged
+-- Counts the quads that leave nothing behind: those that this revision added, and those that it removed.
+UPDATE revisions SET purged_added = purged_added + :added, purged_removed = purged_removed + :removed
+WHERE revision = :revision;
+
 -- name: objects_beside
 -- keys_json: [subject, predicate, graph or null]; this one and the next two give the terms that stand beside.
 SELECT quads.object

@@ -26,6 +26,9 @@ FROM (SELECT rowid, * FROM removed_quads
 -- name: last_removed
 SELECT coalesce(max(rowid), 0) FROM removed_quads;
 
+-- name: last_quad
+SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'quads'), 0);
+
 -- name: count_default
 SELECT count(*) FROM quads WHERE graph = 0;
 
@@ -62,6 +65,10 @@ DELETE FROM quads WHERE id IN (
 -- name: revisions
 SELECT revision, time, author, message, added, removed, first_quad, created, dropped, undoes FROM revisions
 WHERE revision > :after ORDER BY revision;
+
+-- name: revisions_among
+SELECT revision, time, author, message, added, removed, first_quad, created, dropped, undoes
+FROM json_each(:revisions_json) AS sought CROSS JOIN revisions ON revisions.revision = sought.value ORDER BY revision;
 
 -- name: revision
 SELECT revision, time, added, removed FROM revisions WHERE revision = :revision;

@@ -63,6 +63,9 @@ if TYPE_CHECKING:
     from worlds.file.stats import Stats
     from worlds.graph.query.results import Solutions, Triples
     from worlds.groups.group import Group, group
+    from worlds.memory.memory import Memory
+    from worlds.memory.proving import Proof, prove
+    from worlds.memory.records import Forgotten, Keep, Recalled, Remembered, Retained
     from worlds.questions.brief import Brief
     from worlds.questions.keeping import BrokenQuestion, Questions
     from worlds.revisions.comparing import Comparison
@@ -109,11 +112,14 @@ __all__ = [
     "FilterError",
     "Finding",
     "Findings",
+    "Forgotten",
     "Group",
     "Hit",
     "IntegrityError",
+    "Keep",
     "KeptQuestion",
     "Link",
+    "Memory",
     "Mentions",
     "Merge",
     "Minted",
@@ -124,14 +130,18 @@ __all__ = [
     "ParseError",
     "Passage",
     "Past",
+    "Proof",
     "Proposal",
     "Provenance",
     "QueryError",
     "QueryTimeout",
     "Questions",
     "ReadOnlyError",
+    "Recalled",
     "Receipt",
+    "Remembered",
     "Resolution",
+    "Retained",
     "Retention",
     "Schema",
     "SchemaError",
@@ -160,6 +170,7 @@ __all__ = [
     "compare",
     "group",
     "open",
+    "prove",
     "restore",
 ]
 
@@ -202,6 +213,9 @@ _HOMES = {
     "worlds.search.hits": "Explanation Hit SearchResults",
     "worlds.texts.policy": "ChunkSize TextPolicy",
     "worlds.entities.schema": "Schema",
+    "worlds.memory.memory": "Memory",
+    "worlds.memory.proving": "Proof prove",
+    "worlds.memory.records": "Forgotten Keep Recalled Remembered Retained",
     "worlds.questions.brief": "Brief",
     "worlds.questions.keeping": "BrokenQuestion Questions",
     "worlds.validity.timeline": "Timeline",

@@ -7,7 +7,7 @@ import functools
 import os
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 import pyoxigraph as ox
 
@@ -16,26 +16,30 @@ from worlds.errors import ArgumentError, ReadOnlyError, WorldsError
 from worlds.file import opening
 from worlds.graph.targets import file_name
 from worlds.graph.terms import to_rdflib
+from worlds.memory.names import is_memory
 from worlds.quads.namespaces import listed
 from worlds.remote.address import is_address
 from worlds.remote.retrying import retried
 from worlds.revisions.writer import Progress as Progress
 from worlds.scopes.copied import Showing, Views, copied
+from worlds.scopes.forwarding import Forwarding
 from worlds.scopes.past import PastSlice, PastWriter
-from worlds.scopes.refusing import outside, past, refuse
+from worlds.scopes.refusing import outside, past
+from worlds.scopes.remembered import MemorySlice
 from worlds.scopes.slice import Slice, SliceConnection
 from worlds.scopes.writing import ScopedNamespaces, ScopedWriter
 from worlds.sparql.index import PLACES, Place
-from worlds.sql import statements
+from worlds.sql import MEMORY, statements
 from worlds.sql.connection import Connection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from worlds.graph.terms import GraphName
     from worlds.remote.replica import ReplicaConnection
     from worlds.remote.status import Replica
 
+from worlds.validity.times import moment
 from worlds.verbs.evaluating import Evaluating
 from worlds.verbs.following import Following
 from worlds.verbs.in_time import OF_THE_FILE, in_time
@@ -53,7 +57,8 @@ SUFFIXES = (".db", ".world", ".sqlite", ".sqlite3")
 """What the name of a world's file ends in, where its name has to tell."""
 _SQL = statements("queries.sql")
 _SCOPES = 16  # that a world keeps, the newest
-_QUADS = ("add", "remove", "relies_on")  # of a proposal
+_MEMORIES = 128  # scopes with memories, of half a megabyte for a hundred memories
+_Scopes: TypeAlias = "dict[tuple[tuple[GraphName, ...], int | None], ScopedWorld]"
 
 
 def open(
@@ -192,14 +197,19 @@ class World(Settings, Stating, Evaluating, Following, Searching, Querying, Remem
         quad, and brought in step before each reading; the first one copies it, at some 100,000 quads a second.
         ValueError where no graph is named.
         """
-        names = self._names(graphs)
+        return self._only(self._names(graphs))
+
+    def _only(self, names: tuple[GraphName, ...], time: int | None = None) -> World:
+        """The scope of some graphs, with the facts of memories as of a time, in microseconds since 1970."""
+        memories = any(map(is_memory, names))
+        scopes, most = (self._memories, _MEMORIES) if memories else (self._scopes, _SCOPES)
         with self._connection.lock:
-            found = self._scopes.pop(names, None)
+            found = scopes.pop((names, time), None)
             if found is None or found._connection.closed:
-                found = self._scoped(self, names)
-            self._scopes[names] = found  # the newest last
-            while len(self._scopes) > _SCOPES:
-                del self._scopes[next(iter(self._scopes))]
+                found = MemoryWorld(self, names, time) if memories else self._scoped(self, names)
+            scopes[names, time] = found  # the newest last
+            while len(scopes) > most:
+                del scopes[next(iter(scopes))]
         return found
 
     def _past_world(self, revision: int) -> World:
@@ -240,7 +250,11 @@ class World(Settings, Stating, Evaluating, Following, Searching, Querying, Remem
         return self._connection
 
     @cached_property
-    def _scopes(self) -> dict[tuple[GraphName, ...], ScopedWorld]:
+    def _scopes(self) -> _Scopes:
+        return {}
+
+    @cached_property
+    def _memories(self) -> _Scopes:
         return {}
 
     def close(self) -> None:
@@ -306,10 +320,11 @@ class RemoteWorld(World):
         self._sparql.drop()
 
 
-class ScopedWorld(World):
+class ScopedWorld(Forwarding, World):
     """A world seen through some of its graphs; made by `World.only`. It reads its slice, and writes to the world."""
 
     _connection: SliceConnection
+    _world: World
 
     def __init__(self, world: World, graphs: tuple[GraphName, ...]) -> None:
         connection = SliceConnection(world.path)
@@ -317,10 +332,14 @@ class ScopedWorld(World):
         self._search_defaults = world._search_defaults
         self._world = world
         self._graphs = graphs
-        self._slice = Slice(world, self, connection, graphs)
+        self._slice = self._cut(connection)
         self._clock.stands = True  # its world's clock is looked at
+        self._gate.memories, self._sparql.remembered = False, None
         self._namespaces = ScopedNamespaces(connection, self._slice.single)
         self._writer = ScopedWriter(world, self, self._slice)
+
+    def _cut(self, connection: SliceConnection) -> Slice:
+        return Slice(self._world, self, connection, self._graphs)
 
     @property
     def _written(self) -> Connection:
@@ -354,14 +373,9 @@ class ScopedWorld(World):
     def only(self, *, graphs: object) -> World:
         """The part of this scope that has these graphs alone. ReadOnlyError for a graph outside of it."""
         names = self._names(graphs)
-        if not set(names) <= set(self._graphs):
+        if not all(map(self._slice.has, names)):
             raise ReadOnlyError("this would read a graph outside of the scope", kind="scope")
-        return self._world.only(graphs=names)
-
-    def _inside(self, verb: Callable[..., Any], *given: object, **options: Any) -> Any:
-        """What a verb of the world gives, which may change the scope's graphs alone."""
-        with self._connection.lock, self._world._gate.within(self._slice.require):
-            return verb(*given, **options)
+        return self._world._only(names)
 
     def _listed(self, revision: int) -> int:
         """A revision that touched the scope alone; ReadOnlyError or ArgumentError for another."""
@@ -371,48 +385,6 @@ class ScopedWorld(World):
             if self._history.check(revision) and not self._history.numbered([revision]):
                 raise ArgumentError(f"there is no revision {revision} in this scope", kind="revision")
         return revision
-
-    def embed(self, *, rebuild: bool = False, embedder: Any = None, progress: Progress | None = None) -> int:
-        """Give the world's pending chunks their vectors; see `World.embed`."""
-        if rebuild:
-            refuse("embed(rebuild=True)")
-        return self._world.embed(embedder=embedder, progress=progress)
-
-    def propose(self, **change: Any) -> Any:
-        """See `World.propose`."""
-        return self._left(self._world.propose, **self._of_scope(change))
-
-    def amend(self, id: int, **change: Any) -> Any:
-        """See `World.amend`."""
-        self.proposal(id)
-        return self._left(self._world.amend, id, **self._of_scope(change))
-
-    def _of_scope(self, change: dict[str, Any]) -> dict[str, Any]:
-        """What a proposal would change, as quads: an update reads nothing but the scope."""
-        update = change.pop("update", None)
-        if update is not None:
-            change["add"], change["remove"] = self._together(change.get("add"), change.get("remove"), update)
-        quads = {name: self._namespaces.quads(given) for name in _QUADS if (given := change.get(name)) is not None}
-        return {**change, **quads}
-
-    def _left(self, verb: Callable[..., Any], *given: object, **options: Any) -> Any:
-        """The proposal that a verb of the world leaves; nothing is kept of one that reaches out of the scope."""
-        with self._connection.lock, self._world._connection.transaction():
-            made = self._inside(verb, *given, **options)
-            if not self._slice.sees(made):
-                refuse("a proposal that relies on other graphs")
-        return self.proposal(made.id)
-
-    def reject(self, id: int, why: str | None = None, *, reviewer: str | None = None) -> Any:
-        """See `World.reject`."""
-        self._world.reject(self.proposal(id).id, why, reviewer=reviewer)
-        return self.proposal(id)
-
-    def reject_all(self, ids: Iterable[int], why: str | None = None, *, reviewer: str | None = None) -> list[Any]:
-        """See `World.reject_all`."""
-        numbers = [self.proposal(id).id for id in ids]
-        self._world.reject_all(numbers, why, reviewer=reviewer)
-        return [self.proposal(number) for number in numbers]
 
 
 def _forwarded(name: str, of: Callable[[ScopedWorld, Any], Any]) -> Callable[..., Any]:
@@ -438,6 +410,29 @@ for _name in ("bind", "sync", "prune", "compact", "backup", "build_vector_index"
 for _name in ("policy", "default_graph", "retention", "guard", "shapes", "embedder"):
     setattr(ScopedWorld, _name, getattr(World, _name).setter(outside(World, f"setting {_name}")))
 setattr(ScopedWorld, "sources", property(outside(World, "sources")))  # noqa: B010  # as below
+
+
+class MemoryWorld(ScopedWorld):
+    """A scope with memories: it sees those beneath them, too, and nothing that is outlived, or has ended.
+
+    One as of a time can only be read.
+    """
+
+    def __init__(self, world: World, graphs: tuple[GraphName, ...], time: int | None = None) -> None:
+        self._time = time
+        super().__init__(world, graphs)
+        self._told_in = world, f"{getattr(self._slice.single, 'value', MEMORY)}#entity/"
+        if time is not None:
+            self._writer = PastWriter("a memory as of a time")
+
+    def _cut(self, connection: SliceConnection) -> Slice:
+        return MemorySlice(self._world, self, connection, self._graphs, self._time)
+
+    def _seen(self, as_of: object = None) -> World:
+        time = self._time if as_of is None else moment("as_of", as_of, self._world._validity.zone)
+        world = self._world._seen(as_of)
+        same = world is self._world and time == self._time
+        return self if same else world._only(self._graphs, time)
 
 
 class CopiedWorld(Showing, World):

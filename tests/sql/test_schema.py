@@ -217,10 +217,11 @@ def test_an_older_world_is_not_migrated_by_who_only_reads(filled: Path, next_rel
 def back_to_version_3(connection: Connection) -> None:
     for what in ("TABLE proposals", "TABLE proposal_entities", "INDEX terms_triples"):
         connection.run(f"DROP {what}")
-    for table in ("writes", "sources", "source_files", "source_runs"):
+    memory = ("memory_graphs", "memory_quads", "removed_memory_quads", "memory_vectors")
+    for table in ("writes", "sources", "source_files", "source_runs", *memory):
         connection.run(f"DROP TABLE {table}")
     connection.run("UPDATE revisions SET added = added + created, removed = removed + dropped")
-    for column in ("created", "dropped", "undoes"):
+    for column in ("created", "dropped", "undoes", "purged_added", "purged_removed"):
         connection.run(f"ALTER TABLE revisions DROP COLUMN {column}")
     connection.run("UPDATE meta SET value = 3 WHERE name = 'schema_version'")
 

@@ -24,6 +24,7 @@ from worlds.cli import (
     init,
     keys,
     mcp,
+    memory,
     mirror,
     policy,
     prefix,
@@ -82,13 +83,26 @@ def _options(
 
 _PANELS = {
     "Begin": ("init", "doctor", "config", "completion"),
-    "Write": ("load", "add-document", "sync", "sources", "state", "tell", "end", "reinstate", "update", "embed"),
+    "Write": (
+        "load",
+        "add-document",
+        "sync",
+        "sources",
+        "state",
+        "tell",
+        "end",
+        "reinstate",
+        "update",
+        "embed",
+        "purge",
+    ),
     "Ask": (
         "search",
         "sparql",
         "context",
         "brief",
         "questions",
+        "memory",
         "resolve",
         "mint",
         "similar",
@@ -127,9 +141,9 @@ _PANELS = {
     "Servers": ("primary", "token", "push", "pull", "follow", "replica", "mirror", "shard"),
 }
 for _module in (
-    init, doctor, config, completion, write, documents, sources, search, ask, context, questions, entities, facts,
-    schema, prefix, policy, rules, history, differences, decide, curate, claims, file, serve, keys, mcp, remote, mirror,
-    shard,
+    init, doctor, config, completion, write, documents, sources, search, ask, context, questions, memory, entities,
+    facts, schema, prefix, policy, rules, history, differences, decide, curate, claims, file, serve, keys, mcp, remote,
+    mirror, shard,
 ):  # fmt: skip
     _module.register(app)
 

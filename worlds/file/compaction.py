@@ -48,5 +48,6 @@ def _delete_unused_terms(connection: Connection) -> None:
     last = connection.value(_QUERIES["last_term"])
     connection.run(_SQL["delete_unused_terms"])
     if connection.value(_SQL["deleted"]):
+        connection.run(_SQL["forget_memories"])
         connection.run(_QUERIES["set_meta"], ("last_term", last))
         connection.run(_QUERIES["add_to_meta"], ("term_removals", 1))

@@ -15,14 +15,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
+import pyoxigraph as ox
 
 from worlds.errors import ValidationError
 from worlds.graph.records import Record
 from worlds.quads.delta import Delta, Follower
 from worlds.quads.dictionary import Dictionary, Ids, batches
-from worlds.quads.rows import NO_QUADS, find_quads, in_storing_order
+from worlds.quads.rows import NO_QUADS, distinct, find_quads, in_memories, in_storing_order
 from worlds.rules.guard import Queued, sentence
-from worlds.sql import statements
+from worlds.sql import MEMORY, Room, aside, here, statements
 from worlds.sql.connection import Connection
 from worlds.sql.rebuilding import without
 
@@ -141,6 +142,8 @@ class Gate:
         self._revision: Revision | None = None
         self._limit: Limit | None = None
         self._owned = owned
+        self.memories = True
+        """Whether the quads of memories stand aside; not in a scope, which sees them as it sees others."""
 
     def unasked(self) -> None:
         """Write whatever comes, from now on, without asking anybody."""
@@ -318,8 +321,9 @@ class Gate:
     def _apply(
         self, revision: Revision, added: Ids, removed: Ids, report: Callable[[int], None] | None = None
     ) -> tuple[int, int, int]:
-        removed, removed_net, touched = self._remove(removed, revision)
-        added, restored = self._add(added, revision, report)
+        added, removed, aside = self._beside(revision, added, removed)
+        removed, removed_net, touched = self._remove(removed, revision, here)
+        added, restored = self._add(added, revision, report, here)
         # A quad that this revision had added and now removes, or the other way round, is no change of the revision.
         revision.removed += removed_net - restored
         revision.added += len(added) - restored - (len(removed) - removed_net)
@@ -332,35 +336,57 @@ class Gate:
             self._followers.apply(delta)
         revision.chunks += delta.chunks
         revision.notes += tuple(delta.notes)
-        return len(added), len(removed), delta.chunks
+        return len(added) + aside[0], len(removed) + aside[1], delta.chunks
+
+    def _beside(self, revision: Revision, added: Ids, removed: Ids) -> tuple[Ids, Ids, tuple[int, int]]:
+        """Write the quads of memories, which nobody follows; gives the others, and how many took effect."""
+        if not self.memories:
+            return added, removed, (0, 0)
+        self._learn_memories(added)
+        private, gone = in_memories(self._connection, added), in_memories(self._connection, removed)
+        if not private.any() and not gone.any():
+            return added, removed, (0, 0)
+        went, removed_net, _ = self._remove(removed[gone], revision, aside)
+        came, restored = self._add(added[private], revision, None, aside)
+        revision.removed += removed_net - restored
+        revision.added += len(came) - restored - (len(went) - removed_net)
+        if revision.effects is not None and (len(came) or len(went)):
+            revision.effects.append(Delta(came, went, NO_QUADS[:, 0]))
+        return added[~private], removed[~gone], (len(came), len(went))
+
+    def _learn_memories(self, added: Ids) -> None:
+        graphs = distinct(added[:, 3])
+        terms = self._dictionary.terms(graphs[graphs > 0].tolist()) if len(graphs) and graphs[-1] else {}
+        for number, term in terms.items():
+            if number and isinstance(term, ox.NamedNode) and term.value.startswith(MEMORY):
+                self._connection.run(_SQL["add_memory"], (number, term.value))
 
     def _find(self, quads: Ids) -> tuple[Ids, Ids, Ids]:
         """(positions in `quads`, quad ids, revisions) of those that are there."""
         table = np.array(list(find_quads(self._connection, quads)), dtype=np.int64).reshape(-1, 3)
         return table[:, 0], table[:, 1], table[:, 2]
 
-    def _remove(self, quads: Ids, revision: Revision) -> tuple[Ids, int, Ids]:
+    def _remove(self, quads: Ids, revision: Revision, room: Room) -> tuple[Ids, int, Ids]:
         if not len(quads):
             return NO_QUADS, 0, NO_QUADS[:, 0]
         positions, numbers, revisions = self._find(quads)
         for ids in batches(numbers):
-            self._connection.run(
-                _SQL["record_removed"], _SQL["record_removed"].bind(ids_json=ids, revision=revision.number)
-            )
-            self._connection.run(_SQL["delete_quads"], (ids,))
+            statement = room(_SQL["record_removed"])
+            self._connection.run(statement, statement.bind(ids_json=ids, revision=revision.number))
+            self._connection.run(room(_SQL["delete_quads"]), (ids,))
         return quads[positions], int((revisions != revision.number).sum()), numbers
 
-    def _add(self, quads: Ids, revision: Revision, report: Callable[[int], None] | None) -> tuple[Ids, int]:
+    def _add(self, quads: Ids, revision: Revision, report: Callable[[int], None] | None, room: Room) -> tuple[Ids, int]:
         if not len(quads):
             return NO_QUADS, 0
         connection = self._connection
-        empty = connection.row(_SQL["any_quad"]) is None
+        empty = connection.row(room(_SQL["any_quad"])) is None
         if not empty:
             there = self._find(quads)[0]
             quads = np.delete(quads, there, axis=0) if len(there) else quads
-        restored = self._restorable(quads, revision) if revision.removed else {}
+        restored = self._restorable(quads, revision, room) if revision.removed else {}
         bulk = len(quads) >= _BULK and (
-            empty or len(quads) > connection.value(_SQL["count_quads"]) * connection.rebuilding_pays
+            empty or len(quads) > connection.value(room(_SQL["count_quads"])) * connection.rebuilding_pays
         )
         share = _INSERTED if bulk else 1.0
         written = None if report is None else lambda done: report(int(done * share))
@@ -369,19 +395,20 @@ class Gate:
             if report is not None:
                 report(int(len(quads) * (share + (1 - share) * done / of)))
 
-        with without(connection, "index", "quads", indexed) if bulk else contextlib.nullcontext():
+        table = "quads" if room is here else "memory_quads"
+        with without(connection, "index", table, indexed) if bulk else contextlib.nullcontext():
             new = np.delete(quads, list(restored), axis=0) if restored else quads
-            self._insert(new, revision.number, written)
+            self._insert(new, revision.number, room, written)
             for number in sorted(set(restored.values())):
                 group = [position for position, first in restored.items() if first == number]
-                self._insert(quads[group], number)
+                self._insert(quads[group], number, room)
         return quads, len(restored)
 
-    def _restorable(self, quads: Ids, revision: Revision) -> dict[int, int]:
+    def _restorable(self, quads: Ids, revision: Revision, room: Room) -> dict[int, int]:
         """Position → first revision, of the quads that this revision itself removed; their removal is forgotten."""
         restorable: dict[int, int] = {}
         forgotten: list[int] = []
-        statement = _SQL["restore_quads"]
+        statement = room(_SQL["restore_quads"])
         for start in range(0, len(quads), _BATCH):
             rows_json = str(quads[start : start + _BATCH].tolist())
             for position, row, first in self._connection.rows(
@@ -390,10 +417,16 @@ class Gate:
                 restorable[start + int(position)] = first
                 forgotten.append(row)
         for ids in batches(np.array(forgotten, dtype=np.int64)):
-            self._connection.run(_SQL["delete_removed"], (ids,))
+            self._connection.run(room(_SQL["delete_removed"]), (ids,))
         return restorable
 
-    def _insert(self, quads: Ids, revision: int, report: Callable[[int], None] | None = None) -> None:
+    def _insert(
+        self,
+        quads: Ids,
+        revision: int,
+        room: Room,
+        report: Callable[[int], None] | None = None,
+    ) -> None:
         """Insert by predicate and graph, so that a pair of integers stands for a quad."""
         if not len(quads):
             return
@@ -401,7 +434,7 @@ class Gate:
         pairs = quads[:, 0] << 32 | quads[:, 2]
         groups = quads[:, [1, 3]]
         starts = [0, *(np.flatnonzero((groups[1:] != groups[:-1]).any(axis=1)) + 1).tolist()]
-        statement = _SQL["insert_quads"]
+        statement = room(_SQL["insert_quads"])
         for start, end in itertools.pairwise([*starts, len(quads)]):
             predicate, graph = int(quads[start, 1]), int(quads[start, 3])
             for at in range(start, end, _PAIRS):

@@ -12,20 +12,20 @@ import uuid
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from numbers import Integral, Real
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 import pyoxigraph as ox
 
 from worlds.errors import ArgumentError, WorldsError
-from worlds.graph.records import Count, Number, Record
+from worlds.graph.records import Count, Number, Record, Spare
 from worlds.graph.tabular import Tabular
 from worlds.quads.dictionary import Dictionary, Ids
 from worlds.quads.rows import difference
 from worlds.revisions.diff import Diff
 from worlds.revisions.edits import InWorld
 from worlds.revisions.gate import BY_THE_CLOCK
-from worlds.sql import statements
+from worlds.sql import Statement, aside, here, statements
 from worlds.sql.connection import Connection, Row
 from worlds.texts.policy import TextPolicy
 
@@ -44,7 +44,8 @@ class Entry(Record):
     `created` and `dropped` are the numbers of named graphs that came to exist, or ceased to, apart from their quads.
     `undoes` is the revision that it took back, `undone_by` the one that took it back and was not taken back itself.
     Of an accepted proposal, `author` gave the change as it was accepted, `proposer` proposed it first, and `reviewer`
-    accepted it; `proposal` is its number.
+    accepted it; `proposal` is its number. `purged` is the number of its quads, added or removed, of which nothing is
+    left: it cannot be undone as a whole, and `at` and `diff` do not show them.
     """
 
     revision: Number
@@ -60,6 +61,7 @@ class Entry(Record):
     proposal: int | None = None
     proposer: str | None = None
     reviewer: str | None = None
+    purged: Annotated[Count, Spare] = 0
 
 
 _DECIDED = ("proposal", "proposer", "reviewer")
@@ -158,12 +160,18 @@ class History:
 
     def _entries(self, rows: Iterable[Row]) -> list[Entry]:
         undone = self._undone()
-        found = [Entry(row[0], datetime.datetime.fromisoformat(row[1]), *row[2:]) for row in rows]
+        found = [Entry(row[0], datetime.datetime.fromisoformat(row[1]), *row[2:9]) for row in rows]
+        purged = {row[0]: row[9] for row in rows}
         numbers = (json.dumps([entry.revision for entry in found]),)
         accepted = {row[0]: row[1:] for row in self._connection.rows(_SQL["accepted_as"], numbers)}
         nobody = (None, None, None)
         return [
-            replace(entry, undone_by=undone.get(entry.revision), **dict(zip(_DECIDED, decided, strict=True)))
+            replace(
+                entry,
+                undone_by=undone.get(entry.revision),
+                purged=purged[entry.revision],
+                **dict(zip(_DECIDED, decided, strict=True)),
+            )
             for entry in found
             for decided in [accepted.get(entry.revision, nobody)]
         ]
@@ -207,9 +215,8 @@ class History:
 
     # -- states ---------------------------------------------------------------------------------------------------
 
-    def _rows(self, name: str, **parameters: int) -> Ids:
-        """All rows of the statement `name`, which pages by `page`, int64 [n, columns]."""
-        statement = _SQL[name]
+    def _rows(self, statement: Statement, **parameters: int) -> Ids:
+        """All rows of a statement, which pages by `page`, int64 [n, columns]."""
         pages: list[Ids] = []
         while True:
             bound = statement.bind(limit=_PAGE, **parameters)
@@ -219,17 +226,24 @@ class History:
                 return np.concatenate(pages)
             parameters["page"] = last
 
-    def held(self, after: int, last: int) -> Ids:
-        """Quads that hold now, with the revision that added them, after one and up to another: int64 [n, 5]."""
-        first = self._connection.value(_SQL["first_quad"], _SQL["first_quad"].bind(after=after, last=last))
-        return self._rows("held_rows", page=first - 1 if after >= self.first - 1 else 0, after=after, last=last)
+    def held(self, after: int, last: int, *, memories: bool = False) -> Ids:
+        """Quads that hold now, with the revision that added them, after one and up to another: int64 [n, 5].
 
-    def gone(self, removed_after: int, last: int) -> Ids:
+        With `memories`, those of memories instead.
+        """
+        room = aside if memories else here
+        first = self._connection.value(_SQL["first_quad"], _SQL["first_quad"].bind(after=after, last=last))
+        return self._rows(
+            room(_SQL["held_rows"]), page=first - 1 if after >= self.first - 1 else 0, after=after, last=last
+        )
+
+    def gone(self, removed_after: int, last: int, *, memories: bool = False) -> Ids:
         """Quads removed after one revision and added up to another, with both revisions: int64 [n, 6]."""
-        first = self._connection.value(_SQL["first_removed"], (removed_after,))
+        room = aside if memories else here
+        first = self._connection.value(room(_SQL["first_removed"]), (removed_after,))
         if first is None:
             return np.empty((0, 6), dtype=np.int64)
-        return self._rows("removed_rows", page=first - 1, removed_after=removed_after, last=last)
+        return self._rows(room(_SQL["removed_rows"]), page=first - 1, removed_after=removed_after, last=last)
 
     def count(self, revision: int) -> int:
         """The number of quads after a revision."""
@@ -266,6 +280,9 @@ class History:
                 found.added.read()
                 found.removed.read()
             found.around = self.around
+            if purged := self._connection.rows(_SQL["purged"], _SQL["purged"].bind(after=first, last=last)):
+                shown = ", ".join(str(number) for (number,) in purged)
+                found.notes += (f"some of what was written was purged, and is not told: revisions {shown}",)
         return found
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from numbers import Integral
 
 from worlds.revisions.history import History, instant, is_number, is_whole
-from worlds.sql import statements
+from worlds.sql import aside, here, statements
 from worlds.sql.connection import Connection
 
 _QUERIES = statements("queries.sql")
@@ -95,7 +95,8 @@ class Forgetting:
             raise ValueError(f"there is no revision {target}: the last one is {last}; {last + 1} forgets all")
         if target <= first:
             return 0
-        self._connection.run(_SQL["forget_removed"], (target,))
+        for room in (here, aside):
+            self._connection.run(room(_SQL["forget_removed"]), (target,))
         self._connection.run(_SQL["forget_revisions"], (target,))
         self._connection.run(_QUERIES["set_meta"], ("history_from", target))
         return target - first

@@ -6,7 +6,7 @@ import numpy as np
 
 from worlds.errors import ArgumentError, ConflictError
 from worlds.quads.dictionary import Dictionary, Ids
-from worlds.quads.rows import find_quads
+from worlds.quads.rows import find_quads, in_memories
 from worlds.revisions.diff import named
 from worlds.revisions.history import NEVER, History
 from worlds.sql.connection import Connection
@@ -24,7 +24,13 @@ def inverse(
     if revision == 0:
         raise ArgumentError("there is no revision 0: it stands for the empty world", kind="revision")
     history.require(revision, history.first)
-    held, gone = history.held(revision - 1, revision), history.gone(revision - 1, NEVER)
+    if history.numbered([revision])[revision].purged and not force:
+        told = f"revision {revision} cannot be undone as a whole: some of its quads were purged; force leaves those out"
+        raise ConflictError(told)
+    held, gone = (
+        np.concatenate([part(revision - 1, last, memories=one) for one in (False, True)])
+        for part, last in ((history.held, revision), (history.gone, NEVER))
+    )
     lost, taken = gone[gone[:, 4] == revision, :4], gone[gone[:, 5] == revision, :4]
     back, again = (
         held_quads(connection, lost),
@@ -37,7 +43,7 @@ def inverse(
         by = np.array([*absent, *again[:, 1].tolist()], dtype=np.int64)
         meant = ~np.isin(by, history.by_the_clock(by.tolist()))
         if meant.any():
-            raise ConflictError(_conflict(dictionary, revision, conflicts[meant], set(by[meant].tolist())))
+            raise ConflictError(_conflict(connection, dictionary, revision, conflicts[meant], set(by[meant].tolist())))
     quads = np.delete(taken, again[:, 0], axis=0)
     return quads, np.concatenate([held[:, :4], lost[back[:, 0]]])
 
@@ -48,14 +54,16 @@ def held_quads(connection: Connection, quads: Ids) -> Ids:
     return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
 
-def _conflict(dictionary: Dictionary, revision: int, quads: Ids, later: set[int]) -> str:
+def _conflict(connection: Connection, dictionary: Dictionary, revision: int, quads: Ids, later: set[int]) -> str:
     numbers = list(map(str, sorted(later)))
     which = f"revision {numbers[0]}"
     if len(numbers) > 1:
         which = f"revisions {', '.join(numbers[:-1])} and {numbers[-1]}"
+    shown = quads[~in_memories(connection, quads)]
+    examples = named(dictionary, shown) if len(shown) else "of a memory"
     return (
         f"revision {revision} cannot be undone as a whole, because {which} changed {_counted(len(quads))} of it "
-        f"back: {named(dictionary, quads)}; undo {'it' if len(numbers) == 1 else 'them'} first, or force, which leaves "
+        f"back: {examples}; undo {'it' if len(numbers) == 1 else 'them'} first, or force, which leaves "
         "such quads as they are"
     )
 

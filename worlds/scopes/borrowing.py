@@ -15,6 +15,9 @@ _ANY = 1 << 30
 Known = Callable[[list[bytes]], Mapping[bytes, bytes | None]]
 """Digest of a text → its vector, float32 little-endian; None for a text without a direction."""
 
+Made = Callable[[list[bytes], NDArray[np.float32]], None]
+"""Is told of vectors, float32 [n, d], by their texts' digests."""
+
 
 class Borrowing:
     """The embedder of a slice: `stored` says whose vectors the world has, `known` finds them by their texts' digests.
@@ -22,9 +25,13 @@ class Borrowing:
     Without an `embedder`, texts that are not known get a vector without a direction, and are counted in `.blank`.
     """
 
-    def __init__(self, stored: Mapping[str, object], embedder: Embedder | None, known: Known) -> None:
+    def __init__(
+        self, stored: Mapping[str, object], embedder: Embedder | None, known: Known, made: Made | None = None
+    ) -> None:
+        """`made` is told of the vectors that the embedder made."""
         self._embedder = embedder
         self._known = known
+        self._made = made
         self.name = str(stored["name"])
         self.dimension = int(str(stored["dimension"]))
         self.fingerprint = str(stored["fingerprint"])
@@ -46,6 +53,8 @@ class Borrowing:
                 rows[place] = np.frombuffer(vector, dtype="<f4")
         if missing and self._embedder is not None:
             rows[missing] = self._embedder.embed_documents([texts[place] for place in missing])
+            if self._made is not None:
+                self._made([digests[place] for place in missing], rows[missing])
         elif missing:
             self.blank += len(missing)
         return rows

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,15 +20,17 @@ from worlds.graph.terms import GraphName, to_oxigraph
 from worlds.quads.dataset import default_graph, set_default_graph
 from worlds.quads.delta import Delta
 from worlds.quads.dictionary import DEFAULT_GRAPH, DEFAULT_GRAPH_ID, LITERAL, TRIPLE, Ids, batches, hash_of
-from worlds.quads.rows import NO_QUADS, difference, distinct
+from worlds.quads.rows import NO_QUADS, difference, distinct, memories_among
 from worlds.scopes.borrowing import Borrowing
-from worlds.sql import Statement, schema, statements
+from worlds.sql import Statement, aside, here, schema, statements
 from worlds.sql.connection import Connection, Row
 from worlds.sql.rebuilding import without
 from worlds.sql.values import as_text
 
 if TYPE_CHECKING:
     from worlds.curation.changing.proposals import Proposal
+    from worlds.embedders.base import Embedder
+    from worlds.texts.policy import TextPolicy
     from worlds.verbs.parts import Parts
 
 _SQL = statements("scopes.sql")
@@ -37,7 +39,7 @@ _SOURCES = statements("sources.sql")
 _PAGE = 50_000  # rows
 _BATCH = 5000  # rows a statement
 _BULK = 20_000  # quads from which on making the indexes anew pays
-_COPIED = ("created", "history_from")
+_COPIED = ("created", "history_from", "purges")
 """Of the table meta; the policy is adopted, and the embedder with the first vector."""
 
 
@@ -102,7 +104,9 @@ class Slice:
         self._state: object = None  # of the world, when it was followed last
         self._uncertain = False  # whether an open transaction was followed, which may be undone
         self.last_term = 0  # of the world; what the slice's own writes number lies behind it
-        self._revision = self._last_quad = self._last_removed = 0
+        self._revision = 0
+        self._last: dict[bool, tuple[int, int]] = {}  # of others, and of memories: the last quad, and the last removed
+        self._adopted: object = None  # the world's policy, as it is stored
         self._recorded: Row | None = None  # the world's row of that revision
         self._sources: list[tuple[Any, ...]] = []
         self._proposals: Row | None = None
@@ -113,8 +117,14 @@ class Slice:
 
     def require(self, quads: Ids) -> None:
         """ReadOnlyError unless the graphs of quads, int64 [n, 4] of the world's ids, are in the scope."""
-        if not set(distinct(quads[:, 3]).tolist()) <= set(self._numbers()):
+        others = set(distinct(quads[:, 3]).tolist()) - set(self._numbers())
+        terms = self._world._dictionary.terms(others) if others else {}
+        if not all(self.has(terms[number]) for number in others):
             raise ReadOnlyError("this would change a graph outside of the scope", kind="scope")
+
+    def has(self, name: GraphName) -> bool:
+        """Whether a graph is in the scope."""
+        return name in self._graphs
 
     @property
     def single(self) -> GraphName | None:
@@ -146,7 +156,7 @@ class Slice:
         if self._blank and base.meta("embedding_changes") != self._embedded:
             return False
         recorded = base.row(_SQL["revision"], (self._revision,))
-        forgotten = base.meta("history_from") != self._connection.meta("history_from")
+        forgotten = any(base.meta(name) != self._connection.meta(name) for name in ("history_from", "purges"))
         return recorded == self._recorded and not forgotten
 
     def _renew(self) -> None:
@@ -159,16 +169,16 @@ class Slice:
     def _follow(self) -> bool:
         """Copy what has changed since; False, with nothing kept, where that does not lead to the world's quads."""
         base, own = self._world._connection, self._connection
-        added, gone = self._read()
         followers = self._own._followers
         try:
+            added, gone = self._read()
             with own.transaction():
                 self._set(base)
                 followers.begin()
                 self._copy_terms(np.concatenate([added[:, 1:5].ravel(), gone[:, :4].ravel()]))
                 delta = self._copy_quads(added, gone)
                 if self._count(base) != own.value(_SQL["count_all"]):
-                    raise _LostError
+                    raise LostError
                 self._copy_revisions(added, gone)
                 self._copy_prefixes()
                 self._copy_sources()
@@ -180,7 +190,7 @@ class Slice:
         except BaseException as error:
             followers.drop()
             self._own._dictionary.forget()
-            if isinstance(error, _LostError) and self._recorded is not None:
+            if isinstance(error, LostError) and self._recorded is not None:
                 return False
             self._renew()
             raise
@@ -192,17 +202,20 @@ class Slice:
         """The quads added since, int64 [n, 6] from their id to their revision, and removed since, [n, 6]."""
         base = self._world._connection
         added: list[Ids] = [np.empty((0, 6), dtype=np.int64)]
-        for number in self._numbers():
-            named = number != DEFAULT_GRAPH_ID
-            statement = _SQL["quads_of_named" if named else "quads_of_default"]
-            given = {"graph": number} if named else {}
-            added += self._pages(statement, self._last_quad, **given)
-        statement = _SQL["removed"]
-        removed = self._pages(statement, self._last_removed, graphs_json=str(self._numbers()))
-        gone = np.concatenate([np.empty((0, 6), dtype=np.int64), *removed])
-        self._last_quad = base.rows(_QUERIES["bounds"])[0][1] - 1
-        self._last_removed = base.value(_SQL["last_removed"])
-        return np.concatenate(added), gone
+        removed: list[Ids] = [np.empty((0, 6), dtype=np.int64)]
+        numbers = self._numbers()
+        private = set(memories_among(base, np.array(numbers)).tolist())
+        for room, among in ((here, [one for one in numbers if one not in private]), (aside, sorted(private))):
+            last_quad, last_removed = self._last.get(room is aside, (0, 0))
+            for number in among:
+                named = number != DEFAULT_GRAPH_ID
+                statement = room(_SQL["quads_of_named" if named else "quads_of_default"])
+                given = {"graph": number} if named else {}
+                added += self._pages(statement, last_quad, **given)
+            if among:
+                removed += self._pages(room(_SQL["removed"]), last_removed, graphs_json=str(among))
+            self._last[room is aside] = base.value(room(_SQL["last_quad"])), base.value(room(_SQL["last_removed"]))
+        return np.concatenate(added), np.concatenate(removed)
 
     def _numbers(self) -> list[int]:
         """The ids of the scope's graphs, of those that the world has."""
@@ -222,8 +235,10 @@ class Slice:
 
     def _count(self, base: Connection) -> int:
         numbers = self._numbers()
-        named = (base.value(_SQL["count_named"], (number,)) for number in numbers if number != DEFAULT_GRAPH_ID)
-        return int(sum(named) + (base.value(_SQL["count_default"]) if DEFAULT_GRAPH_ID in numbers else 0))
+        named = [number for number in numbers if number != DEFAULT_GRAPH_ID]
+        private = set(memories_among(base, np.array(named)).tolist())
+        counts = (base.value((aside if one in private else here)(_SQL["count_named"]), (one,)) for one in named)
+        return int(sum(counts) + (base.value(_SQL["count_default"]) if DEFAULT_GRAPH_ID in numbers else 0))
 
     def _set(self, base: Connection) -> None:
         """The world's settings that reading depends on; ids that the slice gives begin behind all of the world's."""
@@ -236,8 +251,14 @@ class Slice:
                 own.run(_QUERIES["set_meta"], (name, value))
         if default_graph(own) != default_graph(base):
             set_default_graph(own, default_graph(base))
-        if base.meta("policy") != own.meta("policy"):
-            self._own._embeddings.retired.retire(self._own._chunks.adopt(self._world._chunks.policy).orphans)
+        if base.meta("policy") != self._adopted:
+            policy = self._policy(self._world._chunks.policy)
+            self._own._embeddings.retired.retire(self._own._chunks.adopt(policy).orphans)
+            self._adopted = base.meta("policy")
+
+    def _policy(self, policy: TextPolicy) -> TextPolicy:
+        """What the slice makes of the world's policy."""
+        return policy
 
     def _copy_terms(self, wanted: Ids) -> None:
         """Have the slice hold these terms, with their datatypes and the parts of triple terms."""
@@ -280,8 +301,7 @@ class Slice:
         held = [self._held(gone[start : start + _BATCH, :4]) for start in _starts(gone)]
         before = np.concatenate([NO_QUADS, *(quads for quads, _ in held)])
         touched = np.concatenate([added[:, 0], *(ids for _, ids in held)])
-        for start in _starts(before):
-            own.run(_SQL["delete_quads"], (str(before[start : start + _BATCH].tolist()),))
+        self._delete(before)
         bulk = len(added) >= _BULK
         with without(own, "index", "quads") if bulk else contextlib.nullcontext():
             ordered = added[np.argsort(added[:, 0])]
@@ -291,6 +311,10 @@ class Slice:
             own.run(_SQL["insert_removed"], (str(gone[start : start + _BATCH].tolist()),))
         came = added[:, 1:5]
         return Delta(difference(came, before), difference(before, came), touched)
+
+    def _delete(self, quads: Ids) -> None:
+        for start in _starts(quads):
+            self._connection.run(_SQL["delete_quads"], (str(quads[start : start + _BATCH].tolist()),))
 
     def _held(self, quads: Ids) -> tuple[Ids, Ids]:
         """The distinct quads among these that the slice has now, and their ids."""
@@ -304,17 +328,17 @@ class Slice:
         base, own = self._world._connection, self._connection
         rows: list[Row] = []
         listed = {number for (number,) in own.rows("SELECT revision FROM revisions")}
-        for number, time, author, message, *given, undoes in base.rows(_SQL["revisions"], (self._revision,)):
-            came, went, created, dropped = counts.get(number, (0, 0, 0, 0))
+        numbers = json.dumps([number for number in sorted(counts) if number > self._revision])
+        for number, time, author, message, *given, undoes in base.rows(_SQL["revisions_among"], (numbers,)):
+            came, went, created, dropped = counts[number]
             first_quad = given.pop(2)
-            if came or went or created or dropped:
-                if [came, went, created, dropped] != given:
-                    self.partial.add(number)
-                    message = None
-                undone = undoes if undoes in listed else None
-                listed.add(number)
-                rows.append((number, time, author, message, came, went, first_quad, created, dropped, undone))
-            self._revision = number
+            if [came, went, created, dropped] != given:
+                self.partial.add(number)
+                message = None
+            undone = undoes if undoes in listed else None
+            listed.add(number)
+            rows.append((number, time, author, message, came, went, first_quad, created, dropped, undone))
+        self._revision = base.value(_QUERIES["last_revision"])
         own.insert(
             "INSERT INTO revisions (revision, time, author, message, added, removed, first_quad, created, dropped,"
             " undoes)",
@@ -367,7 +391,7 @@ class Slice:
         added, removed = proposal.quads
         names: set[Any] = {quad.graph_name for quad in (*added, *removed)}
         names |= {DEFAULT_GRAPH if quad[3] is None else to_oxigraph(quad[3]) for quad in proposal.relies_on}
-        return names <= set(self._graphs)
+        return all(map(self.has, names))
 
     # -- vectors --------------------------------------------------------------------------------------------------
 
@@ -378,11 +402,14 @@ class Slice:
         stored = source.stored
         if stored is None or (own.stored is not None and not own.pending()):
             return
-        borrowing = Borrowing(stored, embedder if embedder and source.fits(embedder) else None, self._known)
+        borrowing = self._borrow(stored, embedder if embedder and source.fits(embedder) else None)
         with contextlib.suppress(EmbedderError):  # the texts stay pending, and are found by words
             own.adopt(borrowing)
             own.embed(borrowing)
         self._blank = self._blank or bool(borrowing.blank)
+
+    def _borrow(self, stored: Mapping[str, object], embedder: Embedder | None) -> Borrowing:
+        return Borrowing(stored, embedder, self._known)
 
     def _known(self, digests: list[bytes]) -> dict[bytes, bytes | None]:
         statement = _SQL["embeddings_of"]
@@ -411,5 +438,5 @@ def _starts(rows: Ids) -> range:
     return range(0, len(rows), _BATCH)
 
 
-class _LostError(Exception):
+class LostError(Exception):
     """What was read does not lead to what the world holds."""

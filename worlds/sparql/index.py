@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
@@ -19,10 +19,10 @@ import pyoxigraph as ox
 from worlds.errors import QueryError
 from worlds.graph.lexical import LexicalForms
 from worlds.graph.query.query import Query
-from worlds.quads.dataset import of_data, own_graphs, own_named
+from worlds.quads.dataset import of_data, own_graphs, quads_named
 from worlds.quads.delta import Delta, Follower
 from worlds.quads.dictionary import DEFAULT_GRAPH_ID, Dictionary, Ids
-from worlds.quads.rows import NO_QUADS, decoded, distinct, quads_of, read_quads, stored
+from worlds.quads.rows import NO_QUADS, decoded, distinct, read_quads, stored
 from worlds.sparql.cache import Cache, Copy, Stamp, reporting
 from worlds.sparql.filling import Step, read_terms
 from worlds.sparql.memory import room
@@ -63,6 +63,7 @@ class SparqlIndex(Follower):
         self._users = 0  # of the store, one within another
         self._asked = 0.0  # seconds that queries have taken on disk
         self._move: Move | None = None
+        self.remembered: Callable[[ox.NamedNode], Iterable[ox.Quad]] | None = None  # a memory, where it stands aside
         self._connection = connection
         self._dictionary = dictionary
         self._store: ox.Store | None = None
@@ -140,10 +141,8 @@ class SparqlIndex(Follower):
 
     @contextlib.contextmanager
     def with_own(self, store: ox.Store, query: Query) -> Iterator[None]:
-        """Let the store have those of the world's own graphs, too, in the block, that a query names."""
-        named = own_named(query)
-        numbers = self._dictionary.find(named)
-        quads = [quad for one in numbers for quad in quads_of(self._connection, self._dictionary, one)]
+        """Let the store have those of the world's own graphs, and of memories, in the block, that a query names."""
+        named, quads = quads_named(self._connection, self._dictionary, query, self.remembered, on_disk=self.on_disk)
         store.extend(quads)
         try:
             yield

@@ -281,6 +281,16 @@ class ChunkStore(Follower):
                     changed.append(term)
         return self.rechunk(np.array(changed, dtype=np.int64))
 
+    def pieces(self, text: str) -> set[str]:
+        """The passages that a literal with this text may be cut into, by any of the policy's sizes; and the text."""
+        sizes = {self.policy.size, *self.policy.sizes.values()}
+        cuts = (
+            chunk_spans(text, max_chars=size.max_chars, overlap=size.overlap, format=size.format or format)
+            for size in sizes
+            for format in ("text", "markdown")
+        )
+        return {text, *(text[start:end] for spans in cuts for start, end in spans)}
+
     def _texts(self, ids: str) -> list[Text]:
         statement = _SQL["texts"]
         markdown = self._dictionary.find([ox.NamedNode(MARKDOWN)])[0]

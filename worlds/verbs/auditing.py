@@ -119,6 +119,7 @@ class Auditing(Parts):
                 kind=kind,
                 minimum=None,
                 limit=None,
+                memories=not self._gate.memories,
             )
             if one.confidence is not None
         ]
@@ -135,7 +136,13 @@ class Auditing(Parts):
 
         with self._connection.snapshot():
             proposals = self._proposals.find(
-                status=None, author=None, entities=None, kind=None, minimum=None, limit=None
+                status=None,
+                author=None,
+                entities=None,
+                kind=None,
+                minimum=None,
+                limit=None,
+                memories=not self._gate.memories,
             )
             redirects = self._provenances.of((None, None, None), REDIRECTS)
             different = self._provenances.of((None, _DIFFERENT, None), None)

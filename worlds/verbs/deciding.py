@@ -132,12 +132,13 @@ class Deciding(Querying, Writing):
         """The proposals, the oldest first: the open ones, those of another `status`, or with None all.
 
         `entity` is the subject or object of a quad in it, or one to be merged, or several of which one is; `minimum`
-        the lowest confidence.
+        the lowest confidence. Those that change a memory are told in its scope.
         """
         about = None if entity is None else [self._namespaces.entity(one) for one in listed(entity)]
         return self._proposals.find(
-            status=status, author=author, entities=about, kind=kind, minimum=minimum, limit=limit
-        )
+            status=status, author=author, entities=about, kind=kind, minimum=minimum, limit=limit,
+            memories=not self._gate.memories,
+        )  # fmt: skip
 
     def proposal(self, id: int) -> Proposal:
         """One proposal, by its number; ArgumentError if there is none."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from worlds.memory.names import is_memory
 from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def in_time(verb: F, *, reads: bool) -> F:
 
     @functools.wraps(verb)
     def seen(world: Any, *arguments: Any, **options: Any) -> Any:
+        if is_memory_named(options):
+            world = world.only(graphs=options["graphs"])
         return verb(world._seen(options.pop("as_of", None)), *arguments, **options)
 
     @functools.wraps(verb)
@@ -41,6 +44,13 @@ def in_time(verb: F, *, reads: bool) -> F:
         return verb(world, *arguments, **options)
 
     return seen if reads else written  # type: ignore[return-value]  # the same signature
+
+
+def is_memory_named(options: Mapping[str, Any]) -> bool:
+    """Whether the option `graphs` names a memory: it is read through a scope of these graphs."""
+    given = options.get("graphs")
+    named = [given] if isinstance(given, str) or hasattr(given, "value") else given
+    return isinstance(named, list | tuple | set | frozenset) and any(map(is_memory, named))
 
 
 def shown(world: W) -> W:

@@ -20,6 +20,7 @@ from worlds.quads.dictionary import DEFAULT_GRAPH, Dictionary
 from worlds.quads.namespaces import Namespaces
 from worlds.quads.patterns import Patterns
 from worlds.quads.redirects import Redirects
+from worlds.quads.rows import quads_of
 from worlds.quads.vocabulary import Vocabulary
 from worlds.revisions.gate import Gate
 from worlds.revisions.history import History
@@ -101,6 +102,7 @@ class Parts:
         self._embeddings = Embeddings(connection, self._chunks)
         self._embedder = WorldEmbedder(connection, self._embeddings, embedder)
         self._sparql = SparqlIndex(connection, self._dictionary, sparql_index)
+        self._sparql.remembered = lambda graph: self.only(graphs=graph)._stored(graph)
         self._clock = Clock(connection, self._dictionary, lambda: self._validity)
         self._followers = Followers(self._chunks, self._embeddings.retired, self._sparql, self._clock)
         self._guard = Guard(
@@ -219,6 +221,12 @@ class Parts:
             return {term.value for term, number in zip(terms, numbers, strict=True) if number is not None}
 
         return Tables(lambda: self._namespaces.prefixes, predicates, best, exists)
+
+    _told_in: tuple[Any, str | None] = None, None  # of a memory: the world, and the namespace of new entities
+
+    def _stored(self, graph: ox.NamedNode) -> list[ox.Quad]:
+        with self._connection.snapshot():
+            return list(quads_of(self._connection, self._dictionary, self._dictionary.find([graph])[0]))
 
     def _past_world(self, revision: int) -> Any:
         """The world as it was after a revision, as a world that can only be read."""

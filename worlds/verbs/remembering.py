@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +22,9 @@ from worlds.validity.times import microseconds
 from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
+    from worlds.memory.memory import Memory
     from worlds.revisions.past import Past
+    from worlds.search.hits import SearchResults
 
 
 class Remembering(Parts):
@@ -54,6 +58,34 @@ class Remembering(Parts):
         return self._history.entries(
             limit, author=author, message=message, since=since, until=until, before=before, among=among
         )
+
+    def memory(self, *, scope: object) -> Memory:
+        """What an assistant was told for somebody or something: the `Memory` of a scope, ("user", "ann").
+
+        It is the graph <urn:worlds:memory:user/ann>. No search, query, overview or export sees it that does not name
+        it; one that names it by `graphs`, and a scope (`only`) that has it, see it with those beneath it, such as
+        ("user", "ann", "project", "x"). A query that names it by GRAPH is asked of such a scope. ArgumentError for what
+        is no scope, ReadOnlyError for one outside of the graphs that this world is seen through.
+        """
+        from worlds.memory.memory import Memory
+
+        return Memory(self, scope, self._whole)
+
+    @property
+    def _whole(self) -> Parts:
+        """The parts of the world that is written."""
+        return self
+
+    def _within(self, graph: object) -> contextlib.AbstractContextManager[None]:
+        """Have the block's writes touch nothing but what whoever sees this world may."""
+        return contextlib.nullcontext()
+
+    def _fused(self, worlds: Mapping[str, Any], question: str, options: Mapping[str, Any]) -> SearchResults:
+        """A search of several worlds in one ranking."""
+        from worlds.search.federation import GroupSearches
+        from worlds.verbs.in_time import searches_of
+
+        return GroupSearches({name: searches_of(world) for name, world in worlds.items()}).run(question, **options)
 
     def provenance(
         self, subject: object = None, predicate: object = None, object: Any = None, graph: Any = None

@@ -102,6 +102,7 @@ class Stating(Deciding):
         message: str | None = None,
         embed: bool = True,
         dry_run: bool = False,
+        scope: object = None,
     ) -> Receipt:
         """State facts by the names of things, and say what became of each: a `Receipt`, in their order.
 
@@ -115,11 +116,21 @@ class Stating(Deciding):
         the name. A name that nobody has is a new entity, with label and class, by `policy.iris`. What is not sure is
         proposed with the likeliest, for somebody to decide; what cannot be read is refused. So is a predicate or class
         that the world does not have, unless `vocabulary` is "open". What violates the world's shapes is proposed, too.
-        The same facts again change nothing. With `dry_run` nothing is written or proposed.
+        The same facts again change nothing. With `dry_run` nothing is written or proposed. With a `scope`, they are
+        told in its `memory`: names mean entities of that or of the world, predicates are the world's, and what is new
+        is named within the memory. The world's shapes do not see memories.
         """
+        if scope is not None:
+            from worlds.memory.names import graph_of
+
+            receipt: Receipt = self.only(graphs=graph_of(scope)).tell(
+                facts, graph=graph, context=context, vocabulary=vocabulary, author=author, message=message,
+                embed=embed, dry_run=dry_run,
+            )  # fmt: skip
+            return receipt
         if vocabulary not in ("known", "open"):
             raise ArgumentError(f"vocabulary is 'known' or 'open', not {vocabulary!r}")
-        place = DEFAULT_GRAPH if graph is None else self._namespaces.graph(graph)
+        place = self._namespaces.home or DEFAULT_GRAPH if graph is None else self._namespaces.graph(graph)
         told = self._teller.read(facts, context=context, open_=vocabulary == "open")
         sure = [one for one in told if one.triple is not None and not one.why]
         with self._writer.revision(author=author, message=message, embed=embed, dry_run=dry_run) as writing:
@@ -139,14 +150,17 @@ class Stating(Deciding):
 
     @cached_property
     def _teller(self) -> Teller:
+        wider, namespace = self._told_in
         from worlds.curation.claims.telling import Teller
 
         def resolve(name: str, **options: Any) -> Any:
-            return self._resolver.resolve(name, graphs=None, exclude=None, **options)
+            found = self._resolver.resolve(name, graphs=None, exclude=None, **options)
+            return found if found.best is not None or wider is None else wider.resolve(name, **options)
 
+        vocabulary = (self._answers if wider is None else wider._answers).vocabulary
         return Teller(
-            self._connection, self._dictionary, self._chunks, self._patterns, resolve, self._minting.mint,
-            self._answers.vocabulary, self._namespaces.pattern,
+            self._connection, self._dictionary, self._chunks, self._patterns, resolve, self._minting.mint, vocabulary,
+            self._namespaces.pattern, None if wider is None else wider._teller, namespace,
         )  # fmt: skip
 
     def _tell(self, sure: list[Fact], graph: Any) -> set[int]:

@@ -103,6 +103,7 @@ _IRI = _text("iri", "The entity: an IRI, or a prefixed name.", REQUIRED, example
 _TYPES = Option("types", "texts", "Only entities of these types.", example="ex:City")
 _GRAPHS = Option("graphs", "texts", 'Read only these graphs; "default" is the default graph.')
 _SCOPE = Option("graphs", "texts", "Answer as if there were only these graphs.")
+_MEMORY = Option("scope", "texts", "The memory in which they are told, its widest part first.", example="user")
 _LANGUAGE = _text(
     "language", "The reader's language: labels and descriptions in it come first.", most=100, example="de"
 )
@@ -396,7 +397,7 @@ VERBS: Mapping[str, Verb] = {
               _graph("The graph of the facts; otherwise the default graph."), _text("context", "The text around the facts.", most=100_000, absent=_at("agents", "`resolve` takes it")),
               Option("vocabulary", "text", "Whether predicates may be new.", "known", choices=("known", "open")), AUTHOR, MESSAGE, EMBED,
               Option("dry_run", "boolean", "Write and propose nothing, and tell what would become of each fact.", False),
-              level="write", effect="writes", composed=True),
+              _MEMORY, level="write", effect="writes", composed=True),
         _verb("end", "End a fact that holds: the assertion goes, and its reifier says when.",
               _FACT, _text("at", "The time at which it ended; now if it is not given.", example="2019-05"),
               _text("reason", "The reason, for the history."), *(AUTHOR, DRY_RUN), level="write", effect="destroys",
@@ -478,6 +479,7 @@ VERBS: Mapping[str, Verb] = {
         _verb("at", "Give the world as it was, to query and export.", Option("revision", "text", "A revision or a time.", REQUIRED), absent=_at(_EVERYWHERE, _VALUE)),
         _verb("only", "Give the world seen through some of its graphs, as if it held nothing else.",
               Option("graphs", "texts", 'The graphs; "default" is the default graph.', REQUIRED), absent=_at(_EVERYWHERE, _VALUE)),
+        _verb("memory", "Give what an assistant was told in a scope: to retain, recall and forget.", Option("scope", "texts", "The scope, from the widest part to the narrowest.", REQUIRED, example="user"), absent=_at(_EVERYWHERE, _VALUE)),
         _verb("neighbourhood", "Give the quads around an entity.", _IRI,
               _number("hops", "The distance from the entity at most.", 2, least=0), _limit("quads", 100), _SCOPE, _AS_OF,
               absent=_at(_EVERYWHERE, "`describe` and `context` show them")),

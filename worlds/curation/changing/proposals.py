@@ -345,8 +345,9 @@ class Proposals:
         kind: str | None,
         minimum: float | None,
         limit: int | None,
+        memories: bool,
     ) -> list[Proposal]:
-        """The proposals that all of this holds for; see `World.proposals`."""
+        """The proposals that all of this holds for; see `World.proposals`. With `memories`, those of memories too."""
         if status is not None and status not in get_args(Status):
             raise ValueError(f"status is one of {', '.join(get_args(Status))}, or None for any, not {status!r}")
         if limit is not None and not is_whole(limit):
@@ -359,6 +360,7 @@ class Proposals:
             minimum=_share(minimum, "minimum"),
             entities_json=None if entities is None else json.dumps([str(entity) for entity in entities]),
             limit=_MOST if limit is None else min(limit, _MOST),
+            memories=int(memories),
         )
         with self._connection.snapshot():
             return self._beside([self._read(row) for row in self._connection.rows(statement, given)])

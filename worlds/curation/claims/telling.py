@@ -62,9 +62,17 @@ class Teller:
         mint: Callable[..., Minted],
         vocabulary: Callable[[], Vocabulary],
         to_pattern: Callable[..., list[Any]],
+        wider: Teller | None = None,
+        namespace: str | None = None,
     ) -> None:
+        """Of a part of a world, `wider` is the teller of the whole, whose predicates and entities are known, too.
+
+        New entities are in the `namespace`, or named as the policy says.
+        """
+        self._namespace = namespace
         self._connection = connection
-        self.names = PredicateNames(connection, dictionary, chunks)
+        self._wider = wider
+        self.names: PredicateNames = PredicateNames(connection, dictionary, chunks) if wider is None else wider.names
         self._dictionary = dictionary
         self._chunks = chunks
         self._patterns = patterns
@@ -78,6 +86,11 @@ class Teller:
     def policy(self) -> TextPolicy:
         """The world's policy."""
         return self._chunks.policy
+
+    @property
+    def iris(self) -> Mapping[str, str]:
+        """How new entities are named, as a policy says it."""
+        return {"namespace": self._namespace} if self._namespace else self.policy.iris
 
     def read(self, facts: Iterable[object], *, context: str | None, open_: bool) -> list[Fact]:
         """The facts, each as it is read. With `open_`, predicates may be new; ArgumentError for what is no fact."""
@@ -120,12 +133,14 @@ class Teller:
             rows = self._quads(None, None, literal)
             found.update(rows[np.isin(rows[:, 1], naming), 0].tolist())
         terms = self._dictionary.terms(found)  # and the default graph
-        return [terms[number] for number in found]
+        return [terms[number] for number in found] or ([] if self._wider is None else self._wider.called(name))
 
     def fits(self, entity: Any, classes: Sequence[str] | None) -> bool:
         """Whether an entity is of one of some classes, or of none; any is, where there are none."""
         types = self._dictionary.terms(self._quads(entity, _TYPE)[:, 2].tolist())
         names = {one.value for one in types.values() if isinstance(one, ox.NamedNode)}
+        if not names and self._wider is not None:
+            return self._wider.fits(entity, classes)
         return not (classes and names) or not names.isdisjoint(classes)
 
     def beside(self, predicate: ox.NamedNode, part: str, classes: Sequence[str]) -> list[tuple[str, str, Any]]:
@@ -153,6 +168,8 @@ class Teller:
         """Classes, and those below them by rdfs:subClassOf; None for none, and for very many."""
         if not classes:
             return None
+        if self._wider is not None:
+            return self._wider.below(classes)
         rows = self._quads(None, ox.NamedNode(_RDFS + "subClassOf"))
         children: dict[int, list[int]] = {}
         for child, parent in rows[:, [0, 2]].tolist():
@@ -168,6 +185,8 @@ class Teller:
 
     def declared(self, predicate: ox.NamedNode, end: str) -> list[Any]:
         """The classes or datatypes that a predicate is declared to have at an end."""
+        if self._wider is not None:
+            return self._wider.declared(predicate, end)
         found = self._quads(predicate, ox.NamedNode(end))[:, 2].tolist()
         return [one for one in self._dictionary.terms(found).values() if isinstance(one, ox.NamedNode)]
 
@@ -356,7 +375,7 @@ class _Reading:
 
     def _made(self, fact: Fact, part: str, name: str, kind: Any = None) -> Any:
         """A new entity, by the world's policy for IRIs; None, with the reason, where it has none."""
-        iris = self._teller.policy.iris
+        iris = self._teller.iris
         if not iris:
             fact.why.append(f"{name!r} is nobody here, and the policy has no `iris` for new entities")
             return None

@@ -1,0 +1,404 @@
+"""A memory: what was told is found again in its scope, and nowhere else, until it is forgotten or outlived."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import worlds
+from tests.support.embedder import HashingEmbedder
+from worlds import ConflictError, Keep, Memory, ReadOnlyError, World
+from worlds.errors import ArgumentError, WorldsError
+
+ANN = ("user", "ann")
+DATA = b"""
+@prefix ex: <https://ex.example/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+ex:Person a rdfs:Class ; rdfs:label "person" . ex:Company a rdfs:Class ; rdfs:label "company" .
+ex:worksAt rdfs:label "works at" ; rdfs:domain ex:Person ; rdfs:range ex:Company .
+ex:acme a ex:Company ; rdfs:label "Acme" ; rdfs:comment "Acme makes kites." .
+ex:bob a ex:Person ; rdfs:label "Bob" ; ex:worksAt ex:acme .
+"""
+
+
+@pytest.fixture
+def world(path: Path) -> Iterator[World]:
+    with worlds.open(path, embedder=HashingEmbedder()) as world:
+        world.bind("ex", "https://ex.example/")
+        world.load(DATA, format="turtle")
+        yield world
+        report = world.check()
+        assert report.ok, report
+
+
+@pytest.fixture
+def ann(world: World) -> Memory:
+    return world.memory(scope=ANN)
+
+
+def texts(memory: Memory, **options: Any) -> list[str]:
+    return [one.text for one in memory.memories(**options)]
+
+
+def test_what_was_told_is_recalled_with_what_is_known_of_it(ann: Memory) -> None:
+    made = ann.retain(
+        "Ann likes red kites", kind="preference", session="first", role="user", key="kites",
+        cites="urn:mail:7", about="Acme", at="2026-05-01T10:00:00Z",
+    )  # fmt: skip
+    (found,) = ann.recall("kites")
+    assert str(found.iri) == "urn:worlds:memory:user/ann#key/kites" == str(made.memories[0])
+    assert (found.text, found.kind, found.session, found.role, found.key, found.scope) == (
+        "Ann likes red kites", "preference", "first", "user", "kites", ANN,
+    )  # fmt: skip
+    assert found.at == dt.datetime(2026, 5, 1, 10, tzinfo=dt.UTC)
+    assert [str(one) for one in (*found.cites, *found.about)] == ["urn:mail:7", "https://ex.example/acme"]
+    assert found.score > 0
+    assert found.to_dict()["kind"] == "preference"
+
+
+def test_turns_are_memories_in_their_order(ann: Memory) -> None:
+    made = ann.retain([("user", "I moved to Berlin"), {"role": "assistant", "content": "Nice!"}, "A note"], session="s")
+    assert len(made.memories) == 3
+    assert texts(ann) == ["A note", "Nice!", "I moved to Berlin"]
+    assert [one.role for one in ann.memories()] == [None, "assistant", "user"]
+
+
+def test_the_same_key_again_replaces(ann: Memory, world: World) -> None:
+    ann.retain("Ann likes red kites", key="kites")
+    again = ann.retain("Ann likes blue kites", key="kites")
+    assert texts(ann) == ["Ann likes blue kites"]
+    assert again.revision is not None
+    world.undo(again.revision)
+    assert texts(ann) == ["Ann likes red kites"]
+
+
+def test_one_may_recall_by_kind_session_and_time(ann: Memory) -> None:
+    ann.retain("The red kite flew", session="one", at="2026-01-01T00:00:00Z")
+    ann.retain("A kite is red", kind="fact", session="two", at="2026-03-01T00:00:00Z")
+    assert {one.text for one in ann.recall("red kite")} == {"The red kite flew", "A kite is red"}
+    assert [one.text for one in ann.recall("red kite", memory_kinds="fact")] == ["A kite is red"]
+    assert [one.text for one in ann.recall("red kite", session="one")] == ["The red kite flew"]
+    assert [one.text for one in ann.recall("red kite", as_of="2026-02-01T00:00:00Z")] == ["The red kite flew"]
+    assert texts(ann, as_of="2026-02-01T00:00:00Z") == ["The red kite flew"]
+    assert texts(ann, memory_kinds=["fact", "entity"]) == ["A kite is red"]
+
+
+def test_scopes_nest_and_know_nothing_of_each_other(world: World, ann: Memory) -> None:
+    narrow = world.memory(scope=(*ANN, "project", "x"))
+    bob = world.memory(scope=("user", "bob"))
+    ann.retain("Ann has a kite")
+    narrow.retain("The project is about a kite")
+    bob.retain("Bob has a kite")
+    assert set(texts(ann)) == {"Ann has a kite", "The project is about a kite"}
+    assert texts(narrow) == ["The project is about a kite"]
+    assert texts(bob) == ["Bob has a kite"]
+    assert len(texts(world.memory(scope="user"))) == 3
+    assert ann.recall("project kite")[0].scope == (*ANN, "project", "x")
+    assert texts(world.memory(scope=("user", "an"))) == []
+    assert texts(world.memory(scope=("user", "ann/project"))) == []
+
+
+def test_nobody_sees_it_who_does_not_name_it(world: World, ann: Memory) -> None:
+    def told() -> Any:
+        overview, report = world.schema().to_dict(), world.report().to_dict()
+        return len(world), world.stats().quads, {**overview, "revision": 0}, {**report, "revision": 0, "time": 0}
+
+    before = told()
+    ann.retain("a secret zebra lives in Ann's kitchen", facts=[("Zoe", "works at", "Acme")])
+    graph = str(ann.graph)
+    assert told() == before
+    assert world.graphs() == []
+    assert "zebra" not in str([hit.text for hit in world.search("zebra kitchen", limit=50)])
+    assert "Zoe" not in [one.label for one in world.resolve("Zoe").candidates]
+    assert "zebra" not in world.context("zebra").text
+    assert world.query("ASK { GRAPH ?g { ?s ?p ?o } }") is False
+    assert world.query("ASK { ?s ?p ?o FILTER(CONTAINS(STR(?o), 'zebra')) }", union=True) is False
+    assert not [quad for quad in world.quads() if "zebra" in str(quad[2])]
+    assert "zebra" not in str(list(world.to_rdflib().quads()))
+    assert "zebra" not in str(world.diff(0).added)
+    # And whoever does, sees it.
+    assert "zebra" in world.search("zebra", graphs=graph)[0].text
+    assert world.query(f"ASK {{ GRAPH <{graph}> {{ ?s ?p ?o }} }}") is True
+    assert world.query("ASK { GRAPH ?g { ?s ?p ?o } }") is False
+    assert world.count(graph=graph) == len(list(world.quads(graph=graph))) == len(ann.world)
+    assert "zebra" in world.context("zebra", graphs=[graph]).text
+    assert world.resolve("Zoe", graphs=graph).best is not None
+
+
+def test_an_export_names_it_or_has_nothing_of_it(world: World, ann: Memory, tmp_path: Path) -> None:
+    ann.retain("a secret zebra")
+    world.export(tmp_path / "all.nq")
+    world.export(tmp_path / "all.trig")
+    world.export(tmp_path / "ann.nt", graph=ann.graph)
+    assert "zebra" not in (tmp_path / "all.nq").read_text("utf-8") + (tmp_path / "all.trig").read_text("utf-8")
+    assert "zebra" in (tmp_path / "ann.nt").read_text("utf-8")
+
+
+def test_documents_and_memory_are_one_ranking_where_asked(ann: Memory) -> None:
+    ann.retain("Ann flew her kite on Sunday")
+    assert [one.text for one in ann.recall("who makes kites", limit=9)] == ["Ann flew her kite on Sunday"]
+    both = {one.text: one for one in ann.recall("who makes kites", limit=9, documents=True)}
+    assert both["Acme makes kites."].kind is None
+    assert both["Ann flew her kite on Sunday"].kind == "episode"
+
+
+def test_a_context_tells_what_was_said_and_the_facts(ann: Memory) -> None:
+    ann.retain(
+        [("user", "Zoe got a job at Acme")], at="2026-05-02T08:00:00Z", facts=[("Zoe", "works at", "Acme")]
+    )  # fmt: skip
+    context = ann.context("Where does Zoe work?")
+    assert context.text.splitlines()[0] == "[1] 2026-05-02, user: Zoe got a job at Acme"
+    assert any("works at: acme" in line for line in context.text.splitlines()), context.text
+    assert len(context.facts) == len(context.text.splitlines())
+    assert str(context.facts[0].quads[0][3]) == str(ann.graph)
+    assert "Acme makes kites" in ann.context("What does Acme make?", documents=True).text
+    assert "Acme makes kites" not in ann.context("What does Acme make?").text
+
+
+# --- keeping ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_outlived_is_seen_by_nobody_and_goes_with_the_next_write(world: World, ann: Memory) -> None:
+    first = ann.retain("for a while", days=1, at="2020-01-01T00:00:00Z")
+    ann.retain("for longer", days=100_000)
+    assert texts(ann) == ["for longer"]
+    assert [hit.text for hit in ann.world.search("for a while")] == ["for longer"]
+    assert ann.world.query("ASK { ?s ?p 'for a while' }", union=True) is False
+    assert (first.outlived, first.revision) == (1, None)
+    assert world.count(graph=ann.graph) == len(ann.world) == 4  # kind, text, and both times
+
+
+def test_a_memory_that_outlives_while_it_is_read_goes(ann: Memory) -> None:
+    now = dt.datetime.now(dt.UTC)
+    ann.retain("soon over", days=1, at=now - dt.timedelta(days=1) + dt.timedelta(seconds=0.4))
+    assert texts(ann) == ["soon over"]
+    while dt.datetime.now(dt.UTC) < now + dt.timedelta(seconds=0.45):
+        pass
+    assert texts(ann) == []
+    assert ann.sweep().memories == 1
+    assert ann.sweep().memories == 0
+
+
+def test_age_count_and_evergreen_kinds(ann: Memory, world: World) -> None:
+    ann.keep = Keep(days=30, count=2, kinds={"preference": None, "fact": 10})
+    old = dt.datetime.now(dt.UTC) - dt.timedelta(days=20)
+    ann.retain("an old preference", kind="preference", at=old - dt.timedelta(days=300))
+    ann.retain("an old fact", kind="fact", at=old)
+    ann.retain("an old episode", at=old)
+    ann.retain("a very old episode", at=old - dt.timedelta(days=20))
+    assert set(texts(ann)) == {"an old preference", "an old episode"}
+    for number in range(3):
+        ann.retain(f"episode {number}")
+    assert set(texts(ann)) == {"an old preference", "episode 1", "episode 2"}
+    assert world.memory(scope=(*ANN, "project")).keep == ann.keep
+    assert world.memory(scope=("user", "bob")).keep == Keep()
+
+
+def test_without_history_what_goes_leaves_nothing(world: World, ann: Memory) -> None:
+    ann.keep = Keep(history=False)
+    ann.retain("Ann likes red kites", key="kites")
+    again = ann.retain("Ann likes blue kites", key="kites")
+    assert world.history(1)[0].purged == 2  # the text, and when it was told
+    assert again.revision is not None
+    with pytest.raises(ConflictError, match="purged"):
+        world.undo(again.revision)
+    world.compact()
+    assert b"red kites" not in Path(world.path).read_bytes()
+    assert texts(ann) == ["Ann likes blue kites"]
+
+
+def test_age_lowers_the_score_but_of_evergreen_kinds(ann: Memory) -> None:
+    ann.keep = Keep(half_life=10, kinds={"preference": None})
+    old = dt.datetime.now(dt.UTC) - dt.timedelta(days=100)
+    for name, kind in (("episode", "episode"), ("preference", "preference")):
+        ann.retain(f"kites in the {name}", kind=kind, at=old)  # type: ignore[arg-type]
+    ann.retain("kites in the news")
+    assert [one.text for one in ann.recall("kites in the", limit=3)][-1] == "kites in the episode"
+
+
+# --- forgetting -------------------------------------------------------------------------------------------------------
+
+
+def test_one_forgets_what_was_recalled_a_key_a_session_or_all(world: World, ann: Memory) -> None:
+    ann.retain("one kite", key="k")
+    ann.retain(["two kites", "three kites"], session="s")
+    ann.retain("four kites")
+    beneath = world.memory(scope=(*ANN, "x"))
+    beneath.retain("five kites")
+    assert ann.forget(key="k").memories == 1
+    assert ann.forget(session="s").memories == 2
+    assert set(texts(ann)) == {"four kites", "five kites"}
+    (four,) = [one for one in ann.memories() if one.text == "four kites"]
+    forgotten = ann.forget(four)
+    assert (forgotten.memories, forgotten.purged) == (1, False)
+    assert forgotten.revision is not None
+    world.undo(forgotten.revision)
+    assert ann.forget(everything=True).memories == 1
+    assert texts(ann) == ["five kites"]
+    with pytest.raises(ArgumentError, match="its own scope"):
+        ann.forget(beneath.memories())
+
+
+def test_facts_that_were_told_because_of_it_go_with_it(ann: Memory) -> None:
+    both = [("Zoe", "works at", "Acme")]
+    ann.retain("Zoe works at Acme", key="a", facts=both)
+    ann.retain("Zoe said so herself", key="b", facts=both)
+    works = "https://ex.example/worksAt"
+    ann.forget(key="a")
+    assert ann.world.count(predicate=works) == 1
+    ann.forget(key="b")
+    assert ann.world.count(predicate=works) == 0
+
+
+# --- facts by name ----------------------------------------------------------------------------------------------------
+
+
+def test_facts_are_told_in_a_scope_by_the_names_of_the_world(world: World, ann: Memory) -> None:
+    fact = ("Zoe", "works at", "Acme", {"from": "2026-05"})
+    receipt = world.tell([("Zoe", "is a", "person"), fact], scope=ANN)
+    assert [one.became for one in receipt.facts] == ["written", "written"]
+    zoe = str(receipt.facts[0].new[0])
+    assert zoe == f"{ann.graph}#entity/zoe"
+    assert [one.became for one in world.tell([("Zoe", "is a", "person"), fact[:3]], scope=ANN).facts] == ["known"] * 2
+    before = world.count(graph=ann.graph)
+    world.tell([fact], scope=ANN)
+    assert world.count(graph=ann.graph) == before
+    other = world.tell([fact], scope=("user", "bob")).facts[0]
+    assert str(other.new[0]) == "urn:worlds:memory:user/bob#entity/zoe"
+    assert world.tell([("Zoe", "likes", "Acme")], scope=ANN).facts[0].became == "refused"
+
+
+def test_what_is_unsure_is_proposed_in_the_scope_alone(world: World, ann: Memory) -> None:
+    world.load(b'<urn:b1> <http://www.w3.org/2000/01/rdf-schema#label> "Bo Miller" .', format="nt")
+    world.load(b'<urn:b2> <http://www.w3.org/2000/01/rdf-schema#label> "Bo Miller" .', format="nt")
+    made = ann.retain("Bo Miller called", about="Bo Miller")
+    assert len(made.proposals) == 1
+    assert world.proposals() == []
+    (waiting,) = ann.world.proposals()
+    assert waiting.kind == "link"
+    ann.world.accept(waiting.id)
+    assert len(ann.recall("called")[0].about) == 1
+
+
+# --- who may ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_scope_reaches_its_own_memory_alone(world: World, ann: Memory) -> None:
+    ann.retain("Ann has a kite")
+    scope = world.only(graphs=[ann.graph])
+    scope.memory(scope=(*ANN, "x")).retain("a narrower one")
+    assert set(texts(scope.memory(scope=ANN))) == {"Ann has a kite", "a narrower one"}
+    for narrow in (scope, world.only(graphs=["default"]), world.only(graphs=["urn:g"])):
+        with pytest.raises(ReadOnlyError, match="outside of the scope"):
+            narrow.memory(scope=("user", "bob"))
+    with pytest.raises(ReadOnlyError, match="outside of the scope"):
+        scope.add([("urn:a", "urn:b", "urn:c", "urn:worlds:memory:user/bob")])
+
+
+def test_many_memories_are_one_revision(world: World, ann: Memory) -> None:
+    before = len(world.history())
+    with world.transaction(message="a conversation"):
+        for number in range(5):
+            ann.retain(f"kite {number}", key=str(number))
+            assert len(texts(ann)) == number + 1
+    assert len(world.history()) == before + 1
+    world.undo(world.history(1)[0].revision)
+    assert texts(ann) == []
+    with pytest.raises(RuntimeError), world.transaction():
+        ann.retain("never")
+        raise RuntimeError
+    assert texts(ann) == []
+
+
+def test_another_process_sees_it_and_reads_its_vectors(path: Path) -> None:
+    with worlds.open(path, embedder=HashingEmbedder()) as world:
+        world.memory(scope=ANN).retain(["red kites", "a long one " * 300])
+        world.memory(scope=ANN).recall("kites")
+    again = HashingEmbedder()
+    for read_only in (True, False):
+        with worlds.open(path, embedder=again, read_only=read_only) as world:
+            assert world.memory(scope=ANN).recall("kites", mode="vector")[0].text == "red kites"
+    assert again.documents == 0
+    with worlds.open(path, embedder=again) as world:
+        world.compact()
+        assert world.memory(scope=ANN).recall("kites", mode="vector")[0].text == "red kites"
+    assert again.documents == 0
+
+
+def test_without_vectors_words_do(path: Path) -> None:
+    with worlds.open(path, embedder=None) as world:
+        ann = world.memory(scope=ANN)
+        ann.retain("red kites")
+        found = ann.recall("kites")
+        assert found[0].text == "red kites"
+        assert found.notes
+    with worlds.open(path, embedder=HashingEmbedder(fail_after=0)) as world:
+        world.memory(scope=ANN).retain("blue kites")
+        assert len(world.memory(scope=ANN).recall("kites")) == 2
+
+
+def test_a_world_that_is_only_read_says_so(path: Path) -> None:
+    with worlds.open(path, embedder=None) as world:
+        world.memory(scope=ANN).retain("over soon", days=1, at="2020-01-01T00:00:00Z")
+    with worlds.open(path, embedder=None, read_only=True) as world:
+        ann = world.memory(scope=ANN)
+        assert texts(ann) == []
+        for write in (lambda: ann.retain("a"), lambda: ann.forget(key="a"), lambda: ann.sweep()):
+            with pytest.raises(ReadOnlyError):
+                write()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda m: m.retain(""),
+        lambda m: m.retain("  "),
+        lambda m: m.retain("a\0b"),
+        lambda m: m.retain("\ud800"),
+        lambda m: m.retain([]),
+        lambda m: m.retain(7),
+        lambda m: m.retain([("user", "")]),
+        lambda m: m.retain([{"role": "user"}]),
+        lambda m: m.retain("a", kind="dream"),
+        lambda m: m.retain("a", days=0),
+        lambda m: m.retain("a", days=True),
+        lambda m: m.retain("a", at="yesterday"),
+        lambda m: m.retain("a", key=""),
+        lambda m: m.retain("a", session="\0"),
+        lambda m: m.retain(["a", "b"], key="k"),
+        lambda m: m.retain("x" * 1_000_001),
+        lambda m: m.retain("a", facts=["no fact"]),
+        lambda m: m.recall("a", limit=0),
+        lambda m: m.recall("a", memory_kinds="dream"),
+        lambda m: m.recall("a", as_of="soon"),
+        lambda m: m.forget(),
+        lambda m: m.forget("urn:x", key="k"),
+        lambda m: m.forget("urn:x"),
+        lambda m: m.memories(limit=10**9),
+    ],
+)
+def test_what_is_wrong_is_refused_and_changes_nothing(wrong: Any, world: World, ann: Memory) -> None:
+    ann.retain("a kite")
+    before = len(world.history())
+    with pytest.raises((WorldsError, ValueError)):
+        wrong(ann)
+    assert (len(world.history()), texts(ann)) == (before, ["a kite"])
+
+
+@pytest.mark.parametrize("scope", [(), "", ("user", ""), ("a\0",), 7, None, ("user", 7), ("x" * 501,), ("a",) * 17])
+def test_what_is_no_scope_is_refused(scope: object, world: World) -> None:
+    with pytest.raises(ArgumentError):
+        world.memory(scope=scope)
+
+
+def test_odd_names_are_scopes_of_their_own(world: World) -> None:
+    odd = [("a/b",), ("a", "b"), ("a b",), ("ä", "%2F"), ("a>", "<b"), ("..", "."), ("urn:worlds:memory:a",)]
+    for place, scope in enumerate(odd):
+        world.memory(scope=scope).retain(f"kite {place}", key="k/ #1", session="s >")
+    for place, scope in enumerate(odd):
+        memory = world.memory(scope=scope)
+        assert texts(memory) == texts(memory, session="s >") == [f"kite {place}"]
+        assert (memory.scope, memory.memories()[0].key) == (scope, "k/ #1")

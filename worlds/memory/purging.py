@@ -1,0 +1,171 @@
+"""Forgetting of which nothing is left: quads, their history, terms, vectors, and what was said of them.
+
+Revisions keep their number, author and counts, so that it can be told that something was there. A text that another
+scope states, or any other quad or chunk, keeps its term. What is deleted is overwritten with zeros where it stood; what
+SQLite has left between the rows of a page goes when the file is rebuilt (`compact`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.errors import WorldsError
+from worlds.memory.keeping import Keeping
+from worlds.memory.names import around
+from worlds.memory.records import Keep
+from worlds.quads.dictionary import IRI, LITERAL, TRIPLE, Dictionary, Ids, batches, json_ids
+from worlds.quads.interner import Interner
+from worlds.quads.rows import NO_QUADS
+from worlds.sql import aside, statements
+from worlds.sql.connection import Connection, Row
+from worlds.sql.values import as_text
+from worlds.texts.chunks import ChunkStore
+from worlds.vectors.embedding import text_digest
+
+_SQL = statements("memory.sql")
+_QUERIES = statements("queries.sql")
+_HISTORY = statements("history.sql")
+_BATCH = 5000
+_NEEDLE = 8  # characters from which on a text is looked for in what people wrote about proposals and revisions
+
+
+class Purging:
+    """Takes what memories held out of the file of one world."""
+
+    def __init__(self, connection: Connection, dictionary: Dictionary, keeping: Keeping) -> None:
+        self._connection = connection
+        self._dictionary = dictionary
+        self._keeping = keeping
+
+    def set_keeping(self, graph: ox.NamedNode, keep: Keep) -> None:
+        """Store how long a scope keeps. In a transaction."""
+        interner = Interner(self._connection, self._dictionary, rename_blank_nodes=False)
+        (number,) = interner.resolve(np.array([interner.local(graph)], dtype=np.int64)).tolist()
+        self._connection.run(_QUERIES["add_memory"], (number, graph.value))
+        statement = _SQL["set_keeping"]
+        self._connection.run(statement, statement.bind(keeping=keep.to_json(), name=graph.value))
+
+    # -- history --------------------------------------------------------------------------------------------------
+
+    def ever(self, graph: ox.NamedNode, memories: Iterable[int], *, everything: bool) -> Ids:
+        """The quads that memories, or the whole graph, have had and have no longer, int64 [n, 4]. In a transaction."""
+        number = self._dictionary.find([graph])[0]
+        if number is None:
+            return NO_QUADS
+        if everything:
+            return self._connection.table(_SQL["removed_of_graph"], (number,))
+        return self._keeping.concerning(list(memories), number)
+
+    def forget_removed(self, graph: ox.NamedNode, revision: int) -> None:
+        """Leave nothing of the quads that a revision removed from a graph. In a transaction."""
+        number = self._dictionary.find([graph])[0] or 0
+        rows = self._connection.table(aside(_HISTORY["removed_in"]), (revision,))
+        self._erase(rows[rows[:, 3] == number, :4])
+
+    def _erase(self, quads: Ids) -> None:
+        """Delete the history of quads, and count it in the revisions that it was of."""
+        counts: Counter[tuple[str, int]] = Counter()
+        for start in range(0, len(quads), _BATCH):
+            rows = self._connection.rows(_SQL["removals"], (str(quads[start : start + _BATCH].tolist()),))
+            for _, added, removed in rows:
+                counts["added", added] += 1
+                counts["removed", removed] += 1
+            for ids in batches(np.array([row[0] for row in rows], dtype=np.int64)):
+                self._connection.run(aside(_QUERIES["delete_removed"]), (ids,))
+        statement = _QUERIES["purged"]
+        for (what, revision), count in counts.items():
+            values = {"added": 0, "removed": 0, what: count}
+            self._connection.run(statement, statement.bind(revision=revision, **values))
+        self._connection.run(_QUERIES["add_to_meta"], ("purges", 1))
+
+    # -- everything -----------------------------------------------------------------------------------------------
+
+    def purge(self, graph: ox.NamedNode, quads: Ids, chunks: ChunkStore) -> None:
+        """Leave nothing of quads that a graph has no longer, int64 [n, 4], and of what nobody else says of them."""
+        with contextlib.suppress(WorldsError):  # a server's
+            self._connection.rows("PRAGMA secure_delete = ON")
+        try:
+            with self._connection.transaction():
+                self._erase(quads)
+                self._forget_terms(graph, quads, chunks)
+        finally:
+            with contextlib.suppress(WorldsError):
+                self._connection.rows("PRAGMA secure_delete = OFF")
+        with contextlib.suppress(WorldsError):  # others are reading: it is emptied with the next write
+            self._connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _forget_terms(self, graph: ox.NamedNode, quads: Ids, chunks: ChunkStore) -> None:
+        sought = {number: None for number in np.unique(quads).tolist() if number}
+        rows: dict[int, Row] = {}
+        waiting = list(sought)
+        while waiting:  # the parts of triple terms, too
+            found = self._connection.rows(_QUERIES["terms_by_id"], (json_ids(waiting),))
+            rows |= {row[0]: row for row in found}
+            parts = {int(part) for row in found if row[1] == TRIPLE for part in as_text(row[2]).split()}
+            parts |= {row[3] for row in found if row[1] == LITERAL and row[3] is not None}
+            waiting = list(parts - rows.keys())
+        last = self._connection.value(_QUERIES["last_term"])
+        gone: list[int] = []
+        while unused := [number for (number,) in self._connection.rows(_SQL["unused"], (json_ids(rows),))]:
+            for ids in batches(np.array(unused, dtype=np.int64)):
+                self._connection.run(_SQL["forget_graphs"], (ids,))
+                self._connection.run(_QUERIES["delete_terms"], (ids,))
+            gone += unused
+            if len(gone) >= len(rows):
+                break
+        if gone:
+            self._connection.run(_QUERIES["set_meta"], ("last_term", last))
+            self._connection.run(_QUERIES["add_to_meta"], ("term_removals", 1))
+        texts = [as_text(row[2]) for row in rows.values() if row[1] == LITERAL]
+        self._forget_vectors(graph, texts, chunks)
+        own = [as_text(row[2]) for row in rows.values() if row[1] == IRI and as_text(row[2]).startswith(graph.value)]
+        lost = [as_text(rows[number][2]) for number in gone if rows[number][1] == LITERAL]
+        self._forget_sayings([*(one for one in lost if len(one) >= _NEEDLE), *(one for one in own if "#" in one)])
+
+    def _forget_vectors(self, graph: ox.NamedNode, texts: list[str], chunks: ChunkStore) -> None:
+        """The vectors of texts go; a scope that still has one makes it anew."""
+        pieces = {piece for text in texts for piece in chunks.pieces(text)}
+        digests = json.dumps([text_digest(piece).hex() for piece in sorted(pieces)])
+        scopes = json.dumps(around(graph.value))
+        statement = _SQL["forget_texts"]
+        self._connection.run(statement, statement.bind(scopes_json=scopes, digests_json=digests))
+        retired = [number for (number,) in self._connection.rows(_SQL["retired_with"], (digests,))]
+        self._connection.run(_SQL["forget_embedded"], (digests,))
+        self._connection.run(_SQL["forget_retired_among"], (json_ids(retired),))
+
+    def _forget_sayings(self, needles: list[str]) -> None:
+        """Proposals and messages in which a text or the IRI of a memory stands, as it is or as patches write it."""
+        written = {one.encode() for one in needles}
+        written |= {str(ox.Literal(one)).encode()[1:-1] for one in needles}
+        proposals = [
+            number
+            for number, *parts in self._connection.rows(_SQL["proposals"])
+            if any(needle in _bytes(part) for part in parts for needle in written)
+        ]
+        for name in ("forget_proposals", "forget_proposal_entities"):
+            self._connection.run(_SQL[name], (json_ids(proposals),))
+        for revision, message in self._connection.rows(_SQL["messages"]):
+            if any(needle in message.encode() for needle in written):
+                self._connection.run(_SQL["forget_message"], (revision,))
+
+    def elsewhere(self, world: Any) -> tuple[str, ...]:
+        """What other files may still have."""
+        told = ["backups, exports and copies of the file that were made before"]
+        replica = getattr(world, "replica", None)
+        if replica is not None:
+            told.append(
+                "the server's own file and log until it is compacted there, and every other replica until it has "
+                "synchronised and is compacted"
+            )
+        return tuple(told)
+
+
+def _bytes(part: object) -> bytes:
+    return part.encode() if isinstance(part, str) else bytes(part)  # type: ignore[call-overload]

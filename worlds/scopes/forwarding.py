@@ -1,0 +1,81 @@
+"""The verbs of a scope that its world does, where they touch nothing but the scope's graphs."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from worlds.scopes.refusing import refuse
+from worlds.verbs.parts import Parts
+
+if TYPE_CHECKING:
+    from worlds.revisions.writer import Progress
+    from worlds.scopes.slice import Slice
+
+_QUADS = ("add", "remove", "relies_on")  # of a proposal
+
+
+class Forwarding(Parts):
+    """The verbs that write what is no quad: proposals, decisions, vectors."""
+
+    _world: Any
+    _slice: Slice
+    proposal: Callable[[int], Any]
+    _together: Callable[..., Any]
+
+    @property
+    def _whole(self) -> Parts:
+        return self._world  # type: ignore[no-any-return]
+
+    def _within(self, graph: object) -> contextlib.AbstractContextManager[None]:
+        return self._world._gate.within(self._slice.require)  # type: ignore[no-any-return]
+
+    def _inside(self, verb: Callable[..., Any], *given: object, **options: Any) -> Any:
+        """What a verb of the world gives, which may change the scope's graphs alone."""
+        with self._connection.lock, self._world._gate.within(self._slice.require):
+            return verb(*given, **options)
+
+    def embed(self, *, rebuild: bool = False, embedder: Any = None, progress: Progress | None = None) -> int:
+        """Give the world's pending chunks their vectors; see `World.embed`."""
+        if rebuild:
+            refuse("embed(rebuild=True)")
+        return self._world.embed(  # type: ignore[no-any-return]
+            embedder=embedder, progress=progress
+        )
+
+    def propose(self, **change: Any) -> Any:
+        """See `World.propose`."""
+        return self._left(self._world.propose, **self._of_scope(change))
+
+    def amend(self, id: int, **change: Any) -> Any:
+        """See `World.amend`."""
+        self.proposal(id)
+        return self._left(self._world.amend, id, **self._of_scope(change))
+
+    def _of_scope(self, change: dict[str, Any]) -> dict[str, Any]:
+        """What a proposal would change, as quads: an update reads nothing but the scope."""
+        update = change.pop("update", None)
+        if update is not None:
+            change["add"], change["remove"] = self._together(change.get("add"), change.get("remove"), update)
+        quads = {name: self._namespaces.quads(given) for name in _QUADS if (given := change.get(name)) is not None}
+        return {**change, **quads}
+
+    def _left(self, verb: Callable[..., Any], *given: object, **options: Any) -> Any:
+        """The proposal that a verb of the world leaves; nothing is kept of one that reaches out of the scope."""
+        with self._connection.lock, self._world._connection.transaction():
+            made = self._inside(verb, *given, **options)
+            if not self._slice.sees(made):
+                refuse("a proposal that relies on other graphs")
+        return self.proposal(made.id)
+
+    def reject(self, id: int, why: str | None = None, *, reviewer: str | None = None) -> Any:
+        """See `World.reject`."""
+        self._world.reject(self.proposal(id).id, why, reviewer=reviewer)
+        return self.proposal(id)
+
+    def reject_all(self, ids: Iterable[int], why: str | None = None, *, reviewer: str | None = None) -> list[Any]:
+        """See `World.reject_all`."""
+        numbers = [self.proposal(id).id for id in ids]
+        self._world.reject_all(numbers, why, reviewer=reviewer)
+        return [self.proposal(number) for number in numbers]
