@@ -16,7 +16,7 @@ from worlds.errors import ArgumentError, ReadOnlyError, WorldsError
 from worlds.file import opening
 from worlds.graph.targets import file_name
 from worlds.graph.terms import to_rdflib
-from worlds.memory.names import is_memory
+from worlds.quads.dataset import is_memory
 from worlds.quads.namespaces import listed
 from worlds.remote.address import is_address
 from worlds.remote.retrying import retried
@@ -25,7 +25,6 @@ from worlds.scopes.copied import Showing, Views, copied
 from worlds.scopes.forwarding import Forwarding
 from worlds.scopes.past import PastSlice, PastWriter
 from worlds.scopes.refusing import outside, past
-from worlds.scopes.remembered import MemorySlice
 from worlds.scopes.slice import Slice, SliceConnection
 from worlds.scopes.writing import ScopedNamespaces, ScopedWriter
 from worlds.sparql.index import PLACES, Place
@@ -426,6 +425,8 @@ class MemoryWorld(ScopedWorld):
             self._writer = PastWriter("a memory as of a time")
 
     def _cut(self, connection: SliceConnection) -> Slice:
+        from worlds.scopes.remembered import MemorySlice
+
         return MemorySlice(self._world, self, connection, self._graphs, self._time)
 
     def _seen(self, as_of: object = None) -> World:

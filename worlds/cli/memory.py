@@ -80,7 +80,8 @@ def memory(
             if json:
                 write_json(made.to_dict())
             else:
-                note(f"remembered as {made.memories[0]}" + (f"; revision {made.revision}" if made.revision else ""))
+                output().print(str(made.memories[0]), markup=False, highlight=False, soft_wrap=True)
+                note("outlived already" if made.revision is None else f"revision {made.revision}")
             return
         if forget or everything:
             forgotten = found.forget(list(forget) if forget else None, everything=everything, **written)
@@ -127,7 +128,7 @@ def _tell_forgotten(forgotten: Forgotten, *, json: bool) -> None:
     memories = "memory" if forgotten.memories == 1 else "memories"
     what = f"{forgotten.memories:,} {memories}, {counted(forgotten.quads, 'quad')}"
     done = "purged" if forgotten.purged else f"forgotten; revision {forgotten.revision}" if forgotten.quads else "none"
-    note(f"{what}: {done}")
+    output().print(f"{what}: {done}", highlight=False)
     for one in forgotten.elsewhere:
         note(f"still there may be: {one}")
 

@@ -12,7 +12,6 @@ import pyoxigraph as ox
 from worlds.errors import ArgumentError
 from worlds.graph.terms import RDF, XSD
 from worlds.sql import MEMORY
-from worlds.validity.stating import CITES as CITES  # what a memory, too, was taken from
 
 _VOCABULARY = "urn:worlds:memory#"
 _MOST_PARTS = 16
@@ -26,6 +25,7 @@ TEXT = ox.NamedNode("https://schema.org/text")
 CREATED = ox.NamedNode("http://purl.org/dc/terms/created")
 EXPIRES = ox.NamedNode("https://schema.org/expires")
 ABOUT = ox.NamedNode("https://schema.org/about")
+CITES = ox.NamedNode("http://purl.org/dc/terms/source")
 SESSION = ox.NamedNode(_VOCABULARY + "session")
 ROLE = ox.NamedNode(_VOCABULARY + "role")
 TOKEN = ox.NamedNode(XSD + "token")
@@ -43,11 +43,6 @@ def graph_of(scope: object) -> ox.NamedNode:
 def scope_of(graph: str) -> tuple[str, ...]:
     """The scope whose graph this is."""
     return tuple(unquote(part) for part in graph.removeprefix(MEMORY).split("/"))
-
-
-def is_memory(name: object) -> bool:
-    """Whether it is the name of a memory's graph, as a term or as text."""
-    return str(getattr(name, "value", name)).removeprefix("<").startswith(MEMORY)
 
 
 def around(graph: str) -> list[str]:

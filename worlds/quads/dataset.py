@@ -48,6 +48,11 @@ def of_data(dictionary: Dictionary, quads: Ids, kept: Sequence[int | None] = ())
     return quads[~np.isin(quads[:, 3], own)] if len(own) else quads
 
 
+def is_memory(name: object) -> bool:
+    """Whether it is the name of a memory's graph, as a term or as text."""
+    return str(getattr(name, "value", name)).removeprefix("<").startswith(MEMORY)
+
+
 def own_named(query: Query) -> tuple[ox.NamedNode, ...]:
     """Which of the world's own graphs a query names, in full or by a prefix."""
     given = (*(query.default_graphs or ()), *(query.named_graphs or ()), *query.bindings.values())

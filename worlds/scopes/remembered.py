@@ -14,7 +14,7 @@ from worlds.embedders.base import Embedder
 from worlds.errors import WorldsError
 from worlds.graph.terms import GraphName
 from worlds.memory.keeping import Keeping
-from worlds.memory.names import is_memory
+from worlds.quads.dataset import is_memory
 from worlds.quads.delta import Delta
 from worlds.quads.dictionary import Ids, json_ids
 from worlds.quads.rows import difference, find_quads, unique_quads

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from worlds.memory.names import is_memory
+from worlds.quads.dataset import is_memory
 from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
