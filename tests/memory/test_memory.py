@@ -86,6 +86,15 @@ def test_one_may_recall_by_kind_session_and_time(ann: Memory) -> None:
     assert texts(ann, memory_kinds=["fact", "entity"]) == ["A kite is red"]
 
 
+def test_what_was_said_twice_is_recalled_twice(ann: Memory) -> None:
+    for session in ("one", "two", "three"):
+        ann.retain(["yes, the red kite", "no"], session=session)
+    assert sorted(str(one.session) for one in ann.recall("red kite", limit=3)) == ["one", "three", "two"]
+    assert len(ann.recall("red kite", limit=1)) == 1
+    assert [one.session for one in ann.recall("red kite", session="two", limit=1)] == ["two"]
+    assert len(ann.recall("red kite", limit=100)) == 6
+
+
 def test_scopes_nest_and_know_nothing_of_each_other(world: World, ann: Memory) -> None:
     narrow = world.memory(scope=(*ANN, "project", "x"))
     bob = world.memory(scope=("user", "bob"))

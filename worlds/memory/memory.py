@@ -170,25 +170,70 @@ class Memory(Recalling):
             if lives is not None:
                 said.append((EXPIRES, _timestamp(moment + datetime.timedelta(days=lives))))
             quads += [ox.Quad(iri, predicate, value, graph) for predicate, value in said]
-        vectors = self._vectors([text for _, text in turns])
-        facts = list(facts)
+        change, outlived, receipt = self._remember(
+            iris, quads, [text for _, text in turns], list(facts), keyed=key is not None, author=author, message=message
+        )
+        return Retained(
+            tuple(map(to_rdflib, iris)),
+            change.revision if isinstance(change, Change) else None,
+            outlived,
+            self._proposed(iris[0], unsure, author),
+            receipt,
+            tuple(change.notes),
+        )
+
+    def put(
+        self,
+        key: str,
+        said: Mapping[str, object],
+        *,
+        kind: Kind = "fact",
+        at: object = None,
+        days: float | None = None,
+        author: str | None = None,
+        message: str | None = None,
+    ) -> Retained:
+        """Remember something by triples of one's own, in the place of what has the same key.
+
+        `said` maps predicates (IRIs) to values or lists of values, as `World.add` takes objects; texts under
+        https://schema.org/text are found by `recall`. The rest is as in `retain`.
+        """
+        if kind not in KINDS:
+            raise ArgumentError(f"kind is one of {', '.join(KINDS)}, not {kind!r}")
+        iri, began, lives = memory_iri(self._name, checked("a key", key)), self._time(at), days_of("days", days)
+        told = [(predicate, value) for predicate, values in said.items() for value in listed(values)]
+        quads = self._asked._namespaces.quads([(iri, predicate, value, self._name) for predicate, value in told])
+        quads.append(ox.Quad(iri, TYPE, CLASSES[kind], self._name))
+        quads.append(ox.Quad(iri, CREATED, _timestamp(began), self._name))
+        if lives is not None:
+            quads.append(ox.Quad(iri, EXPIRES, _timestamp(began + datetime.timedelta(days=lives)), self._name))
+        texts = [one.object.value for one in quads if one.predicate == TEXT and isinstance(one.object, ox.Literal)]
+        change, outlived, _ = self._remember([iri], quads, texts, [], keyed=True, author=author, message=message)
+        revision = change.revision if isinstance(change, Change) else None
+        return Retained((to_rdflib(iri),), revision, outlived, notes=tuple(change.notes))
+
+    def _remember(
+        self,
+        iris: Sequence[ox.NamedNode],
+        quads: Sequence[ox.Quad],
+        texts: Sequence[str],
+        facts: Sequence[object],
+        *,
+        keyed: bool,
+        author: str | None,
+        message: str | None,
+    ) -> tuple[Any, int, Any]:
+        """Write memories; gives the change, how many others were outlived, and what became of facts."""
+        vectors = self._vectors(texts)
         with self._writing(author, message) as (writing, _):
             added = quad_ids(self._parts._connection, self._parts._dictionary, quads)
-            gone = self._replaced(iris, added) if key is not None else NO_QUADS
+            gone = self._replaced(iris, added) if keyed else NO_QUADS
             writing.apply(difference(added, gone), difference(gone, added))
             outlived, swept = self._outlived()
             writing.apply(removed=swept)
             self._keep_vectors(vectors)
             receipt = self.tell(facts, cites=[to_rdflib(one) for one in iris], author=author) if facts else None
-        revision = writing.change.revision if isinstance(writing.change, Change) else None
-        return Retained(
-            tuple(map(to_rdflib, iris)),
-            revision,
-            len(outlived),
-            self._proposed(iris[0], unsure, author),
-            receipt,
-            tuple(writing.change.notes),
-        )
+        return writing.change, len(outlived), receipt
 
     def tell(self, facts: Iterable[object], *, cites: object = None, **options: Any) -> Any:
         """State facts by the names of things in this memory, as `World.tell` does; `cites` are sources of all."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -43,6 +43,7 @@ from worlds.validity.spans import REIFIES
 
 _QUERIES = statements("queries.sql")
 _told_because = re.compile(r"(?:; source|(?<=\()source): [0-9a-f]{32}|\(source: [0-9a-f]{32}\)")
+_HITS = 10_000  # that are looked at
 _MOST = 1000  # memories that are recalled or listed
 _OWN = {one.value for one in (ABOUT, CITES, CREATED, EXPIRES, ROLE, SESSION, TEXT, REIFIES)}
 _KINDS: dict[str, Kind] = {iri.value: kind for kind, iri in CLASSES.items()}  # type: ignore[misc]  # the same texts
@@ -83,7 +84,7 @@ class Recalling:
         _require_limit(limit)
         world = self._only(as_of)
         kinds = [_kind(one) for one in listed(memory_kinds or [])]
-        options: dict[str, Any] = {"limit": limit, "group_by": "subject", **search}
+        options: dict[str, Any] = dict(search)
         if kinds and "types" not in search:
             options["types"] = [to_rdflib(CLASSES[one]) for one in kinds]
         if session is not None:
@@ -96,11 +97,17 @@ class Recalling:
                 "half_life": keep.half_life,
                 "evergreen_types": [CLASSES[one].value for one in keep.evergreen],
             }
+        worlds = {"memory": world, "documents": self._asked}
         if not documents:
-            found = world.search(question, **{"predicates": TEXT.value, **options})
-        else:
-            found = self._asked._fused({"memory": world, "documents": self._asked}, question, options)
-        return Recalled(self._told(world, list(found)), found.notes)
+            options = {"predicates": TEXT.value, **options}
+        asked = limit
+        while True:  # several hits may be of one memory
+            options["limit"] = asked
+            found = self._asked._fused(worlds, question, options) if documents else world.search(question, **options)
+            told = _each(found)
+            if len(told) >= limit or len(found) < asked or asked >= _HITS:
+                return Recalled(self._described(world, told[:limit]), found.notes)
+            asked = min(4 * asked, _HITS)
 
     def memories(
         self, *, limit: int = 100, memory_kinds: object = None, session: str | None = None, as_of: object = None
@@ -180,12 +187,6 @@ class Recalling:
         """The texts of the memory that best answer a question; see `World.search`."""
         return self.world.search(question, **options)
 
-    def _told(self, world: Any, hits: Sequence[Hit]) -> list[Remembered]:
-        return self._described(
-            world,
-            [Remembered(hit.subject, hit.text, hit.score, None, None, (), graph=hit.graph) for hit in hits],
-        )
-
     def _described(self, world: Any, found: Sequence[Remembered]) -> list[Remembered]:
         """The memories, with what is said of them."""
         subjects = list(dict.fromkeys(to_oxigraph(one.iri) for one in found))
@@ -219,6 +220,17 @@ class Recalling:
                 )
             )
         return described
+
+
+def _each(hits: Iterable[Hit]) -> list[Remembered]:
+    """What hits are about, each once: several memories may have the same text."""
+    found: dict[Any, Remembered] = {}
+    for hit in hits:
+        own = hit.world in (None, "memory") and not hit.composed
+        about = [(quad[0], quad[3]) for quad in hit.quads if str(quad[1]) == TEXT.value] if own else []
+        for iri, graph in about or [(hit.subject, hit.graph)]:
+            found.setdefault((iri, graph), Remembered(iri, hit.text, hit.score, None, None, (), graph=graph))
+    return list(found.values())
 
 
 def _kind(given: object) -> str:
