@@ -344,21 +344,15 @@ _ALL = (
     Setting("mcp.host", "text", "127.0.0.1", "The address that the MCP server listens on, over HTTP."),
     Setting("mcp.port", "integer", 8090, "The port that the MCP server listens on, over HTTP.", least=0, most=65535),
     Setting("mcp.graphs", "list", (), "A graph that agents see, and nothing beside: its IRI, or default."),
-    Setting(
-        "mcp.token_budget",
-        "integer",
-        4000,
-        "About how many tokens one answer to an agent may have.",
-        least=100,
-        most=_MOST,
-    ),
+    Setting("mcp.token_budget", "integer", 4000, "About how many tokens an answer has.", least=100, most=_MOST),
     Setting(
         "mcp.tools",
         "text",
         "all",
-        "The tools that agents see: those that answering takes, those that curating takes, or all.",
-        choices=("ask", "curate", "all"),
+        "The tools that agents see: those that answering takes, that curating takes, a memory's, or all but these.",
+        choices=("ask", "curate", "memory", "all"),
     ),
+    Setting("mcp.memory", "text", "agent", "The memory that agents have with the tools of one: user/ann."),
 )
 
 SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _ALL}

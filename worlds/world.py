@@ -431,7 +431,8 @@ class MemoryWorld(ScopedWorld):
 
     def _seen(self, as_of: object = None) -> World:
         time = self._time if as_of is None else moment("as_of", as_of, self._world._validity.zone)
-        world = self._world._seen(as_of)
+        alone = all(map(is_memory, self._graphs))  # what is due elsewhere does not concern it
+        world = self._world if alone else self._world._seen(as_of)
         same = world is self._world and time == self._time
         return self if same else world._only(self._graphs, time)
 

@@ -292,6 +292,21 @@ def test_what_is_unsure_is_proposed_in_the_scope_alone(world: World, ann: Memory
     assert len(ann.recall("called")[0].about) == 1
 
 
+def test_what_is_due_elsewhere_does_not_hinder_it(world: World, ann: Memory) -> None:
+    soon = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=0.2)
+    world.state("ex:bob", "ex:worksAt", "ex:bolt", valid_from=soon)
+    ann.retain("before", facts=[("Zoe", "works at", "Acme", {"to": soon})])
+    while dt.datetime.now(dt.UTC) < soon + dt.timedelta(seconds=0.05):
+        pass
+    later = world.memory(scope=ANN)
+    assert texts(later) == ["before"]
+    assert later.world.count(predicate="https://ex.example/worksAt") == 0  # it has ended
+    later.world.add([("urn:a", "urn:p", '"added"')])
+    later.retain("after")
+    assert set(texts(later)) == {"before", "after"}
+    assert world.count("ex:bob", "ex:worksAt", "ex:bolt") == 1
+
+
 # --- who may ----------------------------------------------------------------------------------------------------------
 
 

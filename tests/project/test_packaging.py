@@ -34,6 +34,7 @@ NEEDS = {
     "worlds.search.rerank": ("semantic",),
     "worlds.documents.html": ("html",),
     "worlds.remote.": ("remote",),
+    "worlds.adapters.langgraph.": ("langgraph",),
     "worlds.sql.hrana": ("remote",),
 }
 # What is imported where it is there, and comes with another package: torch and the hub with sentence-transformers.

@@ -44,7 +44,7 @@ PROPOSING = {
 WRITING = {
     "update": ["update", "union", "message"],
     "add": ["quads", "message"],
-    "tell": ["facts", "graph", "vocabulary", "message", "dry_run"],
+    "tell": ["facts", "graph", "vocabulary", "message", "dry_run", "scope"],
     "undo": ["revision", "force", "message"],
     "sync": ["name", "again", "message"],
     **PROPOSING,

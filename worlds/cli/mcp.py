@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from worlds.cli.memory import parts
 from worlds.cli.options import Command, WorldPath, embedder_of, examples, with_settings
 from worlds.errors import WorldsError
 from worlds.settings import Settings
@@ -22,6 +23,7 @@ _OPTIONS = {
     "embedder": "embedder",
     "token_budget": "mcp.token_budget",
     "tools": "mcp.tools",
+    "memory": "mcp.memory",
 }
 
 
@@ -47,8 +49,9 @@ def mcp(
         raise WorldsError(f"{error.name} is not installed: pip install 'worlds-kg[mcp]'") from error
 
     writes, proposes = settings["mcp.allow_writes"], settings["mcp.allow_proposals"]
+    written = writes or proposes or settings["mcp.tools"] == "memory"
     model = embedder_of(settings["embedder"])
-    with open_world(path, embedder=model, read_only=not (writes or proposes), create=False) as world:
+    with open_world(path, embedder=model, read_only=not written, create=False) as world:
         service = Service(
             world.only(graphs=graphs) if (graphs := settings["mcp.graphs"]) else world,
             token_budget=settings["mcp.token_budget"],
@@ -56,6 +59,7 @@ def mcp(
             allow_writes=writes,
             allow_proposals=proposes,
             tools=settings["mcp.tools"],
+            memory=parts(settings["mcp.memory"]),
         )
         if http:
             keys = settings["server.keys"]

@@ -13,7 +13,18 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, Tool
 from pydantic import ValidationError
 
-from worlds.mcp import claims, describing, findings, guide, proposing, querying, resources, searching, writing
+from worlds.mcp import (
+    claims,
+    describing,
+    findings,
+    guide,
+    proposing,
+    querying,
+    remembering,
+    resources,
+    searching,
+    writing,
+)
 from worlds.mcp.toolbox import Service
 from worlds.mcp.tools import compact
 
@@ -22,8 +33,13 @@ _LOOK = ("brief", "similar", "history", "provenance", "validate")
 _READ = (*_LOOK, "mentions", "verify", "contradictions", "duplicates", "report")
 _PROPOSE = ("proposals", "propose", "propose_all", "amend")
 _WRITES = ("update", "add", "tell", "undo", "sync")
-PROFILES = {"ask": _ASK, "curate": (*_ASK, *_READ, *_PROPOSE), "all": (*_ASK, *_READ, *_PROPOSE, *_WRITES)}
-"""The tools of each profile: what answering takes, what curating takes, and all."""
+PROFILES = {
+    "ask": _ASK,
+    "curate": (*_ASK, *_READ, *_PROPOSE),
+    "memory": remembering.TOOLS,
+    "all": (*_ASK, *_READ, *_PROPOSE, *_WRITES),
+}
+"""The tools of each profile: what answering takes, what curating takes, a memory's, and all but these."""
 
 
 class WorldServer(MCPServer[Any]):
@@ -34,6 +50,9 @@ class WorldServer(MCPServer[Any]):
             "worlds", title="Worlds", instructions=guide.INSTRUCTIONS, version=_version(), log_level="WARNING"
         )
         self._profile = service.tools
+        if service.tools == "memory":
+            remembering.register(self, service)
+            return
         describing.register(self, service)
         searching.register(self, service)
         claims.register(self, service)

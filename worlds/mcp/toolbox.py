@@ -46,8 +46,10 @@ class Service:
         allow_writes: bool = False,
         allow_proposals: bool = False,
         tools: str = "all",
+        memory: Sequence[str] = ("agent",),
     ) -> None:
         self.world = world
+        self.memory = tuple(memory)
         self.tools = tools
         self.token_budget = token_budget
         self.allow_writes = allow_writes
@@ -103,6 +105,12 @@ class Service:
             principal = getattr(context.request_context.request, "scope", {}).get("worlds.principal")
             who = "no key was sent, which" if principal is None else f"the key {principal.name!r}"
             raise ReadOnlyError(f"{who} does not allow to {what}")
+
+    def require_memory(self, context: Context[Any, Any]) -> None:
+        """ReadOnlyError where the client may not write into the memory, which an agent that has it may."""
+        scope = getattr(context.request_context.request, "scope", {})
+        if not scope.get("worlds.may_write", True):
+            raise ReadOnlyError("the key does not allow to write")
 
     async def run(self, work: Callable[[], T], *, writes: bool = False) -> T:
         """Do work with the world in a thread, so that other messages are answered meanwhile.

@@ -57,7 +57,8 @@ class Recalling:
     _asked: Any
 
     def _only(self, as_of: object = None) -> Any:
-        return self._asked.only(graphs=self._name)._seen(as_of)
+        scope = self._asked.only(graphs=self._name)
+        return scope if as_of is None else scope._seen(as_of)
 
     @property
     def world(self) -> Any:

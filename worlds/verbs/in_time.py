@@ -20,7 +20,7 @@ W = TypeVar("W", bound=Parts)
 OF_THE_FILE = {
     *("history", "provenance", "diff", "patch", "at", "stats", "check", "backup", "proposals", "proposal", "decisions"),
     *("transaction", "only", "interrupt", "interruptible", "refresh", "close", "as_of", "prune", "compact"),
-    *("embed", "build_vector_index", "drop_vector_index"),
+    *("embed", "build_vector_index", "drop_vector_index", "memory"),
 }
 """Verbs that are about what the file holds, whatever time it is."""
 

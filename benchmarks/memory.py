@@ -1,0 +1,255 @@
+"""What a memory recalls, and how fast: python -m benchmarks.memory [--users 1000] [--each 100] [--talks 100]
+
+Speed: memories of many users, retained and recalled in random order, each after another user's. Texts get a vector of
+words at once, so that the figures are those beside embedding. Retrieval: generated conversations with facts that
+change, sessions and distractors, asked in other words (the templates are ours); and collections that others judged,
+each text a memory and a session of its own. By words alone, by vectors alone, and by both as `recall` does it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import worlds
+from benchmarks.common import Sentences, environment, table, vocabulary
+from benchmarks.quality_sets import find_set, shared_data
+
+_MODES = {"words": "text", "vectors": "vector", "default": "hybrid"}
+_NAMES = [
+    "Ann",
+    "Bob",
+    "Carla",
+    "Dan",
+    "Eva",
+    "Finn",
+    "Greta",
+    "Hugo",
+    "Ines",
+    "Jan",
+    "Kira",
+    "Leo",
+    "Mona",
+    "Nils",
+    "Olga",
+    "Paul",
+    "Rita",
+    "Sven",
+    "Tara",
+    "Ulf",
+]
+_CITIES = ["Berlin", "Lisbon", "Oslo", "Ghent", "Turin", "Cork", "Graz", "Porto", "Bergen", "Lyon", "Basel", "Gdansk"]
+_JOBS = ["nurse", "carpenter", "translator", "baker", "pilot", "teacher", "plumber", "librarian", "surveyor", "chemist"]
+_FOODS = ["sushi", "goulash", "falafel", "ramen", "paella", "pierogi", "curry", "risotto"]
+_PETS = ["a tabby cat", "two canaries", "an old beagle", "a tortoise", "three goldfish", "a grey parrot"]
+_FACTS: dict[str, tuple[Sequence[str], Sequence[str], str]] = {  # values, ways to say it, the question
+    "home": (
+        _CITIES,
+        ("We finally unpacked the boxes in our new flat in {}", "I moved to {} last week", "{} is where I sleep now"),
+        "Which city does the speaker live in?",
+    ),
+    "work": (
+        _JOBS,
+        ("They hired me as a {}", "I started as a {} on Monday", "My new job: {}"),
+        "What is the speaker's profession?",
+    ),
+    "food": (
+        _FOODS,
+        ("Nothing beats {} on a Friday", "I could eat {} every day", "My favourite dish is {}"),
+        "What does the speaker like to eat most?",
+    ),
+    "pet": (
+        _PETS,
+        ("At home I have {}", "We adopted {} from the shelter", "{} keep me company now"),
+        "Which animals does the speaker keep?",
+    ),
+}
+_CHAT = (
+    "The {} was late again today", "Did you see the rain over {}?", "I read about {} in the paper",
+    "My cousin hates {}",
+    "{} again, can you believe it?", "Let us talk about {} tomorrow", "The weather in {} was dreadful", "Fine, thanks",
+    "A friend of mine is a {}", "The neighbour cooks {} on Sundays", "My sister wants {}", "I dreamt of {}",
+)  # fmt: skip
+
+
+class Words:
+    """A vector of signs for each word, summed; it takes no time to speak of."""
+
+    name, dimension, max_tokens = "words", 384, 512
+
+    def __init__(self) -> None:
+        self._known: dict[str, Any] = {}
+
+    def embed_documents(self, texts: list[str]) -> Any:
+        """[n, 384]."""
+        return np.stack([self.embed_query(text) for text in texts])
+
+    def embed_query(self, text: str) -> Any:
+        """[384]."""
+        total = np.zeros(self.dimension, np.float32)
+        for word in text.split():
+            if word not in self._known:
+                seed = int.from_bytes(word.encode()[:8].ljust(8), "little")
+                self._known[word] = np.random.default_rng(seed).normal(size=self.dimension).astype(np.float32)
+            total += self._known[word]
+        return total / (np.linalg.norm(total) or 1)
+
+
+def median(taken: Sequence[float]) -> str:
+    return f"{statistics.median(taken) * 1e3:.1f}"
+
+
+def speed(users: int, each: int, folder: Path) -> None:
+    """How long `retain` and `recall` take."""
+    words = Sentences(vocabulary(20_000), 3)
+    dice = random.Random(4)
+    world = worlds.open(folder / "speed.db", embedder=Words())
+    began = time.perf_counter()
+    for user in range(users):
+        memory = world.memory(scope=("user", f"u{user}"))
+        with world.transaction():
+            for part in range(0, each, 10):
+                memory.retain([words(20) for _ in range(10)], session=f"s{part}")
+    filling = time.perf_counter() - began
+    retained, recalled, again, told = [], [], [], []
+    for number in range(200):
+        memory = world.memory(scope=("user", f"u{dice.randrange(users)}"))
+        text = words(20)
+        began = time.perf_counter()
+        memory.retain(text, session="new")
+        retained.append(time.perf_counter() - began)
+        memory = world.memory(scope=("user", f"u{dice.randrange(users)}"))
+        for taken in (recalled, again):
+            began = time.perf_counter()
+            memory.recall(words(5))
+            taken.append(time.perf_counter() - began)
+        if number % 10 == 0:
+            began = time.perf_counter()
+            memory.context(words(5))
+            told.append(time.perf_counter() - began)
+    purges = []
+    for _ in range(10):
+        memory = world.memory(scope=("user", f"u{dice.randrange(users)}"))
+        (one,) = memory.memories(limit=1)
+        began = time.perf_counter()
+        memory.forget(one, purge=True)
+        purges.append(time.perf_counter() - began)
+    base = []
+    for _ in range(50):
+        began = time.perf_counter()
+        world.search(words(5))
+        base.append(time.perf_counter() - began)
+    title = f"{users * each:,} memories of {users:,} users, milliseconds, medians; told in {filling:.0f} s"
+    table(
+        title,
+        ("retain", "recall", "recall again", "context", "purge", "a search of the world, which has nothing else"),
+        [[median(taken) for taken in (retained, recalled, again, told, purges, base)]],
+    )
+    world.close()
+
+
+def conversation(dice: random.Random, sessions: int) -> tuple[list[list[str]], dict[str, tuple[int, int]]]:
+    """Sessions of turns, and for each fact the session and turn in which it was told last."""
+    told: dict[str, tuple[int, int]] = {}
+    talk: list[list[str]] = []
+    for session in range(sessions):
+        turns = [dice.choice(_CHAT).format(dice.choice([*_CITIES, *_JOBS, *_FOODS, *_NAMES])) for _ in range(12)]
+        for fact in dice.sample(list(_FACTS), 1 if dice.random() < 0.4 else 0):
+            values, ways, _ = _FACTS[fact]
+            place = dice.randrange(len(turns) + 1)
+            turns.insert(place, dice.choice(ways).format(dice.choice(values)))
+            told[fact] = session, place
+        talk.append(turns)
+    return talk, told
+
+
+def conversations(count: int, model: str, folder: Path) -> list[list[object]]:
+    """Recall of the last telling of each fact, by session and turn."""
+    dice = random.Random(11)
+    found: dict[tuple[str, str, int], list[bool]] = {}
+    with worlds.open(folder / "talk.db", embedder=model) as world:
+        for person in range(count):
+            talk, told = conversation(dice, 20)
+            memory = world.memory(scope=("user", str(person)))
+            with world.transaction():
+                for number, turns in enumerate(talk):
+                    at = f"2026-{1 + number // 28:02}-{1 + number % 28:02}T09:00:00Z"
+                    memory.retain([("user", turn) for turn in turns], session=str(number), at=at)
+            for fact, (session, place) in told.items():
+                for name, mode in _MODES.items():
+                    hits = memory.recall(_FACTS[fact][2], limit=10, mode=mode)
+                    right = [one.session == str(session) and one.text == talk[session][place] for one in hits]
+                    same = [one.session == str(session) for one in hits]
+                    for kind, marks in (("turn", right), ("session", same)):
+                        for depth in (5, 10):
+                            found.setdefault((name, kind, depth), []).append(any(marks[:depth]))
+    return shares("conversations (ours)", found)
+
+
+def collection(name: str, model: str, folder: Path) -> list[list[object]]:
+    """Recall of the judged texts of a collection: the share of questions of which one of the first ten is right."""
+    judged = find_set(name, shared_data(), "joined")
+    found: dict[tuple[str, str, int], list[bool]] = {}
+    with worlds.open(folder / f"{name}.db", embedder=model) as world:
+        memory = world.memory(scope=("collection", name))
+        with world.transaction():
+            for subject, _, text in judged.triples():
+                memory.retain(str(text.value)[:1000], session=str(subject.value))  # type: ignore[union-attr]
+        for question, relevant in judged.judgements.items():
+            if question in judged.questions:
+                for mode, given in _MODES.items():
+                    hits = memory.recall(judged.questions[question], limit=10, mode=given)
+                    marks = [one.session in relevant for one in hits]
+                    for depth in (5, 10):
+                        found.setdefault((mode, "session", depth), []).append(any(marks[:depth]))
+    return shares(name, found)
+
+
+def shares(name: str, found: dict[tuple[str, str, int], list[bool]]) -> list[list[object]]:
+    """A row for each kind and depth."""
+    kinds = sorted({(kind, depth) for _, kind, depth in found})
+    rows: list[list[object]] = []
+    for kind, depth in kinds:
+        marks = [found[mode, kind, depth] for mode in _MODES]
+        rows.append([name, f"{kind} @{depth}", len(marks[0]), *(f"{statistics.mean(one):.3f}" for one in marks)])
+    return rows
+
+
+def given_folders(given: str | None) -> Iterator[Path]:
+    """A folder for the worlds."""
+    if given is not None:
+        yield Path(given)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition(":")[0])
+    parser.add_argument("--users", type=int, default=1000)
+    parser.add_argument("--each", type=int, default=100)
+    parser.add_argument("--talks", type=int, default=100)
+    parser.add_argument("--collections", nargs="*", default=["cranfield", "medline"])
+    parser.add_argument("--model", default="auto")
+    options = parser.parse_args()
+    environment()
+    for folder in given_folders(None):
+        if options.users:
+            speed(options.users, options.each, folder)
+        rows = conversations(options.talks, options.model, folder) if options.talks else []
+        for name in options.collections:
+            rows += collection(name, options.model, folder)
+        if rows:
+            table("What is recalled", ("of", "what", "questions", *_MODES), rows)
+
+
+if __name__ == "__main__":
+    main()
