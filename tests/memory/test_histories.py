@@ -28,8 +28,9 @@ Told = dict[tuple[str, ...], dict[str, tuple[str, str]]]  # scope → key → (t
 
 
 def sentence(dice: random.Random, scope: tuple[str, ...], number: int) -> str:
-    """A text that no other one is like: a word of its scope, and one of its own."""
-    return f"{' '.join(dice.choices(WORDS, k=5))} secret{SCOPES.index(scope)}q own{number}w{dice.randrange(10**9)}"
+    """A text of which no half is like another's: a word of its scope, and one of its own at its beginning and end."""
+    own = f"own{number}w{dice.randrange(10**9)}"
+    return f"{dice.choice(WORDS)} {own} {' '.join(dice.choices(WORDS, k=3))} secret{SCOPES.index(scope)}q {own}"
 
 
 def within(scope: tuple[str, ...]) -> list[tuple[str, ...]]:

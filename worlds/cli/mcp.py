@@ -52,6 +52,8 @@ def mcp(
     written = writes or proposes or settings["mcp.tools"] == "memory"
     model = embedder_of(settings["embedder"])
     with open_world(path, embedder=model, read_only=not written, create=False) as world:
+        if settings["mcp.tools"] == "memory":
+            world.memory(scope=parts(settings["mcp.memory"]))  # an error for what is no scope
         service = Service(
             world.only(graphs=graphs) if (graphs := settings["mcp.graphs"]) else world,
             token_budget=settings["mcp.token_budget"],

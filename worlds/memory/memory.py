@@ -86,8 +86,12 @@ class Memory(Recalling):
     def keep(self, keep: Keep) -> None:
         if not isinstance(keep, Keep):
             raise TypeError(f"keep is a Keep, not {keep!r}")
-        with self._parts._connection.transaction():
-            self._purging.set_keeping(self._name, keep)
+        try:
+            with self._parts._connection.transaction():
+                self._purging.set_keeping(self._name, keep)
+        except BaseException:
+            self._parts._dictionary.forget()
+            raise
 
     def sweep(self) -> Forgotten:
         """Write what time has brought: what is outlived goes. Nobody sees it before, either; it takes up space."""
@@ -324,11 +328,12 @@ class Memory(Recalling):
     def _writing(self, author: str | None, message: str | None) -> Any:
         """A revision of the whole world, which changes this memory alone, and what is kept of it."""
         parts, keep = self._parts, self.keep
-        with parts._connection.lock, parts._connection.transaction(), self._asked._within(self._name):
+        with parts._connection.lock, self._asked._within(self._name):
             with parts._writer.revision(author=author, message=message) as writing:
                 yield writing, keep
-            if not keep.history and isinstance(writing.change, Change) and writing.change.revision is not None:
-                self._purging.forget_removed(self._name, writing.change.revision)
+            if not keep.history and not parts._writer.writing:
+                with parts._connection.transaction():
+                    self._purging.forget_removed(self._name)
 
     # -- forgetting -----------------------------------------------------------------------------------------------
 

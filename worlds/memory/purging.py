@@ -22,7 +22,7 @@ from worlds.memory.names import around
 from worlds.memory.records import Keep
 from worlds.quads.dictionary import IRI, LITERAL, TRIPLE, Dictionary, Ids, batches, json_ids
 from worlds.quads.interner import Interner
-from worlds.quads.rows import NO_QUADS
+from worlds.quads.rows import NO_QUADS, unique_quads
 from worlds.sql import aside, statements
 from worlds.sql.connection import Connection, Row
 from worlds.sql.values import as_text
@@ -31,7 +31,6 @@ from worlds.vectors.embedding import text_digest
 
 _SQL = statements("memory.sql")
 _QUERIES = statements("queries.sql")
-_HISTORY = statements("history.sql")
 _BATCH = 5000
 _NEEDLE = 8  # characters from which on a text is looked for in what people wrote about proposals and revisions
 
@@ -63,11 +62,11 @@ class Purging:
             return self._connection.table(_SQL["removed_of_graph"], (number,))
         return self._keeping.concerning(list(memories), number)
 
-    def forget_removed(self, graph: ox.NamedNode, revision: int) -> None:
-        """Leave nothing of the quads that a revision removed from a graph. In a transaction."""
-        number = self._dictionary.find([graph])[0] or 0
-        rows = self._connection.table(aside(_HISTORY["removed_in"]), (revision,))
-        self._erase(rows[rows[:, 3] == number, :4])
+    def forget_removed(self, graph: ox.NamedNode) -> None:
+        """Leave nothing of the quads that were ever removed from a graph. In a transaction."""
+        quads = self.ever(graph, (), everything=True)
+        if len(quads):
+            self._erase(unique_quads(quads))
 
     def _erase(self, quads: Ids) -> None:
         """Delete the history of quads, and count it in the revisions that it was of."""

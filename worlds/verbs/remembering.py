@@ -67,9 +67,13 @@ class Remembering(Parts):
         ("user", "ann", "project", "x"). A query that names it by GRAPH is asked of such a scope. ArgumentError for what
         is no scope, ReadOnlyError for one outside of the graphs that this world is seen through.
         """
+        return self._memory_class(self, scope, self._whole)
+
+    @property
+    def _memory_class(self) -> type[Memory]:
         from worlds.memory.memory import Memory
 
-        return Memory(self, scope, self._whole)
+        return Memory
 
     @property
     def _whole(self) -> Parts:
