@@ -19,7 +19,8 @@ from worlds.graph.terms import to_rdflib
 from worlds.quads.dataset import is_memory
 from worlds.quads.namespaces import listed
 from worlds.remote.address import is_address
-from worlds.remote.retrying import Retrying, retried
+from worlds.remote.memories import RemoteMemories
+from worlds.remote.retrying import retried
 from worlds.revisions.writer import Progress as Progress
 from worlds.scopes.copied import Showing, Views, copied
 from worlds.scopes.forwarding import Forwarding
@@ -285,7 +286,7 @@ class World(Settings, Stating, Evaluating, Following, Searching, Querying, Remem
         return True  # an empty world is a world
 
 
-class RemoteWorld(Retrying, World):
+class RemoteWorld(RemoteMemories, World):
     """A world on a server, read from a replica here. A single verb that another writer was faster than is done anew."""
 
     _connection: ReplicaConnection
@@ -477,7 +478,7 @@ for _verb in VERBS.values():
         setattr(World, _verb.name, in_time(getattr(World, _verb.name), reads=_verb.effect == "reads"))
 
 
-class ScopedRemoteWorld(Retrying, ScopedWorld):
+class ScopedRemoteWorld(RemoteMemories, ScopedWorld):
     """A scope of a world on a server."""
 
 

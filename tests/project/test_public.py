@@ -335,6 +335,7 @@ PROPERTIES = {
     "default_graph",
     "embedder",
     "guard",
+    "memories_hidden",
     "path",
     "pattern_timeout",
     "policy",

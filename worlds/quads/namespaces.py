@@ -9,10 +9,11 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from worlds.errors import IntegrityError
+from worlds.errors import IntegrityError, ReadOnlyError
 from worlds.graph.formats import rdflib_quads
 from worlds.graph.query.bindings import terms_of
 from worlds.graph.terms import WELL_KNOWN_PREFIXES, GraphName, Term, is_prefix, to_object, to_oxigraph
+from worlds.quads.dataset import is_memory
 from worlds.quads.dictionary import DEFAULT_GRAPH
 from worlds.sql import statements
 from worlds.sql.connection import Connection, Row
@@ -25,6 +26,8 @@ class Namespaces:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self.memories_hidden = False
+        """Whether a memory may not be named as a graph."""
 
     # -- prefixes -------------------------------------------------------------------------------------------------
 
@@ -92,6 +95,8 @@ class Namespaces:
         term = self.term(value)
         if not isinstance(term, (ox.NamedNode, ox.BlankNode)):
             raise ValueError(f"a graph is named by an IRI, not by {value!r}")
+        if self.memories_hidden and is_memory(term):  # whether it is there or not
+            raise ReadOnlyError("a memory is read by who has a scope that names it", kind="scope")
         return term
 
     def pattern(self, *values: object) -> list[Term | None]:

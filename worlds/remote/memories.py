@@ -1,20 +1,29 @@
-"""The memory of a world on a server, whose writes are done anew where another writer was faster."""
+"""The memories of a world on a server, whose writes are done anew where another writer was faster."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from worlds.memory.memory import Memory
 from worlds.remote.retrying import retried
 
+if TYPE_CHECKING:
+    from worlds.memory.memory import Memory
 
-class RemoteMemory(Memory):
-    """A memory on a server."""
+
+class RemoteMemories:
+    """What a world on a server, and a scope of it, have of their own besides verbs."""
 
     @property
-    def _written(self) -> Any:
-        return self._parts._written
+    def _memory_class(self) -> type[Memory]:
+        return _remote_memory()
 
 
-for _name in ("retain", "put", "forget", "sweep"):
-    setattr(RemoteMemory, _name, retried(getattr(Memory, _name)))
+@cache
+def _remote_memory() -> type[Memory]:
+    from worlds.memory.memory import Memory  # a world whose memories nobody asks pays nothing for it
+
+    made: Any = type("RemoteMemory", (Memory,), {"_written": property(lambda self: self._parts._written)})
+    for name in ("retain", "put", "forget", "sweep"):
+        setattr(made, name, retried(getattr(Memory, name)))
+    return made  # type: ignore[no-any-return]

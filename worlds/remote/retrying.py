@@ -5,12 +5,9 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from worlds.errors import ConflictError
-
-if TYPE_CHECKING:
-    from worlds.memory.memory import Memory
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -42,13 +39,3 @@ def retried(verb: F) -> F:
         raise AssertionError
 
     return again  # type: ignore[return-value]  # the same signature
-
-
-class Retrying:
-    """What a world on a server, and a scope of it, have of their own besides verbs."""
-
-    @property
-    def _memory_class(self) -> type[Memory]:
-        from worlds.remote.memories import RemoteMemory
-
-        return RemoteMemory

@@ -91,6 +91,18 @@ class Remembering(Parts):
 
         return GroupSearches({name: searches_of(world) for name, world in worlds.items()}).run(question, **options)
 
+    @property
+    def memories_hidden(self) -> bool:
+        """Whether a memory is refused to whoever names one, there or not; a scope that has it sees it still.
+
+        False at first. A server sets it for who reads a whole world. It is this object's, and not kept in the file.
+        """
+        return self._namespaces.memories_hidden
+
+    @memories_hidden.setter
+    def memories_hidden(self, hidden: bool) -> None:
+        self._namespaces.memories_hidden = hidden
+
     def provenance(
         self, subject: object = None, predicate: object = None, object: Any = None, graph: Any = None
     ) -> list[Provenance]:
