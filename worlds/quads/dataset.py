@@ -21,6 +21,9 @@ _named_memory = re.compile(f"<({MEMORY}[^<>\\s#]+)>")
 SHAPES_GRAPH, QUESTIONS_GRAPH = _OWN = tuple(map(ox.NamedNode, OWN_GRAPHS))
 """The named graphs of a world's own SHACL shapes, and of its kept questions: no text, in no union, not validated."""
 
+SCOPE_ALONE = "a memory is for who has a scope that names it"
+"""What is told where memories are hidden, whether the one that was named is there or not."""
+
 DefaultGraphSetting: TypeAlias = Literal["strict", "union"]
 
 

@@ -13,7 +13,7 @@ from worlds.errors import IntegrityError, ReadOnlyError
 from worlds.graph.formats import rdflib_quads
 from worlds.graph.query.bindings import terms_of
 from worlds.graph.terms import WELL_KNOWN_PREFIXES, GraphName, Term, is_prefix, to_object, to_oxigraph
-from worlds.quads.dataset import is_memory
+from worlds.quads.dataset import SCOPE_ALONE, is_memory
 from worlds.quads.dictionary import DEFAULT_GRAPH
 from worlds.sql import statements
 from worlds.sql.connection import Connection, Row
@@ -96,7 +96,7 @@ class Namespaces:
         if not isinstance(term, (ox.NamedNode, ox.BlankNode)):
             raise ValueError(f"a graph is named by an IRI, not by {value!r}")
         if self.memories_hidden and is_memory(term):  # whether it is there or not
-            raise ReadOnlyError("a memory is read by who has a scope that names it", kind="scope")
+            raise ReadOnlyError(SCOPE_ALONE, kind="scope")
         return term
 
     def pattern(self, *values: object) -> list[Term | None]:

@@ -17,8 +17,9 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.errors import ValidationError
+from worlds.errors import ReadOnlyError, ValidationError
 from worlds.graph.records import Record
+from worlds.quads.dataset import SCOPE_ALONE
 from worlds.quads.delta import Delta, Follower
 from worlds.quads.dictionary import Dictionary, Ids, batches
 from worlds.quads.rows import NO_QUADS, distinct, find_quads, in_memories, in_storing_order
@@ -144,6 +145,8 @@ class Gate:
         self._owned = owned
         self.memories = True
         """Whether the quads of memories stand aside; not in a scope, which sees them as it sees others."""
+        self.memories_refused = False
+        """Whether a write that touches a memory is refused, whatever the memory has."""
 
     def unasked(self) -> None:
         """Write whatever comes, from now on, without asking anybody."""
@@ -314,6 +317,10 @@ class Gate:
         assert revision is not None, "apply() belongs inside write()"
         if self._limit is not None:
             self._limit(np.concatenate([added, removed]))
+        if self.memories_refused:
+            self._learn_memories(added)
+            if in_memories(self._connection, np.concatenate([added, removed])).any():
+                raise ReadOnlyError(SCOPE_ALONE, kind="scope")
         if self._owned is not None and revision.undoes is None:
             self._owned(np.concatenate([added, removed]))
         return self._apply(revision, added, removed, report)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from worlds.curation.changing.merging import Merge, Redirect, Split
 from worlds.errors import ArgumentError
+from worlds.quads.dataset import is_memory
 from worlds.quads.namespaces import listed
 from worlds.revisions.diff import Diff
 from worlds.revisions.gate import Change
@@ -142,7 +143,17 @@ class Deciding(Querying, Writing):
 
     def proposal(self, id: int) -> Proposal:
         """One proposal, by its number; ArgumentError if there is none."""
-        return self._proposals.get(id)
+        return self._shown(id)
+
+    def _shown(self, id: int) -> Proposal:
+        """A proposal, unless it is of a memory and memories are hidden."""
+        found = self._proposals.get(id)
+        if self._namespaces.memories_hidden:
+            added, removed = found.quads
+            relied = [quad[3] for quad in found.relies_on]
+            if any(map(is_memory, [*(one.graph_name for one in (*added, *removed)), *relied])):
+                raise ArgumentError(f"there is no proposal {id}", kind="proposal")
+        return found
 
     def amend(
         self,
@@ -163,6 +174,7 @@ class Deciding(Querying, Writing):
         ConflictError if it is decided; ValueError for another change of a proposal to merge, or one that changes
         nothing.
         """
+        self._shown(id)
         added, removed = self._together(add, remove, update)
         with self._proposals.rehearsal() as tried:
             self._try(added, removed)
@@ -186,6 +198,7 @@ class Deciding(Querying, Writing):
         what it relies on has changed; with `force=True` that is no error, and what is left to do is done. The guard
         validates it as any write; one that is set to queue writes only notes, since somebody has looked at this one.
         """
+        self._shown(id)
         with self._ownership.of_proposal(id):
             return self._proposals.accept(id, reviewer=reviewer, why=why, version=version, force=force, dry_run=dry_run)
 
@@ -209,6 +222,7 @@ class Deciding(Querying, Writing):
 
     def reject(self, id: int, why: str | None = None, *, reviewer: str | None = None) -> Proposal:
         """Decide that the change of a proposal is not made. ConflictError if it is decided already."""
+        self._shown(id)
         return self._proposals.reject(id, why, reviewer=reviewer)
 
     def reject_all(self, ids: Iterable[int], why: str | None = None, *, reviewer: str | None = None) -> list[Proposal]:

@@ -93,15 +93,15 @@ class Remembering(Parts):
 
     @property
     def memories_hidden(self) -> bool:
-        """Whether a memory is refused to whoever names one, there or not; a scope that has it sees it still.
+        """Whether memories are neither read nor written, there or not, but through a scope that has them.
 
-        False at first. A server sets it for who reads a whole world. It is this object's, and not kept in the file.
+        False at first. A server sets it for who has no scope. It is this object's, and not kept in the file.
         """
         return self._namespaces.memories_hidden
 
     @memories_hidden.setter
     def memories_hidden(self, hidden: bool) -> None:
-        self._namespaces.memories_hidden = hidden
+        self._namespaces.memories_hidden = self._gate.memories_refused = hidden
 
     def provenance(
         self, subject: object = None, predicate: object = None, object: Any = None, graph: Any = None
