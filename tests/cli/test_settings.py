@@ -118,6 +118,7 @@ def test_a_section_without_its_name() -> None:
         "port": 7,
         "graphs": (),
         "token_budget": 4000,
+        "memory": "agent",
         "tools": "all",
     }
 
