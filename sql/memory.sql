@@ -10,6 +10,9 @@ WHERE name = :name OR (name >= :name || '/' AND name < :name || '0') ORDER BY na
 SELECT memory_graphs.name, keeping FROM json_each(:names_json) AS sought
 CROSS JOIN memory_graphs ON memory_graphs.name = sought.value WHERE keeping IS NOT NULL;
 
+-- name: all_keepings
+SELECT name, keeping FROM memory_graphs WHERE keeping IS NOT NULL ORDER BY name;
+
 -- name: set_keeping
 UPDATE memory_graphs SET keeping = :keeping WHERE name = :name;
 

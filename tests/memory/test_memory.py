@@ -11,7 +11,7 @@ import pytest
 
 import worlds
 from tests.support.embedder import HashingEmbedder
-from worlds import ConflictError, Keep, Memory, ReadOnlyError, World
+from worlds import ConflictError, Keep, Memory, ReadOnlyError, World, prove
 from worlds.errors import ArgumentError, WorldsError
 
 ANN = ("user", "ann")
@@ -206,6 +206,28 @@ def test_age_count_and_evergreen_kinds(ann: Memory, world: World) -> None:
     assert world.memory(scope=("user", "bob")).keep == Keep()
 
 
+def test_another_keep_holds_for_what_is_there(ann: Memory, world: World) -> None:
+    old = dt.datetime.now(dt.UTC) - dt.timedelta(days=20)
+    ann.retain("an old episode", at=old)
+    ann.retain("a new episode")
+    narrow = world.memory(scope=(*ANN, "x"))
+    narrow.retain("an old one beneath", at=old)
+    assert len(texts(ann)) == 3
+    ann.keep = Keep(days=10)
+    assert texts(ann) == ["a new episode"]
+    assert texts(narrow) == []
+    narrow.keep = Keep()
+    assert set(texts(ann)) == {"a new episode", "an old one beneath"}
+    ann.keep = Keep(count=1)
+    assert set(texts(ann)) == {"a new episode", "an old one beneath"}
+    ann.keep = Keep()
+    assert len(texts(ann)) == 3
+    ann.keep = Keep(days=10)
+    assert (ann.sweep().memories, ann.sweep().memories) == (1, 0)
+    ann.keep = Keep()
+    assert set(texts(ann)) == {"a new episode", "an old one beneath"}
+
+
 def test_without_history_what_goes_leaves_nothing(world: World, ann: Memory) -> None:
     ann.keep = Keep(history=False)
     ann.retain("Ann likes red kites", key="kites")
@@ -260,6 +282,35 @@ def test_facts_that_were_told_because_of_it_go_with_it(ann: Memory) -> None:
     assert ann.world.count(predicate=works) == 1
     ann.forget(key="b")
     assert ann.world.count(predicate=works) == 0
+
+
+def test_a_purge_reaches_what_was_forgotten_before_with_its_facts(world: World, ann: Memory) -> None:
+    ann.retain("Quentin works at Acme, he said", key="a", facts=[("Quentin Zebedee", "works at", "Acme")])
+    ann.retain("something else", key="b")
+    ann.forget(key="a")
+    forgotten = ann.forget(key="a", purge=True)
+    assert (forgotten.quads, forgotten.purged, forgotten.elsewhere != ()) == (0, True, True)
+    world.compact()
+    assert prove("Quentin works at Acme, he said", world.path)
+    ann.forget(ann.world.resolve("Quentin Zebedee").best.iri, purge=True)
+    world.compact()
+    assert prove("Quentin Zebedee", world.path)
+    assert texts(ann) == ["something else"]
+
+
+def test_all_of_a_scope_is_purged_and_those_beneath_stay(world: World, ann: Memory) -> None:
+    ann.retain("one zebra told", session="s")
+    ann.retain("two zebras told", key="k", facts=[("Quentin Zebedee", "works at", "Acme")])
+    ann.forget(session="s")
+    world.memory(scope=(*ANN, "x")).retain("three beneath")
+    world.memory(scope=("user", "bob")).retain("two zebras told")
+    assert ann.forget(everything=True, purge=True).purged
+    world.compact()
+    for text in ("one zebra told", "Quentin Zebedee"):
+        assert prove(text, world.path), text
+    assert not prove("two zebras told", world.path)  # which somebody else was told, too
+    assert texts(ann) == ["three beneath"]
+    assert texts(world.memory(scope=("user", "bob"))) == ["two zebras told"]
 
 
 # --- facts by name ----------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from worlds.memory.records import Keep
 from worlds.quads.dictionary import Dictionary, Ids, json_ids
 from worlds.quads.rows import NO_QUADS, unique_quads
 from worlds.sql import aside, statements
-from worlds.sql.connection import Connection
+from worlds.sql.connection import Connection, Row
 from worlds.sql.values import as_text
 from worlds.validity.spans import REIFIES
 from worlds.validity.times import ALWAYS, period
@@ -53,6 +53,10 @@ class Keeping:
         rows = self._connection.rows(_SQL["keepings"], (json.dumps(around(name)),))
         stored = max(rows, key=lambda row: len(row[0]), default=None)
         return Keep() if stored is None else Keep(**json.loads(stored[1]))
+
+    def settings(self) -> list[Row]:
+        """What all scopes say of how long they keep, (IRI, JSON)."""
+        return self._connection.remembered("keepings", lambda: self._connection.rows(_SQL["all_keepings"]))
 
     def timed(self, predicates: Ids, graphs: Iterable[str]) -> bool:
         """Whether new quads of these predicates may be outlived at once, or outlive others."""

@@ -18,7 +18,7 @@ import pyoxigraph as ox
 
 from worlds.errors import WorldsError
 from worlds.memory.keeping import Keeping
-from worlds.memory.names import around
+from worlds.memory.names import CITES, around
 from worlds.memory.records import Keep
 from worlds.quads.dictionary import IRI, LITERAL, TRIPLE, Dictionary, Ids, batches, json_ids
 from worlds.quads.interner import Interner
@@ -27,6 +27,7 @@ from worlds.sql import aside, statements
 from worlds.sql.connection import Connection, Row
 from worlds.sql.values import as_text
 from worlds.texts.chunks import ChunkStore
+from worlds.validity.spans import REIFIES
 from worlds.vectors.embedding import text_digest
 
 _SQL = statements("memory.sql")
@@ -60,7 +61,14 @@ class Purging:
             return NO_QUADS
         if everything:
             return self._connection.table(_SQL["removed_of_graph"], (number,))
-        return self._keeping.concerning(list(memories), number)
+        about = self._keeping.concerning(list(memories), number)
+        cites, reifies = self._dictionary.find([CITES, REIFIES])
+        reifiers = np.unique(about[about[:, 1] == cites, 0]).tolist()  # of facts that were told because of them
+        said = self._keeping.concerning(reifiers, number)
+        triples = json_ids(said[said[:, 1] == reifies, 2])
+        parts = [as_text(row[2]).split() for row in self._connection.rows(_QUERIES["terms_by_id"], (triples,))]
+        facts = np.array([[*map(int, part), number] for part in parts], dtype=np.int64).reshape(-1, 4)
+        return np.concatenate([about, said, facts])
 
     def forget_removed(self, graph: ox.NamedNode) -> None:
         """Leave nothing of the quads that were ever removed from a graph. In a transaction."""

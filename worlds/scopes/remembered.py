@@ -62,10 +62,12 @@ class MemorySlice(Slice):
     def _begin_anew(self) -> None:
         super()._begin_anew()
         self._due, self._hidden = ALWAYS, False
+        self._settings = self._keeping.settings()
 
     def _continues(self) -> bool:
-        # What was hidden may be gone by now, and what is due is not yet hidden: both are read anew.
-        return not self._hidden and microseconds(now()) < self._due and super()._continues()
+        # What was hidden may be gone by now, and what is due, or kept no longer, is not yet hidden: it is read anew.
+        settled = not self._hidden and microseconds(now()) < self._due and self._settings == self._keeping.settings()
+        return settled and super()._continues()
 
     def _numbers(self) -> list[int]:
         return sorted({*super()._numbers(), *self._beneath().values()})
