@@ -76,6 +76,12 @@ def sound(status: int, text: str, server: Served, asked: str = "") -> None:
 # --- whatever the document allows, and what it doesn't ----------------------------------------------------------------
 
 
+def address_of(case: Any) -> int:
+    """About how many bytes the address of a request has; its command for curl leaves out what looks like a secret."""
+    parts = [*(case.query or {}).items(), *(case.path_parameters or {}).items()]
+    return len(quote(repr(parts), safe="", errors="replace"))
+
+
 @pytest.mark.slow
 def test_every_operation_keeps_to_its_document_whatever_it_is_sent(server: Served, key: str) -> None:
     schema = schemathesis.openapi.from_url(f"{server.url}/openapi.json")
@@ -110,13 +116,13 @@ def test_every_operation_keeps_to_its_document_whatever_it_is_sent(server: Serve
                 try:
                     response = case.call(headers={"Authorization": f"Bearer {key}"})
                 except requests.ConnectionError:  # an address that is longer than any server reads
-                    assert len(case.as_curl_command()) > 60_000
+                    assert address_of(case) > 60_000
                     return
                 except requests.exceptions.ChunkedEncodingError:
-                    assert len(case.as_curl_command()) > 60_000
+                    assert address_of(case) > 60_000
                     return
                 if response.text == "Invalid HTTP request received.":  # as long a one, if its answer comes in time
-                    assert len(case.as_curl_command()) > 60_000
+                    assert address_of(case) > 60_000
                     return
                 tried.add(case.operation.label)
                 sound(response.status_code, response.text, server)
