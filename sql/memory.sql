@@ -102,7 +102,10 @@ DELETE FROM proposals WHERE id IN (SELECT value FROM json_each(:ids_json));
 DELETE FROM proposal_entities WHERE proposal IN (SELECT value FROM json_each(:ids_json));
 
 -- name: messages
-SELECT revision, message FROM revisions WHERE message IS NOT NULL;
+-- Gives (revision, message, whether nothing is left of it) of some revisions.
+SELECT revision, message, purged_added = added AND purged_removed = removed
+FROM json_each(:revisions_json) AS sought CROSS JOIN revisions ON revisions.revision = sought.value
+WHERE message IS NOT NULL;
 
 -- name: forget_message
 UPDATE revisions SET message = NULL WHERE revision = :revision;

@@ -298,6 +298,21 @@ def test_a_purge_reaches_what_was_forgotten_before_with_its_facts(world: World, 
     assert texts(ann) == ["something else"]
 
 
+def test_a_purge_takes_what_was_said_of_it_and_nothing_else(world: World, ann: Memory) -> None:
+    told = ann.retain("thank you very much", role="assistant", key="a", message="about thank you very much")
+    ann.world.propose(add=[(told.memories[0], "urn:about", "urn:acme")], why="the assistant said thank you very much")
+    other = world.propose(add=[("ex:acme", "ex:motto", '"thank you very much"')], why="as the assistant says")
+    world.add([("ex:acme", "ex:p", '"x"')], message="thank you very much, assistant")
+    with world.transaction(message="both"):
+        ann.retain("a second zebra", key="b")
+        world.add([("ex:acme", "ex:p", '"y"')])
+    ann.forget(key="a", purge=True)
+    ann.forget(key="b", purge=True)
+    assert [one.id for one in world.proposals()] == [other.id]
+    assert ann.world.proposals() == []
+    assert {one.message for one in world.history()} == {None, "thank you very much, assistant", "both"}
+
+
 def test_all_of_a_scope_is_purged_and_those_beneath_stay(world: World, ann: Memory) -> None:
     ann.retain("one zebra told", session="s")
     ann.retain("two zebras told", key="k", facts=[("Quentin Zebedee", "works at", "Acme")])

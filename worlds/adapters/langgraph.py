@@ -107,7 +107,8 @@ class WorldsStore(BaseStore):
 
     def sweep_ttl(self) -> int:
         """Forget what has expired, in all namespaces; gives how many items. Nobody sees them before, either."""
-        return sum(self._memory(namespace).sweep().memories for namespace in self._known())
+        scopes = self._world.memory(scope=self._scope).scopes
+        return sum(self._world.memory(scope=scope).sweep().memories for scope in scopes)
 
     # -- items ----------------------------------------------------------------------------------------------------
 
@@ -209,11 +210,7 @@ class WorldsStore(BaseStore):
         chosen = {iri: one for iri, one in items.items() if _matches(one[0].value, op.filter)}
         scores: dict[str, float] = {}
         if op.query and chosen:
-            world = self._memory(op.namespace_prefix).world
-            for hit in world.search(op.query, predicates=str(_TEXT), limit=_MOST):
-                for quad in hit.quads:
-                    if (iri := str(quad[0])) in chosen:
-                        scores.setdefault(iri, hit.score)
+            scores = self._scored(op, chosen)
         ordered = [*scores, *(iri for iri in chosen if iri not in scores)]
         page = ordered[op.offset : op.offset + op.limit]
         for iri in page:
@@ -222,6 +219,20 @@ class WorldsStore(BaseStore):
             if minutes is not None and op.refresh_ttl:
                 touched[item.namespace, item.key] = minutes
         return [chosen[iri][0] for iri in page]
+
+    def _scored(self, op: SearchOp, chosen: Mapping[str, Any]) -> dict[str, float]:
+        """The scores of the items that a query finds, as many as are asked for, the best first."""
+        world, asked = self._memory(op.namespace_prefix).world, op.offset + op.limit
+        while True:  # several hits may be of one item, or of none that the filter lets through
+            scores: dict[str, float] = {}
+            hits = world.search(op.query, predicates=str(_TEXT), limit=min(asked, _MOST))
+            for hit in hits:
+                for quad in hit.quads:
+                    if (iri := str(quad[0])) in chosen:
+                        scores.setdefault(iri, hit.score)
+            if len(scores) >= op.offset + op.limit or len(hits) < asked or asked >= _MOST:
+                return scores
+            asked *= 4
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         found = [one for one in self._known() if all(_has(one, condition) for condition in op.match_conditions or ())]

@@ -100,6 +100,11 @@ class Memory(Recalling):
             writing.apply(removed=quads)
         return self._forgotten(writing, len(gone), purged=not keep.history)
 
+    @property
+    def scopes(self) -> list[tuple[str, ...]]:
+        """The scopes that were told something: this one and those beneath it."""
+        return [scope_of(name) for name in self._keeping.beneath(self._name.value)]
+
     def _outlived(self) -> tuple[list[int], Ids]:
         graph = self._number()
         if graph is None:

@@ -33,7 +33,7 @@ from worlds.vectors.embedding import text_digest
 _SQL = statements("memory.sql")
 _QUERIES = statements("queries.sql")
 _BATCH = 5000
-_NEEDLE = 8  # characters from which on a text is looked for in what people wrote about proposals and revisions
+_NEEDLE = 8  # characters from which on a text is looked for in the messages of its revisions
 
 
 class Purging:
@@ -76,8 +76,8 @@ class Purging:
         if len(quads):
             self._erase(unique_quads(quads))
 
-    def _erase(self, quads: Ids) -> None:
-        """Delete the history of quads, and count it in the revisions that it was of."""
+    def _erase(self, quads: Ids) -> list[int]:
+        """Delete the history of quads, and count it in the revisions that it was of; gives these."""
         counts: Counter[tuple[str, int]] = Counter()
         for start in range(0, len(quads), _BATCH):
             rows = self._connection.rows(_SQL["removals"], (str(quads[start : start + _BATCH].tolist()),))
@@ -91,6 +91,7 @@ class Purging:
             values = {"added": 0, "removed": 0, what: count}
             self._connection.run(statement, statement.bind(revision=revision, **values))
         self._connection.run(_QUERIES["add_to_meta"], ("purges", 1))
+        return sorted({revision for _, revision in counts})
 
     # -- everything -----------------------------------------------------------------------------------------------
 
@@ -100,15 +101,15 @@ class Purging:
             self._connection.rows("PRAGMA secure_delete = ON")
         try:
             with self._connection.transaction():
-                self._erase(quads)
-                self._forget_terms(graph, quads, chunks)
+                revisions = self._erase(quads)
+                self._forget_terms(graph, quads, chunks, revisions)
         finally:
             with contextlib.suppress(WorldsError):
                 self._connection.rows("PRAGMA secure_delete = OFF")
         with contextlib.suppress(WorldsError):  # others are reading: it is emptied with the next write
             self._connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def _forget_terms(self, graph: ox.NamedNode, quads: Ids, chunks: ChunkStore) -> None:
+    def _forget_terms(self, graph: ox.NamedNode, quads: Ids, chunks: ChunkStore, revisions: list[int]) -> None:
         sought = {number: None for number in np.unique(quads).tolist() if number}
         rows: dict[int, Row] = {}
         waiting = list(sought)
@@ -119,22 +120,22 @@ class Purging:
             parts |= {row[3] for row in found if row[1] == LITERAL and row[3] is not None}
             waiting = list(parts - rows.keys())
         last = self._connection.value(_QUERIES["last_term"])
-        gone: list[int] = []
-        while unused := [number for (number,) in self._connection.rows(_SQL["unused"], (json_ids(rows),))]:
+        gone: dict[int, None] = {}
+        while left := rows.keys() - gone.keys():  # the parts of what has gone may be free now
+            unused = [number for (number,) in self._connection.rows(_SQL["unused"], (json_ids(left),))]
+            if not unused:
+                break
             for ids in batches(np.array(unused, dtype=np.int64)):
                 self._connection.run(_SQL["forget_graphs"], (ids,))
                 self._connection.run(_QUERIES["delete_terms"], (ids,))
-            gone += unused
-            if len(gone) >= len(rows):
-                break
+            gone |= dict.fromkeys(unused)
         if gone:
             self._connection.run(_QUERIES["set_meta"], ("last_term", last))
             self._connection.run(_QUERIES["add_to_meta"], ("term_removals", 1))
         texts = [as_text(row[2]) for row in rows.values() if row[1] == LITERAL]
         self._forget_vectors(graph, texts, chunks)
-        own = [as_text(row[2]) for row in rows.values() if row[1] == IRI and as_text(row[2]).startswith(graph.value)]
-        lost = [as_text(rows[number][2]) for number in gone if rows[number][1] == LITERAL]
-        self._forget_sayings([*(one for one in lost if len(one) >= _NEEDLE), *(one for one in own if "#" in one)])
+        iris = [as_text(rows[number][2]) for number in gone if rows[number][1] == IRI]
+        self._forget_sayings([one for one in iris if one.startswith(f"{graph.value}#")], texts, revisions)
 
     def _forget_vectors(self, graph: ox.NamedNode, texts: list[str], chunks: ChunkStore) -> None:
         """The vectors of texts go; a scope that still has one makes it anew."""
@@ -147,19 +148,19 @@ class Purging:
         self._connection.run(_SQL["forget_embedded"], (digests,))
         self._connection.run(_SQL["forget_retired_among"], (json_ids(retired),))
 
-    def _forget_sayings(self, needles: list[str]) -> None:
-        """Proposals and messages in which a text or the IRI of a memory stands, as it is or as patches write it."""
-        written = {one.encode() for one in needles}
-        written |= {str(ox.Literal(one)).encode()[1:-1] for one in needles}
+    def _forget_sayings(self, iris: list[str], texts: list[str], revisions: list[int]) -> None:
+        """Proposals about memories that are gone, and what their revisions' messages quote or say of them alone."""
+        named = [f"<{iri}>".encode() for iri in iris]
         proposals = [
             number
             for number, *parts in self._connection.rows(_SQL["proposals"])
-            if any(needle in _bytes(part) for part in parts for needle in written)
+            if any(iri in _bytes(part) for part in parts for iri in named)
         ]
         for name in ("forget_proposals", "forget_proposal_entities"):
             self._connection.run(_SQL[name], (json_ids(proposals),))
-        for revision, message in self._connection.rows(_SQL["messages"]):
-            if any(needle in message.encode() for needle in written):
+        quoted = [*iris, *(text for text in texts if len(text) >= _NEEDLE)]
+        for revision, message, alone in self._connection.rows(_SQL["messages"], (json_ids(revisions),)):
+            if alone or any(one in message for one in quoted):
                 self._connection.run(_SQL["forget_message"], (revision,))
 
     def elsewhere(self, world: Any) -> tuple[str, ...]:
