@@ -8,11 +8,13 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+import pyoxigraph as ox
 from numpy.typing import NDArray
 
 from worlds.memory.names import CITES, CLASSES, CREATED, EXPIRES, TYPE, around
 from worlds.memory.records import Keep
 from worlds.quads.dictionary import Dictionary, Ids, json_ids
+from worlds.quads.interner import Interner
 from worlds.quads.rows import NO_QUADS, unique_quads
 from worlds.sql import aside, statements
 from worlds.sql.connection import Connection, Row
@@ -53,6 +55,14 @@ class Keeping:
         rows = self._connection.rows(_SQL["keepings"], (json.dumps(around(name)),))
         stored = max(rows, key=lambda row: len(row[0]), default=None)
         return Keep() if stored is None else Keep(**json.loads(stored[1]))
+
+    def set_keeping(self, graph: ox.NamedNode, keep: Keep) -> None:
+        """Store how long a scope keeps. In a transaction."""
+        interner = Interner(self._connection, self._dictionary, rename_blank_nodes=False)
+        (number,) = interner.resolve(np.array([interner.local(graph)], dtype=np.int64)).tolist()
+        self._connection.run(_QUERIES["add_memory"], (number, graph.value))
+        statement = _SQL["set_keeping"]
+        self._connection.run(statement, statement.bind(keeping=keep.to_json(), name=graph.value))
 
     def settings(self) -> list[Row]:
         """What all scopes say of how long they keep, (IRI, JSON)."""

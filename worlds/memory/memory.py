@@ -88,7 +88,7 @@ class Memory(Recalling):
             raise TypeError(f"keep is a Keep, not {keep!r}")
         try:
             with self._parts._connection.transaction():
-                self._purging.set_keeping(self._name, keep)
+                self._keeping.set_keeping(self._name, keep)
         except BaseException:
             self._parts._dictionary.forget()
             raise

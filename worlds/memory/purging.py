@@ -19,9 +19,7 @@ import pyoxigraph as ox
 from worlds.errors import WorldsError
 from worlds.memory.keeping import Keeping
 from worlds.memory.names import CITES, around
-from worlds.memory.records import Keep
 from worlds.quads.dictionary import IRI, LITERAL, TRIPLE, Dictionary, Ids, batches, json_ids
-from worlds.quads.interner import Interner
 from worlds.quads.rows import NO_QUADS, unique_quads
 from worlds.sql import aside, statements
 from worlds.sql.connection import Connection, Row
@@ -43,14 +41,6 @@ class Purging:
         self._connection = connection
         self._dictionary = dictionary
         self._keeping = keeping
-
-    def set_keeping(self, graph: ox.NamedNode, keep: Keep) -> None:
-        """Store how long a scope keeps. In a transaction."""
-        interner = Interner(self._connection, self._dictionary, rename_blank_nodes=False)
-        (number,) = interner.resolve(np.array([interner.local(graph)], dtype=np.int64)).tolist()
-        self._connection.run(_QUERIES["add_memory"], (number, graph.value))
-        statement = _SQL["set_keeping"]
-        self._connection.run(statement, statement.bind(keeping=keep.to_json(), name=graph.value))
 
     # -- history --------------------------------------------------------------------------------------------------
 
