@@ -95,3 +95,13 @@ SELECT 1 FROM quads INDEXED BY quads_spog WHERE subject = :entity
 UNION ALL SELECT 1 FROM quads INDEXED BY quads_o WHERE object = :entity
 UNION ALL SELECT 1 FROM quads INDEXED BY quads_posg WHERE predicate = :entity
 UNION ALL SELECT 1 FROM quads INDEXED BY quads_g WHERE graph = :entity AND graph <> 0 LIMIT 1;
+
+-- name: some_instances
+-- The first instances of some classes.
+SELECT group_concat(subject) FROM (
+    SELECT DISTINCT quads.subject
+    FROM json_each(:classes_json) AS class
+    CROSS JOIN quads INDEXED BY quads_posg ON quads.predicate = :rdf_type AND quads.object = class.value
+    WHERE quads.subject > 0 AND {data quads.graph}
+    LIMIT :limit
+);

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from worlds.curation.findings.evaluating import Evaluation
     from worlds.curation.findings.findings import Finding, Findings
     from worlds.curation.findings.report import WorldReport
+    from worlds.curation.forms.form import Form
     from worlds.curation.linking.links import Mentions
     from worlds.curation.linking.suggesting import Link
     from worlds.embedders import (
@@ -113,6 +114,7 @@ __all__ = [
     "Finding",
     "Findings",
     "Forgotten",
+    "Form",
     "Group",
     "Hit",
     "IntegrityError",
@@ -212,6 +214,7 @@ _HOMES = {
     "worlds.search.passages": "Passage",
     "worlds.search.hits": "Explanation Hit SearchResults",
     "worlds.texts.policy": "ChunkSize TextPolicy",
+    "worlds.curation.forms.form": "Form",
     "worlds.entities.schema": "Schema",
     "worlds.memory.memory": "Memory",
     "worlds.memory.proving": "Proof prove",

@@ -42,6 +42,7 @@ OPEN_TO_DOORS = {
     "worlds.settings",
     "worlds.verbs.in_time.shown",
     "worlds.verbs.table",
+    "worlds.verbs.verb",
     "worlds.world",
 }
 

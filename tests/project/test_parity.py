@@ -100,6 +100,7 @@ READS: dict[str, dict[str, Any]] = {  # a call of each verb that reads, by Pytho
     "suggest_links": {"limit": 5, "minimum": 0.3},
     "verify": {"claim": ["ex:Curiosity", "rdf:type", "s:Rover"], "at": 1},
     "validate": {"subjects": ["ex:Curiosity"]},
+    "form": {"iri": "ex:Curiosity", "types": "s:Rover", "language": "de"},
     "contradictions": {"suggested": True, "kinds": ["functional", "outlier"], "author": "ann", "limit": 3},
     "duplicates": {"types": "s:Rover", "probability": 0.1, "limit": 3},
     "decisions": {},
@@ -160,7 +161,7 @@ def command_line(path: Path, verb: str, given: Mapping[str, Any]) -> Any:
     row, words = VERBS[verb], []
     for name, value in given.items():
         option = row.options[name]
-        if option.default is REQUIRED:
+        if option.default is REQUIRED or (verb, name) == ("form", "iri"):  # an argument that may lack
             words += value if isinstance(value, list) else [value]
         elif isinstance(value, bool):
             words += [f"--{'' if value else 'no-'}{name}"]
@@ -318,9 +319,10 @@ def told(verb: str, answer: Mapping[str, Any], prefixes: Mapping[str, str]) -> A
 # --- what it does -----------------------------------------------------------------------------------------------------
 
 QUAD = '<urn:new> <http://www.w3.org/2000/01/rdf-schema#label> "A kite"@en .'
+SEEN = f'<{EX}Curiosity> <{EX}schema#seen> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .'
 WRITES: dict[str, dict[str, Any]] = {  # of each verb that writes; the world has three revisions and a proposal
     "add": {"quads": [QUAD], "message": "a bird"},
-    "remove": {"quads": [f'<{EX}Curiosity> <{EX}schema#seen> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .']},
+    "remove": {"quads": [SEEN]},
     "update": {"text": "INSERT DATA { ex:new s:seen 3 }"},
     "undo": {"revision": 3, "message": "no"},
     "bind": {"prefix": "n", "iri": "urn:n:"},
@@ -338,6 +340,7 @@ WRITES: dict[str, dict[str, Any]] = {  # of each verb that writes; the world has
     "tell": {"facts": [["Curiosity", "seen", "5"]], "graph": "urn:g", "message": "heard"},
     "end": {"quad": ["ex:Curiosity", "rdf:type", "s:Rover"], "at": "2020-05", "reason": "why"},
     "distinct": {"a": "ex:Curiosity", "b": "ex:Perseverance", "graph": "urn:g"},
+    "edit": {"add": [QUAD], "remove": [SEEN], "base": 3, "message": "a bird, seen"},
     "propose": {"add": [QUAD], "why": "heard", "confidence": 0.25, "kind": "bird", "relies_on": [QUAD]},
     "amend": {"id": 1, "add": [QUAD], "why": "rather this"},
     "accept": {"id": 1, "why": "yes", "version": 1},
@@ -363,7 +366,7 @@ def state(path: Path | worlds.World) -> Any:
 def write(world: worlds.World, verb: str, given: Mapping[str, Any]) -> None:
     """The call in Python."""
     options = dict(given)
-    for name in ("quads", "add", "relies_on"):
+    for name in ("quads", "add", "remove", "relies_on"):
         if name in options:
             options[name] = parse_quads(options[name])
     others = options.pop("others", ())

@@ -12,7 +12,7 @@ from tests.support.serving import Served, served
 from worlds.server.api.operation import Operation
 from worlds.server.api.operations import operations
 from worlds.server.keys import KeyStore, keys_of
-from worlds.verbs.table import LEVELS
+from worlds.verbs.verb import LEVELS
 
 WORLDS = ("a", "b")
 FILLED = {"iri": "urn%3As", "revision": "999999", "number": "999999", "name": "base.css"}

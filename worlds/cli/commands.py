@@ -105,6 +105,7 @@ _PANELS = {
         "memory",
         "resolve",
         "mint",
+        "form",
         "similar",
         "describe",
         "timeline",

@@ -1,4 +1,4 @@
-"""The commands about entities: resolve, mint, similar, describe."""
+"""The commands about entities: resolve, mint, form, similar, describe."""
 
 from __future__ import annotations
 
@@ -77,6 +77,34 @@ def mint(
     for remark in found.notes:
         note(remark)
     output().print(str(found.iri), soft_wrap=True, markup=False, highlight=False)
+
+
+@of_verb("form")
+def form(
+    path: WorldPath,
+    iri: Annotated[str | None, typer.Argument(metavar="[IRI]", help="The entity.", show_default=False)] = None,
+    *,
+    json: Json = False,
+    **given: Any,
+) -> None:
+    """With --type and no entity, the form of a new one."""
+    with opened(path) as world:
+        found = world.form(iri, **given)
+        prefixes = world.prefixes
+    if json:
+        write_json(found.to_dict())
+        return
+    console = output()
+    for one in found.fields:
+        most = "any number" if one.most is None else str(one.most)
+        takes = most if one.most == one.least or (one.most is None and not one.least) else f"{one.least} to {most}"
+        origin = ", by a shape" if one.declared else "" if one.share is None else f", as {one.share:.0%} of others"
+        line = Text(f"{clean(one.label)}: ", style="dim")
+        line.append(", ".join(_value(value, prefixes) for value in one.values), style="not dim")
+        line.append(f" ({one.widget}, {takes}{origin})", style="dim")
+        show.print_wrapped(console, line, 0, 2)
+    for problem in (*found.problems, *(text for one in found.fields for text in one.problems)):
+        note(problem)
 
 
 @of_verb("similar")
@@ -196,5 +224,7 @@ def register(app: typer.Typer) -> None:
         "worlds policy kb.db iris=https://example.org/id/", "worlds mint kb.db 'Fritz Lang' --type ex:Person"
     )
     app.command(cls=Command, epilog=minting)(mint)
+    forms = examples("worlds form kb.db ex:metropolis", "worlds form kb.db --type ex:Film --json")
+    app.command(cls=Command, epilog=forms)(form)
     app.command(cls=Command, epilog=examples("worlds similar kb.db ex:metropolis --type ex:Film"))(similar)
     app.command(cls=Command, epilog=examples("worlds describe kb.db ex:metropolis"))(describe)

@@ -17,8 +17,9 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import pyoxigraph as ox
 
-from worlds.errors import ReadOnlyError, ValidationError
+from worlds.errors import ConflictError, ReadOnlyError, ValidationError
 from worlds.graph.records import Record
+from worlds.graph.terms import format_term
 from worlds.quads.dataset import SCOPE_ALONE
 from worlds.quads.delta import Delta, Follower
 from worlds.quads.dictionary import Dictionary, Ids, batches
@@ -31,6 +32,7 @@ from worlds.sql.rebuilding import without
 _SQL = statements("queries.sql")
 _BULK = 20_000  # quads from which on rebuilding the indexes pays
 _BATCH = 5000
+_NAMED = 3  # subjects that an error names
 _PAIRS = 20_000  # pairs a statement
 _INSERTED = 0.2  # the share of the time of inserting many quads that is not spent on their indexes
 
@@ -105,6 +107,7 @@ class Revision:
     chunks: int = 0
     notes: tuple[str, ...] = ()  # what there is to say of it
     guard: Any = None  # what its guard is, where it says so
+    base: int | None = None  # what it changes may not have changed since
     embed: bool = False  # whether a write asked for its new texts to be embedded
     deltas: int = 0  # that its followers were told of
     effects: list[Delta] | None = None  # all deltas since a rehearsal began
@@ -175,6 +178,7 @@ class Gate:
         author: str | None = None,
         message: str | None = None,
         undoes: int | None = None,
+        base: int | None = None,
         guard: Any = None,
     ) -> Iterator[Revision]:
         """A revision, or a part of the one that is being written: kept whole or not at all.
@@ -185,6 +189,7 @@ class Gate:
         with self._connection.lock:
             if self._revision is None:
                 with self._outermost(author, message, undoes, guard) as revision:
+                    revision.base = base
                     yield revision
             else:
                 if guard not in (None, self._revision.guard):
@@ -321,6 +326,8 @@ class Gate:
             self._learn_memories(added)
             if in_memories(self._connection, np.concatenate([added, removed])).any():
                 raise ReadOnlyError(SCOPE_ALONE, kind="scope")
+        if revision.base is not None:
+            self._require_unchanged(revision.base, revision.number, np.concatenate([added, removed]))
         if self._owned is not None and revision.undoes is None:
             self._owned(np.concatenate([added, removed]))
         return self._apply(revision, added, removed, report)
@@ -344,6 +351,21 @@ class Gate:
         revision.chunks += delta.chunks
         revision.notes += tuple(delta.notes)
         return len(added) + aside[0], len(removed) + aside[1], delta.chunks
+
+    def _require_unchanged(self, base: int, own: int, quads: Ids) -> None:
+        """ConflictError where a subject of the quads has changed since a revision, but for what this one did."""
+        for room in (here, aside):
+            statement = room(_SQL["changed_since"])
+            for ids in batches(distinct(quads[:, 0])):
+                changed = self._connection.columns(statement, statement.bind(ids_json=ids, revision=base, own=own))[0]
+                if len(changed):
+                    terms = self._dictionary.terms(changed[:_NAMED].tolist())
+                    names = ", ".join(format_term(terms[number]) for number in changed[:_NAMED].tolist())
+                    more = f" and {len(changed) - _NAMED:,} more" if len(changed) > _NAMED else ""
+                    raise ConflictError(
+                        f"{names}{more} changed after revision {base}; read it again, and change it then",
+                        kind="changed since",
+                    )
 
     def _beside(self, revision: Revision, added: Ids, removed: Ids) -> tuple[Ids, Ids, tuple[int, int]]:
         """Write the quads of memories, which nobody follows; gives the others, and how many took effect."""

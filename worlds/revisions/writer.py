@@ -131,6 +131,7 @@ class Writer:
         progress: Progress | None = None,
         undoes: int | None = None,
         dry_run: bool = False,
+        base: int | None = None,
         guard: Any = None,
     ) -> Iterator[Writing]:
         """A revision, or a part of the one that this thread is writing: kept when the block ends, undone if it raises.
@@ -140,14 +141,15 @@ class Writer:
 
         What is kept is followed up once the outermost block is over: older revisions are forgotten as the retention
         asks, and new texts embedded if one of the writes wants it (`embed`). A failure of that undoes nothing.
-        `guard` is that of this revision, instead of the world's. Where it queues, the write becomes a proposal.
+        With a `base` it is refused where a subject that it changes has changed since that revision. `guard` is that of
+        this revision, instead of the world's. Where it queues, the write becomes a proposal.
         """
         if dry_run:
-            with self._rehearsal(author, message, guard, undoes) as writing:
+            with self._rehearsal(author, message, guard, undoes, base) as writing:
                 yield writing
             return
         try:
-            with self._gate.write(author=author, message=message, undoes=undoes, guard=guard) as revision:
+            with self._gate.write(author=author, message=message, undoes=undoes, base=base, guard=guard) as revision:
                 writing = Writing(self._gate, revision)
                 yield writing
                 limited = self._forgetting.limited
@@ -185,9 +187,12 @@ class Writer:
             pass
 
     @contextlib.contextmanager
-    def _rehearsal(self, author: str | None, message: str | None, guard: Any, undoes: int | None) -> Iterator[Writing]:
+    def _rehearsal(
+        self, author: str | None, message: str | None, guard: Any, undoes: int | None, base: int | None
+    ) -> Iterator[Writing]:
         whole = not self._gate.writing  # the guard looks at what is kept, not at its parts
-        with contextlib.suppress(_Over), self._gate.write(author=author, message=message, undoes=undoes) as revision:
+        opened = self._gate.write(author=author, message=message, undoes=undoes, base=base)
+        with contextlib.suppress(_Over), opened as revision:
             writing = Writing(self._gate, revision)
             revision.effects = revision.effects or []
             before = len(revision.effects)

@@ -68,6 +68,7 @@ class ScopedWriter(Writer):
         progress: Progress | None = None,
         undoes: int | None = None,
         dry_run: bool = False,
+        base: int | None = None,
         guard: Any = None,
     ) -> Iterator[Writing]:
         """A revision of the world that touches the scope's graphs alone; see `Writer.revision`."""
@@ -80,7 +81,7 @@ class ScopedWriter(Writer):
             self._world._gate.within(self._slice.require),
             self._world._writer.revision(
                 author=author, message=message, embed=embed, progress=progress, undoes=undoes, dry_run=dry_run,
-                guard=guard,
+                base=base, guard=guard,
             ) as outer,
         ):  # fmt: skip
             with self._whole.revision(dry_run=True) as writing:

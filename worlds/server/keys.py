@@ -25,7 +25,7 @@ from typing import Any
 from worlds.errors import OpenError
 from worlds.graph.targets import replacing
 from worlds.permissions import believe
-from worlds.verbs.table import LEVELS
+from worlds.verbs.verb import LEVELS
 
 try:
     import fcntl

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from worlds.verbs.table import LEVELS, Level
+from worlds.verbs.verb import LEVELS, Level
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from worlds.errors import ArgumentError
+from worlds.quads.namespaces import listed
 from worlds.revisions.history import Moment
 from worlds.rules.guard import GuardSetting
 from worlds.verbs.parts import Parts
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from worlds.curation.changing.shapes import Shapes
     from worlds.curation.claims.verification import Verification
     from worlds.curation.findings.findings import Finding, Findings
+    from worlds.curation.forms.form import Form
     from worlds.curation.linking.links import Mentions
     from worlds.rules.report import ValidationReport
 
@@ -112,6 +115,22 @@ class Curating(Parts):
     @guard.setter
     def guard(self, setting: GuardSetting) -> None:
         self._guard.setting = setting
+
+    def form(self, iri: object = None, *, types: object = None, language: str | None = None) -> Form:
+        """Give the fields in which an entity is edited, or a new one is made: a `Form`.
+
+        First come the fields that the world's shapes declare for the entity or its `types`, with cardinality, datatype,
+        classes, choices, bounds, and the words of sh:name and sh:description; then what 300 other entities of these
+        classes usually have, with the share that has it; then whatever else the entity has. Each field has its values,
+        with the graphs and revisions that say them, and what the shapes find wrong with them. Labels in `language` come
+        first. The form's `revision` is the `base` of a change (see `transaction`). ArgumentError without an entity and
+        without a type.
+        """
+        kinds = [] if types is None else [self._namespaces.term(one) for one in listed(types)]
+        if iri is None and not kinds:
+            raise ArgumentError("a form is of an entity, or of the types of a new one")
+        entity = None if iri is None else self._redirects.follow([self._namespaces.entity(iri)])[0]
+        return self._forms.form(entity, kinds, language)
 
     def validate(self, *, subjects: Iterable[object] | None = None, shapes: object = None) -> ValidationReport:
         """Validate the data against SHACL shapes: a `ValidationReport` of every violation, by shape and focus node.

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from worlds.curation.findings.contradictions import Contradictions
     from worlds.curation.findings.drafted import Drafting
     from worlds.curation.findings.report import Reporter
+    from worlds.curation.forms.compiling import Forms
     from worlds.curation.linking.links import Linker
     from worlds.curation.linking.suggesting import Suggesting
     from worlds.entities.context import Contexts
@@ -459,14 +460,15 @@ class Parts:
     def _reporter(self) -> Reporter:
         from worlds.curation.findings.report import Reporter
 
-        return Reporter(
-            self._connection,
-            self._dictionary,
-            self._chunks,
-            self._history,
-            self._contradictions.by_shapes,
-            self._duplicates.likely,
-        )
+        found = self._contradictions.by_shapes, self._duplicates.likely
+        return Reporter(self._connection, self._dictionary, self._chunks, self._history, *found)
+
+    @cached_property
+    def _forms(self) -> Forms:
+        from worlds.curation.forms.compiling import Forms
+
+        known = self._connection, self._dictionary, self._chunks, self._describer, self._shape_checker
+        return Forms(*known, lambda: self._history.last)
 
     @cached_property
     def _linker(self) -> Linker:

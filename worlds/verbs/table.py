@@ -8,17 +8,12 @@ of docs/ on every verb. A door words its answers, and its own defaults, by itsel
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from worlds.search.options import OPTIONS, REQUIRED, Option
-
-Level: TypeAlias = Literal["read", "propose", "write", "admin"]
-LEVELS: tuple[Level, ...] = ("read", "propose", "write", "admin")
-"""What a key may do; each level includes those before it."""
-Effect: TypeAlias = Literal["reads", "writes", "destroys"]
-Door: TypeAlias = Literal["command", "http", "agents", "remote", "group"]
+from worlds.verbs.verb import Verb
 
 _NUMBERS = 2**31 - 1  # of revisions and proposals
 _FUNCTION = "a Python function"
@@ -28,33 +23,6 @@ _OF_FILE = "it is of a file, which the server keeps"
 _OWNER = "it is the owner's, at the command line"
 _LOCAL = "it reads what is on the server's own disk and network"
 _GROUP = "a group searches and answers queries; each of its worlds has the other verbs"
-
-
-@dataclass(frozen=True, slots=True)
-class Verb:
-    """One verb of `World`. `level` is what a key needs for it, `help` one line; `options` are in Python's order.
-
-    `names` are those of the doors that call it otherwise, and `absent` maps doors without it to the reason. A verb that
-    is `composed` calls other verbs, each a revision of its own.
-    """
-
-    name: str
-    help: str
-    options: Mapping[str, Option] = field(default_factory=dict)
-    level: Level = "read"
-    effect: Effect = "reads"
-    names: Mapping[str, str] = field(default_factory=dict)
-    absent: Mapping[str, str] = field(default_factory=dict)
-    composed: bool = False
-
-    def at(self, door: Door) -> list[Option]:
-        """Its options at a door; none where it has no such verb."""
-        return [] if door in self.absent else [one for one in self.options.values() if door not in one.absent]
-
-    @property
-    def retried(self) -> bool:
-        """Whether a world on a server does it anew where another writer was faster."""
-        return self.effect != "reads" and not self.composed and "remote" not in self.absent
 
 
 def _at(doors: str, reason: str) -> Mapping[str, str]:
@@ -89,7 +57,7 @@ DRY_RUN = Option(
     "boolean",
     "Write nothing, and show the difference that the change would make.",
     False,
-    absent=_at("http agents", "a proposal shows it"),
+    absent={"http": "`rehearsal` shows it", "agents": "a proposal shows it"},
 )
 EMBED = Option(
     "embed",
@@ -97,6 +65,12 @@ EMBED = Option(
     "Compute the vectors of new texts at once; otherwise `embed` does it later.",
     True,
     absent=_at("http agents", "the server embeds new texts by itself"),
+)
+BASE = _number(
+    "base",
+    "The last revision that was seen: a change of a subject that changed since is refused.",
+    least=0,
+    most=_NUMBERS,
 )
 _PROGRESS = Option("progress", "json", "A function that is told how far the verb is.", None, absent=_PYTHON)
 _IRI = _text("iri", "The entity: an IRI, or a prefixed name.", REQUIRED, example="ex:Paris")
@@ -205,6 +179,9 @@ VERBS: Mapping[str, Verb] = {
               _quads("quads", "The triples or quads to remove.", REQUIRED, names={"http": "remove"}), *(AUTHOR, MESSAGE, DRY_RUN),
               level="write", effect="destroys", names={"http": "quads"},
               absent=_at("command agents", "`update` takes DELETE DATA")),
+        _verb("edit", "Remove quads and add others, as one revision.", *(_ADD, _REMOVE, BASE, AUTHOR, MESSAGE, EMBED, DRY_RUN),
+              level="write", effect="destroys", names={"http": "quads"},
+              absent={"command": "`update` takes DELETE DATA and INSERT DATA", "agents": "`propose` takes both"}),
         _verb("update", "Run a SPARQL 1.1 Update as one revision, which `undo` can take back.",
               _text("text", "The SPARQL Update.", REQUIRED, most=1_000_000, names={"agents": "update", "command": "request"}, absent=_BODY),
               replace(_BINDINGS, absent=_at("http agents", "the protocol has none")), _UNION,
@@ -273,6 +250,10 @@ VERBS: Mapping[str, Verb] = {
         _verb("validate", "Validate the data against the world's SHACL shapes.",
               Option("subjects", "texts", "Only these focus nodes, of the targets of the shapes."),
               Option("shapes", "json", "Other shapes than the world's.", absent=_NOT_REMOTE)),
+        _verb("form", "Give the fields in which an entity is edited: by its shapes, and by what others of its classes have.",
+              replace(_IRI, default=None, help="The entity; without it the form is of a new entity."),
+              Option("types", "texts", "Classes that the entity has, or gets.", example="ex:City"), _LANGUAGE,
+              absent=_at("agents", "`describe` tells the values, `schema` the predicates")),
         _verb("contradictions", "Find what contradicts itself, and who said it.",
               Option("suggested", "boolean", "Include what the data suggest, not only what is declared.", True),
               Option("kinds", "texts", "Only findings of these kinds.", example="functional"),
@@ -436,7 +417,7 @@ VERBS: Mapping[str, Verb] = {
               *(_text("text", "The SPARQL Update.", REQUIRED), _BINDINGS, _UNION, _TIMEOUT),
               _number("max_memory", "The bytes of memory at most."),
               _number("max_quads", "The quads that change at most."),
-              absent=_at(_EVERYWHERE, "`propose` and the option dry_run do it")),
+              absent={**_at("command agents", "`propose` and the option dry_run do it"), "http": "`rehearsal` does it"}),
         # -- in bulk, or by Python alone
         _verb("resolve_all", "Resolve many names.",
               _quads("names", "Names, alone or with their contexts.", REQUIRED),
@@ -488,7 +469,7 @@ VERBS: Mapping[str, Verb] = {
               _limit("paths", 10), _SCOPE, absent=_at(_EVERYWHERE, _QUERY)),
         _verb("search_sql", "Give the SQL statements of a search.", _SEARCH_TEXT, *_SEARCH.values(),
               names={"command": "search"}, absent=_at("http agents", "`search` gives it: `explain`, for agents `sql`")),
-        _verb("transaction", "Make the writes of a block one revision.", AUTHOR, MESSAGE,
+        _verb("transaction", "Make the writes of a block one revision.", AUTHOR, MESSAGE, BASE,
               Option("guard", "text", "What is done with a write that violates the shapes."), absent=_at(_EVERYWHERE, _VALUE)),
         *(_verb(name, told, absent=_at(_EVERYWHERE, _VALUE)) for name, told in {
             "interrupt": "Stop the query of another thread.",

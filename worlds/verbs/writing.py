@@ -39,18 +39,24 @@ class Writing(Parts):
 
     @contextlib.contextmanager
     def transaction(
-        self, *, author: str | None = None, message: str | None = None, guard: GuardSetting | None = None
+        self,
+        *,
+        author: str | None = None,
+        message: str | None = None,
+        base: int | None = None,
+        guard: GuardSetting | None = None,
     ) -> Iterator[Self]:
         """Make the block's writes one revision: all of them or, if the block raises, none.
 
         Transactions nest; an inner one that raises undoes its own writes only. The block's queries and searches see
         its writes. New texts are embedded after the outermost block ends; a failure of that is logged, not raised.
-        `guard` takes the place of the world's for the outermost block, at whose end its writes are validated; what
-        "warn" has to say is logged.
+        With the number of a revision as its `base`, the outermost block changes no quad of a subject of which a later
+        revision added or removed one: that is a ConflictError. `guard` takes the place of the world's for the outermost
+        block, at whose end its writes are validated; what "warn" has to say is logged.
         """
         if guard is not None:
             expect_guard(guard)
-        with self._writer.revision(author=author, message=message, guard=guard):
+        with self._writer.revision(author=author, message=message, base=base, guard=guard):
             yield self
 
     @rehearsable(Change)
@@ -105,6 +111,33 @@ class Writing(Parts):
         given = self._namespaces.quads(quads)
         with self._writer.revision(author=author, message=message, dry_run=dry_run) as revision:
             revision.apply(removed=quad_ids(self._connection, self._dictionary, given))
+        return revision.change
+
+    @rehearsable(Change)
+    def edit(
+        self,
+        *,
+        add: Iterable[QuadLike] = (),
+        remove: Iterable[QuadLike] = (),
+        base: int | None = None,
+        author: str | None = None,
+        message: str | None = None,
+        embed: bool = True,
+        dry_run: bool = False,
+    ) -> Change | Diff:
+        """Remove quads and add others, as one revision; a quad that is given as both stays.
+
+        With the last revision that was seen as its `base`, it is refused where a subject of the quads has changed since
+        (ConflictError): so no editor overwrites what another one wrote meanwhile.
+        """
+        added, removed = self._namespaces.quads(add), self._namespaces.quads(remove)
+        notes = tuple(self._near_predicates(added))
+        options: dict[str, Any] = {"author": author, "message": message, "embed": embed, "dry_run": dry_run}
+        with self._writer.revision(base=base, **options) as revision:
+            revision.note(*notes)
+            ids = [quad_ids(self._connection, self._dictionary, quads) for quads in (removed, added)]
+            revision.apply(NO_QUADS, ids[0])
+            revision.apply(ids[1])
         return revision.change
 
     @rehearsable(Change)

@@ -21,7 +21,7 @@ from worlds.server.errors import Busy, NotFound, Problem
 from worlds.server.hosting import Listed, is_name
 from worlds.server.http.base import server_of
 from worlds.server.protocols.sparql import LARGE
-from worlds.verbs.table import Level
+from worlds.verbs.verb import LEVELS, Level
 
 Given: TypeAlias = Mapping[str, Any]
 Handler: TypeAlias = Callable[[Request, Given], Awaitable[Response]]
@@ -148,6 +148,19 @@ def _known(given: Given, found: Any) -> Any:
     if found is None:
         raise NotFound(f"there is no revision {given['revision']}, or it was forgotten")
     return found
+
+
+async def _rehearsal(request: Request, given: Given) -> Response:
+    options = await _rehearsed(request, given, ("add", "remove", "merge"))
+    return answer(await server_of(request).write(request, "rehearsal", level="propose", **options))
+
+
+async def _access(request: Request, given: Given) -> Response:
+    server = server_of(request)
+    world, principal = server.world(request).name, server.access.principal(request)
+    level = next(one for one in reversed(LEVELS) if server.may(request, one, world))
+    graphs = server.scope(request)
+    return answer({"name": principal.name, "level": level, "graphs": None if graphs is None else list(graphs)})
 
 
 async def _quads(request: Request, given: Given) -> Response:
@@ -352,8 +365,8 @@ async def _openapi(request: Request, given: Given) -> Response:
 
 
 _READ = """
-    brief chunk context contradictions decisions duplicates history mentions mint policy prefixes proposals questions
-    report schema sources stats suggest_links suggest_shapes timeline validate
+    brief chunk context contradictions decisions duplicates form history mentions mint policy prefixes proposals
+    questions report schema sources stats suggest_links suggest_shapes timeline validate
 """.split()  # noqa: SIM905
 
 HANDLERS: Mapping[str, Handler] = {
@@ -373,6 +386,8 @@ HANDLERS: Mapping[str, Handler] = {
     "revision": _revision,
     "undo": _undo,
     "quads": _quads,
+    "access": _access,
+    "rehearsal": _rehearsal,
     "merge": _merge,
     "propose": _propose,
     "proposal": _proposal,

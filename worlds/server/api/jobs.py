@@ -16,7 +16,7 @@ import pyoxigraph as ox
 
 from worlds.errors import ArgumentError
 from worlds.graph.longtexts import parse_quads
-from worlds.graph.records import As, Node, Quad
+from worlds.graph.records import As, Node, Quad, Record
 from worlds.graph.terms import quad_to_rdflib
 from worlds.revisions.diff import Diff
 from worlds.revisions.edits import Edits
@@ -103,6 +103,7 @@ for _verb in [
     "chunk",
     "context",
     "contradictions",
+    "form",
     "history",
     "mentions",
     "mint",
@@ -250,20 +251,58 @@ def undo(
     return world.undo(revision, force=force, author=author, message=message).to_dict()
 
 
+@dataclass(frozen=True)
+class Rehearsal(Record):
+    """What a change would do, which was tried and taken back: as `edits` by entity, and as quads, the first of each.
+
+    `notes` say what the guard would do.
+    """
+
+    quads_added: tuple[Quad, ...]
+    quads_removed: tuple[Quad, ...]
+    edits: Edits
+    truncated: Annotated[bool, As(schema={"description": "Whether there are more quads than are listed."})]
+    notes: tuple[str, ...] = ()
+
+
+@job("rehearsal", write=True)
+def rehearsal(
+    world: World,
+    *,
+    author: str | None,
+    add: Sequence[str] = (),
+    remove: Sequence[str] = (),
+    merge: Sequence[str] = (),
+    undo: int | None = None,
+    limit: int = 1000,
+) -> bytes:
+    """What the verbs say with `dry_run`: of quads, of a merge, or of taking a revision back."""
+    if sum(map(bool, (add or remove, merge, undo))) != 1:
+        raise ArgumentError("give quads or an update, entities to merge, or a revision to undo: one of them")
+    if merge:
+        found = world.merge(*merge, dry_run=True)
+    elif undo:
+        found = world.undo(undo, dry_run=True)
+    else:
+        found = world.edit(add=parse_quads(add), remove=parse_quads(remove), dry_run=True)
+    return encoded(
+        Rehearsal(
+            tuple(quad_to_rdflib(quad) for quad in islice(found.added.terms(), limit)),
+            tuple(quad_to_rdflib(quad) for quad in islice(found.removed.terms(), limit)),
+            replace(found.edits, entities=found.edits.entities[:limit]),
+            max(len(found.added), len(found.removed)) > limit,
+            found.notes,
+        ).to_dict()
+    )
+
+
 @job("quads", write=True)
 def quads(
-    world: World, *, author: str | None, add: Sequence[str] = (), remove: Sequence[str] = (), message: str | None = None
-) -> dict[str, Any]:
-    """`World.remove` and `World.add` of N-Quads, as one revision. ParseError for anything else."""
-    removed, added = parse_quads(remove), parse_quads(add)
-    with world.transaction(author=author, message=message):
-        gone = world.remove(removed)
-        new = world.add(added, embed=False)
-    number = gone.revision if new.revision is None else new.revision
-    kept = next((entry for entry in world.history(1) if entry.revision == number), None)
-    if kept is None:  # what was removed and added again is no change
-        return Change(None, 0, 0).to_dict()
-    return Change(number, kept.added, kept.removed, new.chunks).to_dict()
+    world: World, *, author: str | None, add: Sequence[str] = (), remove: Sequence[str] = (), **options: Any
+) -> Any:
+    """`World.edit` by N-Quads. ParseError for anything else."""
+    given = {"add": parse_quads(add), "remove": parse_quads(remove), **options}
+    return world.edit(author=author, embed=False, **given).to_dict()
 
 
 @job("merge", write=True)

@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import Any, Literal
 
 from worlds.server.api.parameters import Parameter, options_of
-from worlds.verbs.table import VERBS, Level
+from worlds.verbs.table import VERBS
+from worlds.verbs.verb import Level
 
 Method = Literal["GET", "HEAD", "POST", "PUT", "DELETE"]
 JSON = "application/json"

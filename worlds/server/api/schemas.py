@@ -16,6 +16,7 @@ from worlds.curation.duplicates.finder import Duplicate
 from worlds.curation.findings.drafted import ShapeSuggestion
 from worlds.curation.findings.findings import Finding
 from worlds.curation.findings.report import WorldReport
+from worlds.curation.forms.form import Form
 from worlds.curation.linking.links import Mentions
 from worlds.curation.linking.suggesting import Link
 from worlds.entities.answers import KeptQuestion
@@ -33,10 +34,11 @@ from worlds.revisions.provenance import Provenance
 from worlds.rules.report import ValidationReport
 from worlds.search.hits import Explanation, Hit
 from worlds.search.passages import Passage
-from worlds.server.api.jobs import OWNERS, RevisionDetails
+from worlds.server.api.jobs import OWNERS, Rehearsal, RevisionDetails
 from worlds.sources.store import WorldSource
 from worlds.sources.syncing import Synced
 from worlds.validity.timeline import Timeline
+from worlds.verbs.verb import LEVELS
 
 _TEXT = {"type": "string"}
 _COUNT = {"type": "integer", "minimum": 0}
@@ -72,9 +74,10 @@ def _findings(of: str) -> dict[str, Any]:
 
 _FACET = _list(_object({"value": _TEXT, "label": _TEXT, "count": _COUNT}))
 _RECORDS = schemas((
-    Brief, Change, Context, Decision, Description, Duplicate, Entries, Explanation, Finding, Hit, KeptQuestion, Link,
-    Mentions, Minted, Passage, Proposal, Provenance, Receipt, Synced, ValidationReport, Resolution, RevisionDetails,
-    Schema, ShapeSuggestion, Split, Stats, Timeline, Verification, WorldReport, WorldSource,
+    Brief, Change, Context, Decision, Description, Duplicate, Entries, Explanation, Finding, Form, Hit, KeptQuestion,
+    Link, Mentions, Minted, Passage, Proposal, Provenance, Receipt, Rehearsal, Synced, ValidationReport,
+    Resolution, RevisionDetails, Schema, ShapeSuggestion, Split, Stats, Timeline, Verification, WorldReport,
+    WorldSource,
 ))  # fmt: skip
 
 _SOURCE = _RECORDS.pop("WorldSource")
@@ -128,6 +131,17 @@ SCHEMAS: dict[str, Any] = {
     "Prefixes": {"type": "object", "additionalProperties": _TEXT},
     "WorldSummary": _object({"name": _TEXT, "bytes": _COUNT, "modified": {"type": "number"}, "address": _TEXT}),
     "Worlds": _object({"worlds": _list(_ref("WorldSummary"))}),
+    "Access": _object(
+        {
+            "name": {"type": ["string", "null"], "description": "Of the key; null for somebody without one."},
+            "level": {"enum": list(LEVELS)},
+            "graphs": {
+                "type": ["array", "null"],
+                "items": _TEXT,
+                "description": "The graphs that are seen; null is all.",
+            },
+        }
+    ),
     "Health": _object({"status": {"const": "ok"}}),
     "Object": {"type": "object"},
     "SparqlForm": {

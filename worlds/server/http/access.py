@@ -19,7 +19,7 @@ from worlds.server.errors import Busy, Forbidden, Problem, Unauthorized, WrongHo
 from worlds.server.keys import KeyStore, check_graphs
 from worlds.server.listening import is_loopback
 from worlds.server.principal import Principal
-from worlds.verbs.table import LEVELS, Level
+from worlds.verbs.verb import LEVELS, Level
 
 ANONYMOUS = Principal(None)
 

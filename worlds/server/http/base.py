@@ -31,7 +31,7 @@ from worlds.server.errors import Busy, ClientGone, Forbidden, NotFound, Unauthor
 from worlds.server.listening import network
 from worlds.server.principal import Principal
 from worlds.server.workers.worker import identity
-from worlds.verbs.table import Level
+from worlds.verbs.verb import Level
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

@@ -1,0 +1,136 @@
+"""What shapes declare of the fields of a form: cardinality, kind of value, bounds, choices and words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyoxigraph as ox
+
+from worlds.quads.dictionary import Ids
+from worlds.rules.data import Terms, Triples
+from worlds.rules.paths import within
+from worlds.rules.shapes import SUBCLASS_OF, Constraint, Shape, ShapesGraph, sh
+from worlds.rules.sparql import Ask
+from worlds.rules.validation import Validator
+from worlds.sql.connection import Connection
+
+_LAST = 1e9  # where a field without sh:order stands
+
+
+@dataclass
+class Declared:
+    """What shapes declare of a predicate, all of them together."""
+
+    predicate: Any
+    order: float = _LAST
+    least: int = 0
+    most: int | None = None
+    name: str | None = None
+    help: str | None = None
+    datatypes: list[str] = field(default_factory=list)
+    classes: list[Any] = field(default_factory=list)
+    kinds: frozenset[str] = frozenset()
+    languages: tuple[str, ...] = ()
+    one_each: bool = False
+    choices: tuple[Any, ...] = ()
+    pattern: str | None = None
+    minimum: Any = None
+    maximum: Any = None
+    default: Any = None
+
+
+def applicable(
+    graph: ShapesGraph, connection: Connection, terms: Terms, ask: Ask, entity: int | None, kinds: Sequence[Any]
+) -> list[Shape]:
+    """The shapes whose targets an entity is among; of a new one, those of its classes."""
+    triples = Triples(connection, terms)
+    if entity is not None:
+        validator = Validator(graph, terms, triples, ask)
+        among: Ids = np.array([entity], dtype=np.int64)
+        return [shape for shape in graph.shapes if len(validator.targets(shape, among))]
+    ids = np.array(terms.ids(kinds), dtype=np.int64)
+    return [
+        shape
+        for shape in graph.shapes
+        if any(
+            kind == "targetClass" and within(ids, triples.below([term], SUBCLASS_OF)).any()
+            for kind, term in shape.targets
+        )
+    ]
+
+
+def declared(graph: ShapesGraph, shapes: Sequence[Shape], language: str | None) -> list[Declared]:
+    """What the shapes declare, by predicate, in the order of sh:order, then of the shapes."""
+    found: dict[Any, Declared] = {}
+    for shape in shapes:
+        for inner in _properties(shape):
+            assert inner.path is not None
+            known = found.setdefault(inner.path.predicate, Declared(inner.path.predicate))
+            _words(known, graph, inner, language)
+            for constraint in inner.constraints:
+                _take(known, constraint)
+    return sorted(found.values(), key=lambda one: one.order)
+
+
+def _properties(shape: Shape) -> Iterator[Shape]:
+    """The property shapes of one predicate that a shape asks its nodes to conform to."""
+    if shape.path is not None:
+        if shape.path.kind == "predicate":
+            yield shape
+        return
+    for constraint in shape.constraints:
+        if constraint.component in ("Property", "Node", "And"):
+            for inner in constraint.shapes:
+                yield from _properties(inner)
+
+
+def _words(known: Declared, graph: ShapesGraph, shape: Shape, language: str | None) -> None:
+    known.name = known.name or _text(graph.values(shape.term, sh("name")), language)
+    known.help = known.help or _text(graph.values(shape.term, sh("description")), language)
+    known.default = known.default or next(iter(graph.values(shape.term, sh("defaultValue"))), None)
+    for value in graph.values(shape.term, sh("order")):
+        try:
+            known.order = min(known.order, float(value.value))
+        except (AttributeError, ValueError):
+            continue
+
+
+def _text(values: Sequence[Any], language: str | None) -> str | None:
+    texts = [value for value in values if isinstance(value, ox.Literal)]
+    wanted = [language, "en", None]
+    texts.sort(key=lambda one: wanted.index(one.language) if one.language in wanted else len(wanted))
+    return texts[0].value if texts else None
+
+
+def _take(known: Declared, constraint: Constraint) -> None:
+    component, value = constraint.component, constraint.value
+    if component == "MinCount":
+        known.least = max(known.least, value)
+    elif component == "MaxCount":
+        known.most = value if known.most is None else min(known.most, value)
+    elif component == "Datatype":
+        known.datatypes.append(value.value)
+    elif component == "Class":
+        known.classes.append(value)
+    elif component == "NodeKind":
+        known.kinds = value if not known.kinds else known.kinds & value
+    elif component == "LanguageIn":
+        known.languages = value
+    elif component == "UniqueLang":
+        known.one_each = True
+    elif component == "In":
+        known.choices = value
+    elif component == "Pattern":
+        known.pattern = value[0]
+    elif component in ("MinInclusive", "MinExclusive"):
+        known.minimum = value
+    elif component in ("MaxInclusive", "MaxExclusive"):
+        known.maximum = value
+    elif component in ("Or", "Xone", "And", "Node"):  # of the values: datatypes and classes to choose from
+        for inner in constraint.shapes:
+            for one in inner.constraints:
+                if one.component in ("Datatype", "Class"):
+                    _take(known, one)
