@@ -301,6 +301,7 @@ VERBS = {
     "report": ["*after", "*points"],
     "chunk": ["id", "*around"],
     "mint": ["label", "*type", "*key"],
+    "labels": ["iris", "*language"],
     "form": ["iri", "*types", "*language"],
     "edit": ["*add", "*remove", "*base", "*author", "*message", "*embed", "*dry_run"],
     "propose_mapping": ["tables", "*base"],

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from worlds.entities.limits import check_limit
 from worlds.errors import ArgumentError
+from worlds.graph.terms import to_rdflib
 from worlds.quads.namespaces import listed
+from worlds.texts.facts import Facts
 from worlds.verbs.parts import Parts
 
 if TYPE_CHECKING:
@@ -117,6 +119,15 @@ class Knowing(Parts):
         with self._connection.snapshot():
             told = self._describer.describe(entity, limit=limit, language=language)
             return replace(told, former=self._timelines.former(entity))
+
+    def labels(self, iris: Iterable[object], *, language: str | None = None) -> dict[str, str]:
+        """What entities are called, by their IRIs, as `describe` has it; those without a label are not there."""
+        terms = [self._namespaces.entity(iri) for iri in iris]
+        with self._connection.snapshot():
+            numbers = zip(self._dictionary.find(terms), terms, strict=True)
+            known = {number: term for number, term in numbers if number is not None}
+            found = Facts(self._connection, self._dictionary).labels(self._chunks.policy, known, language=language)
+        return {str(to_rdflib(known[number])): text.label for number, text in found.items()}
 
     def context(
         self,

@@ -218,6 +218,8 @@ VERBS: Mapping[str, Verb] = {
               *(_of_similar(one) for name, one in _SEARCH.items() if name != "limit")),
         _verb("describe", "Tell what the world says of an entity: label, types, its triples, and the triples that point to it.",
               *(_IRI, _limit("values of a predicate", 20), _LANGUAGE, _SCOPE, _AS_OF_ALONE), names={"http": "entity"}),
+        _verb("labels", "Give the labels of entities.", Option("iris", "texts", "The entities.", REQUIRED, example=["ex:Paris"]), _LANGUAGE,
+              absent=_at("command agents", "`describe` tells the label of an entity, `search` those of its hits")),
         _verb("schema", "Tell what the data look like: classes, predicates, graphs, languages and prefixes, with counts.",
               *(_limit("classes, and of predicates and graphs,", 50), _GRAPHS),
               _text("matching", "Only classes and predicates with these words in their names, or near them in meaning.", most=200)),

@@ -69,6 +69,8 @@ def curation_operations() -> tuple[Operation, ...]:
             fields=(
                 *options_of("propose", "why", "confidence", "kind", "relies_on"),
                 Parameter("undo", "integer", "A revision to take back.", least=1, most=2**31 - 1),
+                Parameter("form", "text", "An entity, whose form is told as it would be.", most=10_000),
+                Parameter("language", "text", "The reader's language, for the form.", most=100),
                 Parameter("limit", "integer", "The most quads of each list.", default=1000, least=0, most=10_000),
             ),
             errors=(409,),

@@ -387,6 +387,7 @@ HANDLERS: Mapping[str, Handler] = {
     "undo": _undo,
     "quads": _quads,
     "access": _access,
+    **{name: _plain(name) for name in ("broken_questions", "labels", "validate_post")},
     "rehearsal": _rehearsal,
     "merge": _merge,
     "propose": _propose,

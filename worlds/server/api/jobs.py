@@ -5,6 +5,7 @@ Answers that can be large are JSON already: the server, which is one process, on
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -14,9 +15,10 @@ from typing import Annotated, Any
 
 import pyoxigraph as ox
 
+from worlds.curation.forms.form import Form
 from worlds.errors import ArgumentError
 from worlds.graph.longtexts import parse_quads
-from worlds.graph.records import As, Node, Quad, Record
+from worlds.graph.records import As, Node, Quad, Record, Spare
 from worlds.graph.terms import quad_to_rdflib
 from worlds.revisions.diff import Diff
 from worlds.revisions.edits import Edits
@@ -115,6 +117,24 @@ for _verb in [
     "validate",
 ]:
     job(_verb)(_reads(_verb))
+
+
+@job("labels")
+def labels(world: World, *, iris: Sequence[str], language: str | None = None) -> bytes:
+    """`World.labels`."""
+    return encoded({"labels": world.labels(iris, language=language)})
+
+
+@job("validate_post")
+def validate_post(world: World, *, shapes: str, subjects: Sequence[str] | None = None) -> bytes:
+    """`World.validate` with shapes that are given as Turtle."""
+    return encoded(world.validate(shapes=shapes.encode(), subjects=subjects).to_dict())
+
+
+@job("broken_questions")
+def broken_questions(world: World) -> dict[str, Any]:
+    """`World.questions.check`."""
+    return {"questions": [one.to_dict() for one in world.questions.check()]}
 
 
 @job("duplicates")
@@ -255,7 +275,7 @@ def undo(
 class Rehearsal(Record):
     """What a change would do, which was tried and taken back: as `edits` by entity, and as quads, the first of each.
 
-    `notes` say what the guard would do.
+    `notes` say what the guard would do, and `form` is that of an entity as it would be, where one is asked for.
     """
 
     quads_added: tuple[Quad, ...]
@@ -263,6 +283,11 @@ class Rehearsal(Record):
     edits: Edits
     truncated: Annotated[bool, As(schema={"description": "Whether there are more quads than are listed."})]
     notes: tuple[str, ...] = ()
+    form: Annotated[Form | None, Spare] = None
+
+
+class _TakenBackError(Exception):
+    pass
 
 
 @job("rehearsal", write=True)
@@ -274,17 +299,27 @@ def rehearsal(
     remove: Sequence[str] = (),
     merge: Sequence[str] = (),
     undo: int | None = None,
+    form: str | None = None,
+    language: str | None = None,
     limit: int = 1000,
 ) -> bytes:
     """What the verbs say with `dry_run`: of quads, of a merge, or of taking a revision back."""
     if sum(map(bool, (add or remove, merge, undo))) != 1:
         raise ArgumentError("give quads or an update, entities to merge, or a revision to undo: one of them")
+    change: dict[str, Any] = {}
     if merge:
         found = world.merge(*merge, dry_run=True)
     elif undo:
         found = world.undo(undo, dry_run=True)
     else:
-        found = world.edit(add=parse_quads(add), remove=parse_quads(remove), dry_run=True)
+        change = {"add": parse_quads(add), "remove": parse_quads(remove)}
+        found = world.edit(**change, dry_run=True)
+    filled = None
+    if form is not None and change:
+        with contextlib.suppress(_TakenBackError), world.transaction():
+            world.edit(**change)
+            filled = world.form(form, language=language)
+            raise _TakenBackError
     return encoded(
         Rehearsal(
             tuple(quad_to_rdflib(quad) for quad in islice(found.added.terms(), limit)),
@@ -292,6 +327,7 @@ def rehearsal(
             replace(found.edits, entities=found.edits.entities[:limit]),
             max(len(found.added), len(found.removed)) > limit,
             found.notes,
+            filled,
         ).to_dict()
     )
 

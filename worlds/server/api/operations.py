@@ -94,6 +94,7 @@ def operations() -> tuple[Operation, ...]:
             errors=(409,),
         ),
         of("edit", "POST", "/quads", answered("The change.", "Change"), errors=(409,)),
+        of("labels", "POST", "/labels", answered("The labels, by IRI.", "Labels")),
         of("form", "GET", "/form", answered("The fields, with their values.", "Form")),
         Operation(
             "access",
@@ -107,6 +108,15 @@ def operations() -> tuple[Operation, ...]:
         of("stats", "GET", "/stats", answered("The figures.", "Stats")),
         of("schema", "GET", "/schema", answered("Classes, predicates, graphs and languages.", "Schema")),
         of("validate", "GET", "/validate", answered("The violations.", "ValidationReport")),
+        of(
+            "validate",
+            "POST",
+            "/validate",
+            answered("The violations.", "ValidationReport"),
+            Parameter("shapes", "text", "The shapes, as Turtle.", True, most=1_000_000),
+            name="validate_post",
+            help="Validate the data against other shapes than the world's.",
+        ),
         Operation(
             "prefixes",
             "GET",
@@ -158,6 +168,14 @@ def operations() -> tuple[Operation, ...]:
                 ),
                 Parameter("limit", "integer", "The number of questions at most.", default=100, least=1, most=1000),
             ),
+        ),
+        Operation(
+            "broken_questions",
+            "GET",
+            "/questions/broken",
+            "Ask the queries of all kept questions anew, and tell which are broken.",
+            "read",
+            answered("The questions, by their IRIs.", "BrokenQuestions"),
         ),
         Operation(
             "keep_question",

@@ -28,6 +28,7 @@ from worlds.entities.schema import Schema
 from worlds.file.stats import Stats
 from worlds.graph.records import schemas
 from worlds.questions.brief import Brief
+from worlds.questions.keeping import BrokenQuestion
 from worlds.revisions.gate import Change
 from worlds.revisions.history import Entries
 from worlds.revisions.provenance import Provenance
@@ -74,8 +75,8 @@ def _findings(of: str) -> dict[str, Any]:
 
 _FACET = _list(_object({"value": _TEXT, "label": _TEXT, "count": _COUNT}))
 _RECORDS = schemas((
-    Brief, Change, Context, Decision, Description, Duplicate, Entries, Explanation, Finding, Form, Hit, KeptQuestion,
-    Link, Mentions, Minted, Passage, Proposal, Provenance, Receipt, Rehearsal, Synced, ValidationReport,
+    Brief, BrokenQuestion, Change, Context, Decision, Description, Duplicate, Entries, Explanation, Finding, Form, Hit,
+    KeptQuestion, Link, Mentions, Minted, Passage, Proposal, Provenance, Receipt, Rehearsal, Synced, ValidationReport,
     Resolution, RevisionDetails, Schema, ShapeSuggestion, Split, Stats, Timeline, Verification, WorldReport,
     WorldSource,
 ))  # fmt: skip
@@ -123,6 +124,8 @@ SCHEMAS: dict[str, Any] = {
     "Questions": _object(
         {"questions": _list({"oneOf": [_ref("KeptQuestion"), _ref("NearQuestion")]}), "count": _COUNT}
     ),
+    "BrokenQuestions": _object({"questions": _list(_ref("BrokenQuestion"))}),
+    "Labels": _object({"labels": {"type": "object", "additionalProperties": _TEXT}}),
     "Runs": _object({"runs": _list(_ref("Synced"))}),
     "Resolutions": _list(_ref("Resolution")),
     "Provenances": _object({"quads": _list(_ref("Provenance"))}),
