@@ -17,6 +17,7 @@ import worlds
 from tests.support import seams
 from tests.support.command_line import DATA, ok, run
 from tests.support.embedder import HashingEmbedder
+from worlds.server import bundle
 
 
 @pytest.fixture(autouse=True)
@@ -82,12 +83,15 @@ def test_it_tells_which_extras_are_there(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_it_tells_which_query_editor_the_page_has(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    for names in ([], ["yasqe.min.js"], ["yasqe.min.js", "yasqe.min.css"]):
-        (folder / "vendor").mkdir(exist_ok=True)
-        for name in names:
-            (folder / "vendor" / name).touch()
-        seams.page_folder(monkeypatch, folder)
-        assert findings()["web page"]["state"] == ("ok" if len(names) == 2 else "note")
+    vendor = folder / "vendor"
+    seams.page_folder(monkeypatch, vendor)
+    assert findings()["web page"]["message"].endswith("it was not built")
+    vendor.mkdir()
+    (vendor / bundle.MISSING).write_text("there is no Node.js\n")
+    told = findings()["web page"]
+    assert (told["state"], told["message"]) == ("note", "with a plain editor: there is no Node.js")
+    (vendor / bundle.FILE).touch()
+    assert findings()["web page"]["state"] == "ok"
 
 
 def test_without_a_model_it_says_what_to_install() -> None:

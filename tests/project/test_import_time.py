@@ -57,7 +57,9 @@ def loaded(code: str) -> set[str]:
 
 def takes_at_most(most: float, code: str) -> bool:
     """Whether a process that runs this code needs no more seconds of CPU, user and system, in one of three tries."""
-    return any(float(python(f"{code}\nimport time; print(time.process_time())").splitlines()[-1]) <= most for _ in range(3))
+    return any(
+        float(python(f"{code}\nimport time; print(time.process_time())").splitlines()[-1]) <= most for _ in range(3)
+    )
 
 
 def helped(*words: str) -> str:

@@ -58,7 +58,7 @@ class Tab:
     def check(self) -> None:
         """Nothing went wrong but what was expected to."""
         left = [text for text in self.wrong if not any(re.search(one, text) for one in self.expected)]
-        assert not left
+        assert not left, left
 
 
 def expect(found: Any) -> Any:

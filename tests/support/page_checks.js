@@ -40,7 +40,7 @@
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
     const node = texts.currentNode.parentElement;
-    if (!texts.currentNode.data.trim() || !seen(node) || node.closest("svg, .unseen, .skip, option, .CodeMirror-measure")) continue;
+    if (!texts.currentNode.data.trim() || !seen(node) || node.closest("svg, .unseen, .skip, option")) continue;
     const [a, b] = [light(read(getComputedStyle(node).color)), light(behind(node))];
     const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
     if (contrast < 4.5) wrong.push(`contrast ${contrast.toFixed(2)}: ${node.className} ${texts.currentNode.data.slice(0, 40)}`);

@@ -119,8 +119,14 @@ def wait_for_hints(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
 
 
 def page_folder(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Let the page's query editor be looked for here, not where the clone has it, or has it not."""
-    monkeypatch.setattr("worlds.server.bundle.FOLDER", folder)
+    """Let the page's editor be looked for here, not where the clone has it, or has it not."""
+    monkeypatch.setattr("worlds.server.bundle.VENDOR", folder)
+
+
+def without_node(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """As where there is no Node.js, neither on the PATH nor from PyPI."""
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setattr("worlds.server.bundle.importlib.util.find_spec", lambda name: None)
 
 
 def let_no_union_fit(monkeypatch: Setter) -> None:

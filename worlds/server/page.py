@@ -21,8 +21,8 @@ from starlette.routing import Route
 from worlds.server.errors import NotFound
 
 FOLDER = Path(__file__).with_name("page")
-EDITOR = "vendor/yasqe.min.js"
-"""The query editor, where the wheel was built with Node; without it the page has a plain one."""
+EDITOR = "vendor/editor.min.js"
+"""The editor, where the package was built with Node.js; without it the page has a plain one."""
 
 _TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -85,7 +85,7 @@ def assets() -> Mapping[str, Asset]:
 @lru_cache(maxsize=64)
 def _shell(base: str, world: str) -> Asset:
     text = (FOLDER / "index.html").read_text("utf-8")
-    editor = "yasqe" if EDITOR in assets() else "plain"
+    editor = "full" if EDITOR in assets() else "plain"
     given = f'data-base="{html.escape(base)}" data-world="{html.escape(world)}" data-editor="{editor}"'
     return Asset.of(
         text.replace('data-base="" data-world="" data-editor="plain"', given).encode(), "text/html; charset=utf-8"

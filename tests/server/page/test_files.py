@@ -19,6 +19,7 @@ import pytest
 from starlette.requests import Request
 
 import worlds
+from tests.support import seams
 from tests.support.serving import ROOT, Served, served
 from worlds.server import bundle, page
 
@@ -26,6 +27,10 @@ FOLDER = ROOT / "worlds" / "server" / "page"
 SOURCES = {path.name: path.read_text("utf-8") for path in sorted(FOLDER.glob("*.*"))}
 MODULES = {name: text for name, text in SOURCES.items() if name.endswith(".js")}
 NAMESPACES = {
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "http://www.w3.org/2002/07/owl#",
+    "http://www.w3.org/2004/02/skos/core#",
+    "http://www.w3.org/ns/shacl#",
     "http://www.w3.org/2000/01/rdf-schema#label",
     "http://www.w3.org/2000/svg",
     "http://www.w3.org/2001/XMLSchema#",
@@ -145,13 +150,9 @@ def test_no_path_leads_anywhere_else(server: Served, path: str) -> None:
 
 
 def test_the_page_is_small() -> None:
-    sizes = {
-        name: len(asset.compressed or asset.body)
-        for name, asset in page.assets().items()
-        if not name.startswith("vendor/")
-    }
-    whole = sum(sizes.values()) + len(gzip.compress((FOLDER / "index.html").read_bytes()))
-    assert whole < 60_000, sizes
+    sizes = {name: path.stat().st_size for name, path in ((path.name, path) for path in FOLDER.glob("*.*"))}
+    assert sum(sizes.values()) <= 300_000, sizes
+    assert {name for name, text in SOURCES.items() if text.count("\n") >= 300} == set()
 
 
 def test_no_data_can_become_markup_or_a_script() -> None:
@@ -165,9 +166,7 @@ def test_no_data_can_become_markup_or_a_script() -> None:
 
 def test_nothing_comes_from_elsewhere() -> None:
     for name, text in SOURCES.items():
-        if name != "package-lock.json":
-            found = set(re.findall(r"https?://[^\s\"'`)>]+", text))
-            assert found <= NAMESPACES, name
+        assert set(re.findall(r"https?://[^\s\"'`)>…]+", text)) <= NAMESPACES, name
     assert "style=" not in SOURCES["index.html"]
     assert not re.search(r"<script(?![^>]*\bsrc=)", SOURCES["index.html"])
 
@@ -198,49 +197,52 @@ def test_the_first_paint_fetches_its_modules_at_once() -> None:
 
 
 def test_the_lock_file_names_no_registry() -> None:
-    lock = json.loads(SOURCES["package-lock.json"])
-    wanted = json.loads(SOURCES["package.json"])["dependencies"]
-    assert lock["packages"][""]["dependencies"] == wanted
+    text = (bundle.SOURCE / "package-lock.json").read_text("utf-8")
+    lock, wanted = json.loads(text), json.loads((bundle.SOURCE / "package.json").read_text("utf-8"))
+    assert lock["packages"][""]["dependencies"] == wanted["dependencies"]
+    assert lock["packages"][""]["devDependencies"] == wanted["devDependencies"]
+    assert all(re.fullmatch(r"[\d.]+", version) for version in wanted["dependencies"].values())
     for name, told in lock["packages"].items():
         assert "resolved" not in told, name
         assert name == "" or told["integrity"].startswith("sha512-"), name
-    assert not re.search(r"registry|localhost|127\.0\.0\.1", SOURCES["package-lock.json"])
+    assert not re.search(r"registry|localhost|127\.0\.0\.1", text)
 
 
-# --- the query editor -------------------------------------------------------------------------------------------------
+# --- the editor -------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def sources(tmp_path: Path) -> Path:
-    """A copy of what npm needs."""
-    for name in ("package.json", "package-lock.json"):
-        shutil.copy(FOLDER / name, tmp_path)
-    return tmp_path
-
-
-def test_without_npm_there_is_no_editor_and_no_harm(sources: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(sources))
-    (sources / "vendor").mkdir()
-    (sources / "vendor" / "kept").touch()
-    with pytest.raises(bundle.BundleError, match="npm is not on the PATH"):
-        bundle.bundle(sources)
-    assert [path.name for path in (sources / "vendor").iterdir()] == ["kept"]
+def test_without_node_there_is_no_editor_and_the_reason_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seams.without_node(monkeypatch, tmp_path)
+    vendor = tmp_path / "vendor"
+    with pytest.raises(bundle.BundleError, match="there is no Node.js"):
+        bundle.bundle(vendor)
+    assert "there is no Node.js" in (vendor / bundle.MISSING).read_text("utf-8")
+    # An editor that is there stays.
+    (vendor / bundle.FILE).write_text("// an editor")
+    (vendor / bundle.MISSING).unlink()
+    with pytest.raises(bundle.BundleError):
+        bundle.bundle(vendor)
+    assert [path.name for path in vendor.iterdir()] == [bundle.FILE]
 
 
 @pytest.mark.slow
-def test_the_editor_comes_from_npm(sources: Path) -> None:
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not installed")
+def test_the_editor_is_built_of_what_the_lock_file_pins(tmp_path: Path) -> None:
+    if bundle.node() is None:
+        pytest.skip("Node.js is not installed")
     try:
-        vendor = bundle.bundle(sources, offline=True)
+        vendor = bundle.bundle(tmp_path / "vendor", offline=True)
     except bundle.BundleError as error:
-        pytest.skip(
-            f"npm's cache does not have the editor: run python -m worlds.server.bundle once ({str(error)[:60]}…)"
-        )
-    assert {path.name for path in vendor.iterdir()} == {*bundle.FILES, bundle.LICENSES}
-    assert "sourceMappingURL" not in (vendor / "yasqe.min.js").read_text("utf-8")
-    assert "codemirror" in (vendor / bundle.LICENSES).read_text("utf-8")
-    assert {path.name for path in sources.iterdir()} == {"package.json", "package-lock.json", "vendor"}
+        pytest.skip(f"npm's cache lacks the editor: run python -m worlds.server.bundle once ({str(error)[:60]}…)")
+    assert {path.name for path in vendor.iterdir()} == {bundle.FILE, bundle.LICENSES}
+    text = (vendor / bundle.FILE).read_text("utf-8")
+    assert "sourceMappingURL" not in text
+    assert "makeCode" in text
+    assert len(text) < 500_000
+    told = (vendor / bundle.LICENSES).read_text("utf-8")
+    assert "@codemirror/view" in told
+    assert "esbuild" not in told
 
 
 @pytest.mark.slow
@@ -254,7 +256,7 @@ def test_a_wheel_has_the_page_and_the_editor_that_was_fetched(tmp_path: Path) ->
         shutil.copytree(ROOT / name, copy / name, symlinks=True, ignore=ignored)
     vendor = copy / "worlds" / "server" / "page" / "vendor"
     vendor.mkdir()
-    (vendor / "yasqe.min.js").write_text("// an editor")
+    (vendor / bundle.FILE).write_text("// an editor")
     built = subprocess.run(
         [sys.executable, "-c", "from setuptools.build_meta import build_wheel; print(build_wheel('.'))"],
         cwd=copy,
@@ -264,8 +266,8 @@ def test_a_wheel_has_the_page_and_the_editor_that_was_fetched(tmp_path: Path) ->
         check=False,
     )
     assert built.returncode == 0, built.stderr
-    assert "the web page gets the plain query editor: npm is not on the PATH" in built.stdout + built.stderr
+    assert "the web page gets the plain query editor: there is no Node.js" in built.stdout + built.stderr
     with zipfile.ZipFile(copy / built.stdout.split()[-1]) as archive:
         names = set(archive.namelist())
     expected = {f"worlds/server/page/{name}" for name in SOURCES}
-    assert expected | {"worlds/server/page/vendor/yasqe.min.js"} <= names
+    assert expected | {f"worlds/server/page/vendor/{bundle.FILE}", "worlds/server/editor/package-lock.json"} <= names

@@ -17,7 +17,20 @@ from tests.support.serving import ROOT, Served
 from worlds.server import page as assets
 
 pytestmark = pytest.mark.slow
-EDITORS = ["plain", "yasqe"]
+EDITORS = ["plain", "full"]
+
+
+def typed(page: Any, query: str) -> None:
+    """Put a query in the place of what the editor has, by the keyboard."""
+    page.get_by_label("SPARQL query").focus()
+    page.keyboard.press("Control+A")
+    page.keyboard.press("Delete")
+    page.keyboard.insert_text(query)
+
+
+def need_the_editor() -> None:
+    if assets.EDITOR not in assets.assets():
+        pytest.skip("the editor is not here: python -m worlds.server.bundle builds it")
 
 
 @pytest.fixture(params=EDITORS)
@@ -25,19 +38,18 @@ def editor(request: pytest.FixtureRequest, new_tab: Callable[..., Tab]) -> tuple
     """A tab with either editor, and a way to write a query in it."""
     tab = new_tab()
     page = tab.page
-    if request.param == "yasqe":
-        if assets.EDITOR not in assets.assets():
-            pytest.skip("YASGUI's editor is not here: python -m worlds.server.bundle fetches it")
+    if request.param == "full":
+        need_the_editor()
+    else:
+        page.add_init_script(
+            "document.addEventListener('readystatechange', () => document.documentElement.dataset.editor = 'plain')"
+        )
 
-        def write(query: str) -> None:
-            expect(page.locator(".CodeMirror")).to_be_visible()
-            page.evaluate("query => document.querySelector('.CodeMirror').CodeMirror.setValue(query)", query)
+    def write(query: str) -> None:
+        expect(page.locator(".code-editor" if request.param == "full" else ".plain-editor")).to_be_visible()
+        typed(page, query)
 
-        return tab, write
-    page.add_init_script(
-        "document.addEventListener('readystatechange', () => document.documentElement.dataset.editor = 'plain')"
-    )
-    return tab, lambda query: page.get_by_label("SPARQL query").fill(query)
+    return tab, write
 
 
 def test_a_query_gives_a_table(editor: tuple[Tab, Callable[[str], None]]) -> None:
@@ -66,14 +78,14 @@ def test_an_error_shows_its_place(editor: tuple[Tab, Callable[[str], None]]) -> 
     write("SELECT * WHERE {\n  ?s a\n}")
     page.get_by_role("button", name="Run").click()
     expect(page.get_by_role("alert")).to_contain_text("Line 3, column")
-    expect(page.locator(".line-numbers .wrong, .CodeMirror .wrong")).to_have_count(1)
+    expect(page.locator(".line-numbers .wrong, .cm-wrong")).to_have_count(1)
 
 
 def test_control_enter_runs_the_query(editor: tuple[Tab, Callable[[str], None]]) -> None:
     tab, write = editor
     page = tab.open(query="")
     write("ASK { ?s a s:Rover }")
-    page.locator(".plain-editor textarea, .CodeMirror textarea").focus()
+    page.get_by_label("SPARQL query").focus()
     page.keyboard.press("Control+Enter")
     expect(page.locator(".verdict")).to_have_text("Yes")
 
@@ -84,30 +96,12 @@ def test_prefixes_are_inserted(editor: tuple[Tab, Callable[[str], None]]) -> Non
     write('SELECT ?x { ?x a s:Rover ; rdfs:label "foo:bar" . SERVICE w:search { ?hit w:query "x" } } # xsd:date')
     page.get_by_role("button", name="Insert prefixes").click()
     text = page.evaluate(
-        """document.querySelector(".CodeMirror")?.CodeMirror.getValue()
-        ?? document.querySelector(".editor textarea").value"""
+        """document.querySelector(".editor textarea")?.value ?? Array.from(
+            document.querySelector(".code-editor").shadowRoot.querySelectorAll(".cm-line"), (line) => line.textContent
+        ).join("\\n")"""
     )
     lines = text.split("\n\n")[0].split("\n")
     assert [line.split(":")[0] for line in lines] == ["PREFIX rdfs", "PREFIX s", "PREFIX w"]
-
-
-def test_the_editor_knows_the_prefixes_of_the_world(tab: Tab) -> None:
-    if assets.EDITOR not in assets.assets():
-        pytest.skip("YASGUI's editor is not here: python -m worlds.server.bundle fetches it")
-    page = tab.open(query="")
-    page.locator(".CodeMirror").wait_for()
-    icons = page.locator(".parseErrorIcon")
-    expect(icons).to_have_count(0)
-    for query, wrong in {
-        "SELECT ?x { ?x a s:Rover }": 0,
-        'SELECT ?x {\n  SERVICE w:search { ?hit w:query "moon" ; w:subject ?x }\n}': 0,
-        "SELECT ?x {\n  ?x a nobody:Rover\n}": 1,
-        "PREFIX nobody: <urn:nobody:>\nSELECT ?x { ?x a nobody:Rover , s:Rover }": 0,
-        "SELECT ?x { ?x a s:Rover": 0,  # not yet whole
-        "SELECT ?x { ?x a }": 1,
-    }.items():
-        page.evaluate("query => document.querySelector('.CodeMirror').CodeMirror.setValue(query)", query)
-        assert icons.count() == wrong, query
 
 
 def test_the_plain_editor_stands_in_when_the_other_does_not_come(tab: Tab) -> None:
@@ -119,24 +113,25 @@ def test_the_plain_editor_stands_in_when_the_other_does_not_come(tab: Tab) -> No
 
 
 def test_names_of_the_world_are_completed(tab: Tab) -> None:
-    if assets.EDITOR not in assets.assets():
-        pytest.skip("YASGUI's editor is not here: python -m worlds.server.bundle fetches it")
+    need_the_editor()
     page = tab.open(query="")
-    page.locator(".CodeMirror").wait_for()
-    page.evaluate(
-        """() => {
-            const editor = document.querySelector(".CodeMirror").CodeMirror;
-            editor.setValue("SELECT * { ?thing a s:Ro }");
-            editor.setCursor(0, 24);
-            editor.focus();
-        }"""
-    )
+    box = page.get_by_label("SPARQL query")
+    expect(page.locator(".code-editor")).to_be_visible()
+    typed(page, "SELECT ?x { ?x a s:Rov")
     page.keyboard.press("Control+Space")
-    hints = page.locator(".CodeMirror-hint")
-    assert "s:Rotorcraft" in expect_texts(hints)
-    hints.filter(has_text=re.compile("^s:Rover$")).click()
-    written = page.evaluate("document.querySelector('.CodeMirror').CodeMirror.getValue()")
-    assert written == "SELECT * { ?thing a s:Rover }"
+    options = page.locator(".cm-tooltip-autocomplete li")
+    expect(options.first).to_contain_text("s:Rover")
+    page.wait_for_timeout(200)  # what has just appeared is not taken by mistake
+    page.keyboard.press("Enter")
+    expect(box).to_have_text("SELECT ?x { ?x a s:Rover")
+    page.keyboard.type(" ; s:launched ?day . FILTER(?da")
+    page.keyboard.press("Control+Space")
+    expect(options).to_have_text([re.compile(r"\?day")])
+    # Escape, then Tab leaves the editor.
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    assert not page.evaluate("document.activeElement.closest('.code-editor')")
 
 
 def expect_texts(place: Any) -> list[str]:

@@ -27,7 +27,7 @@ def test_a_revision_is_shown_and_undone(tab: Tab) -> None:
     page = tab.open(history="")
     expect(page.locator(".empty")).to_contain_text("Choose a revision")
     page.get_by_role("link", name=re.compile("A nickname")).last.click()
-    expect(page.locator(".diff li.added")).to_have_text(re.compile("s:nickname little rover"))
+    expect(page.locator(".diff li.added")).to_have_text(re.compile("nickname little rover"))
     page.get_by_role("button", name="Undo this revision").click()
     dialog = page.get_by_role("dialog", name="Undo revision 3?")
     expect(dialog).to_contain_text("remove the 1 quad that it added")

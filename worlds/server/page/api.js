@@ -5,7 +5,10 @@ const place = document.documentElement.dataset;
 /** The path before a world's routes: "" for the only world, else "/worlds/name". */
 export const base = place.base;
 export const worldName = place.world;
-export const hasEditor = place.editor === "yasqe";
+export const hasEditor = place.editor === "full";
+
+/** The reader's language, in which labels come first. */
+export const language = (navigator.languages?.[0] ?? navigator.language ?? "en").split("-")[0];
 
 const KEY = "worlds-key";
 let keptKey = null; // where storage is forbidden
@@ -35,6 +38,7 @@ export class Problem extends Error {
     super(document.line ? said.replace(/^line \d+(?:, column \d+)?: /, "") : said);
     this.status = status;
     this.title = document.title || "";
+    this.kind = document.kind ?? null;
     this.line = document.line ?? null;
     this.column = document.column ?? null;
   }
@@ -92,6 +96,15 @@ export async function post(path, document = {}, options = {}) {
   });
   return response.json();
 }
+
+const LEVELS = ["none", "read", "propose", "write", "admin"];
+let asked = null;
+
+/** Who the reader is here: {name, level, graphs}; the level is "none" where the server does not say. */
+export const access = () => (asked ??= get("access").catch(() => ({ name: null, level: "none", graphs: null })));
+
+/** Whether a level includes another. */
+export const includes = (held, level) => LEVELS.indexOf(held) >= LEVELS.indexOf(level);
 
 /** Run a SPARQL query; the response has the results in the first of `accept` that fits. */
 export function sparql(query, { accept = "application/sparql-results+json, application/n-triples;q=0.9", signal, union } = {}) {

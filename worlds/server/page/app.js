@@ -10,6 +10,11 @@ import { searchView } from "./search.js";
 const later = {
   entity: () => import("./entity.js").then((module) => module.entityView),
   query: () => import("./query.js").then((module) => module.queryView),
+  edit: () => import("./edit.js").then((module) => module.editView),
+  new: () => import("./new.js").then((module) => module.newView),
+  merge: () => import("./merge.js").then((module) => module.mergeView),
+  review: () => import("./review.js").then((module) => module.reviewView),
+  health: () => import("./health.js").then((module) => module.healthView),
   history: () => import("./history.js").then((module) => module.historyView),
 };
 
@@ -64,7 +69,7 @@ function nextTheme() {
 // -- keyboard -------------------------------------------------------------------------------------------------------
 
 function typing(target) {
-  return target.closest?.("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable], .CodeMirror, dialog");
+  return target.closest?.("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable], .code-editor, dialog");
 }
 
 function shortcut(event) {

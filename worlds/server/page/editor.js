@@ -1,20 +1,19 @@
-// The query editor: YASGUI's where the package has it, else a text area with line numbers. Both have the same interface:
-// {node, value, hint, focus(), mark(line, column), clear()}.
+// The editor: CodeMirror where the package was built with it, else a text area with line numbers. Both have the same
+// interface: {node, value, hint, focus(), mark(line, column), clear(), compare(text)}.
 
 import { get, hasEditor } from "./api.js";
 import { h, put } from "./dom.js";
 import { prefixed, prefixMap } from "./terms.js";
 
-const VENDOR = "/page/vendor/yasqe.min";
+const SOURCE = "/page/vendor/editor.min.js";
 const MOST_LINES = 26;
 const LEAST_LINES = 9;
-const MOST_NAMES = 200; // that are offered
 
-/** An editor with this text; `run` is called for Ctrl-Enter, `edited` when the text changes. */
+/** An editor with this text, in `language` (sparql or turtle); `run` is called for Ctrl-Enter, `edited` when the text changes. */
 export async function makeEditor(options) {
   if (!hasEditor) return plainEditor(options);
   try {
-    return yasqeEditor(await yasqe(), options);
+    return await codeEditor(options);
   } catch {
     return plainEditor(options);
   }
@@ -72,6 +71,7 @@ function plainEditor({ value, run, edited, label }) {
       count();
     },
     focus: () => area.focus(),
+    compare: () => {},
     clear,
     mark: (line, column) => {
       clear();
@@ -85,101 +85,37 @@ function plainEditor({ value, run, edited, label }) {
   };
 }
 
-// -- YASGUI's -------------------------------------------------------------------------------------------------------
-
-let loaded = null;
-
-/** The class of the editor; its files are fetched when it is first needed. It measures itself, so its style is there. */
-function yasqe() {
-  loaded ??= Promise.all([
-    arrival(h("link", { rel: "stylesheet", href: `${VENDOR}.css` })),
-    arrival(h("script", { src: `${VENDOR}.js` })),
-  ]).then(() => {
-    const found = globalThis.Yasqe?.Yasqe ?? globalThis.Yasqe;
-    if (typeof found !== "function") throw new Error("the editor's file holds no editor");
-    // Its own ways to complete names, to run queries and to keep them are off: they ask others, or store what the page
-    // has in its address.
-    found.defaults.autocompleters = [];
-    // What it reads begins with the prefixes that need no declaration: it would mark their names as mistakes.
-    found.extendMode("sparql11", {
-      startState() {
-        return { ...this._startState(), prefixes: prefixMap() };
-      },
-    });
-    found.registerAutocompleter({
-      name: "world", bulk: false, autoShow: false, persistenceId: null,
-      isValidCompletionPosition: (editor) => !/^[?$"'#]/.test(editor.getCompleteToken().string),
-      preProcessToken: (_, token) => ({ ...token, autocompletionString: token.string.trim() }),
-      postProcessSuggestion: (_, __, suggested) => suggested,
-      get: async (_, token) => {
-        const begun = (token?.autocompletionString ?? "").toLowerCase();
-        const names = await worldNames();
-        return names.filter((name) => name.toLowerCase().includes(begun)).slice(0, MOST_NAMES);
-      },
-    });
-    return found;
-  });
-  return loaded;
-}
+// -- CodeMirror -----------------------------------------------------------------------------------------------------
 
 let names = null;
 
-/** The names of the world's classes and properties, as a query has them. */
+/** What can be completed: the world's predicates and classes, as a query has them, and the prefixes. */
 function worldNames() {
-  names ??= get("schema", { limit: 500 }).then(({ classes, predicates }) =>
-    [...new Set([...predicates, ...classes].map(({ iri }) => prefixed(iri) ?? `<${iri}>`))].sort());
+  names ??= get("schema", { limit: 500 }).then(({ classes, predicates }) => {
+    const told = (kind) => ({ iri, label }) => ({ name: prefixed(iri) ?? `<${iri}>`, label, kind });
+    const known = Object.keys(prefixMap()).map((prefix) => ({ name: `${prefix}:`, label: prefixMap()[prefix], kind: "namespace" }));
+    const found = new Map([...predicates.map(told("property")), ...classes.map(told("class")), ...known].map((one) => [one.name, one]));
+    return [...found.values()];
+  }, () => []);
   return names;
 }
 
-function arrival(element) {
-  return new Promise((resolve, reject) => {
-    element.addEventListener("load", resolve);
-    element.addEventListener("error", () => reject(new Error("the editor could not be fetched")));
-    document.head.append(element);
-  });
-}
-
-function yasqeEditor(Yasqe, { value, run, edited, label }) {
-  const node = h("div", { class: "yasqe-editor" });
-  const editor = new Yasqe(node, {
-    value, persistenceId: null, prefixCcApi: null, createShareableLink: null, showQueryButton: false, resizeable: false, autofocus: false,
-    lineWrapping: true, viewportMargin: Infinity,
-    extraKeys: {
-      "Ctrl-Enter": run, "Cmd-Enter": run,
-      "Ctrl-Space": (cm) => cm.autocomplete(),
-      Tab: (cm) => (cm.somethingSelected() ? cm.indentSelection("add") : cm.replaceSelection("  ")),
-      Esc: (cm) => cm.getInputField().blur(),
-    },
-  });
-  let line = null;
-  const clear = () => {
-    if (line !== null) editor.removeLineClass(line, "background", "wrong");
-    line = null;
-  };
-  editor.setValue(value);
-  editor.getInputField().setAttribute("aria-label", label);
-  editor.getInputField().setAttribute("aria-describedby", "editor-hint");
-  editor.on("change", () => {
-    clear();
-    edited();
-  });
-  requestAnimationFrame(() => editor.refresh());
+async function codeEditor({ value, run, edited, label, language, original }) {
+  const { makeCode } = await import(SOURCE);
+  const node = h("div", { class: "code-editor" });
+  const editor = makeCode(node, { value, run, edited, label, language, original, names: worldNames });
   return {
     node,
     hint: "Ctrl-Enter runs it, Ctrl-Space completes a name. Escape, then Tab leaves the editor.",
     get value() {
-      return editor.getValue();
+      return editor.value;
     },
     set value(text) {
-      editor.setValue(text);
+      editor.value = text;
     },
-    focus: () => editor.focus(),
-    clear,
-    mark: (number, column) => {
-      clear();
-      line = editor.addLineClass(number - 1, "background", "wrong");
-      editor.setCursor(number - 1, Math.max(0, (column ?? 1) - 1));
-      editor.focus();
-    },
+    focus: editor.focus,
+    clear: editor.clear,
+    mark: editor.mark,
+    compare: editor.compare,
   };
 }

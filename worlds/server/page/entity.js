@@ -1,10 +1,12 @@
 // What the world says of one entity.
 
-import { get } from "./api.js";
+import { get, language } from "./api.js";
+import { entityActs } from "./acts.js";
 import { count, empty, h, loading, many, put, s } from "./dom.js";
 import { graphPicture } from "./graph.js";
 import { shortList } from "./hits.js";
 import { revisionLine } from "./revisions.js";
+import { asItWas, whoButton } from "./who.js";
 import { failure } from "./keys.js";
 import { address } from "./router.js";
 import { DATE, entityLink, identity, learn, nameOf, parseTerm, prefixed, short, show, timeOf, webAddress } from "./terms.js";
@@ -12,8 +14,6 @@ import { DATE, entityLink, identity, learn, nameOf, parseTerm, prefixed, short, 
 const FEW = 20; // values of a property that are asked for at first
 const ALL = 1000;
 const NEIGHBOURS = 18;
-
-const language = navigator.language.split("-")[0]; // the reader's
 
 const at = (iri) => `entities/${encodeURIComponent(iri)}`;
 
@@ -24,7 +24,7 @@ export function entityView(asked, entitle) {
     try {
       const told = await get(at(iri), { limit: FEW, language });
       entitle(told.label ?? short(iri));
-      put(node, page(iri, told));
+      put(node, page(iri, told, read));
     } catch (error) {
       put(node, error.status === 404 ? nothing(iri) : failure(error, read));
     }
@@ -56,7 +56,7 @@ function iriLine(iri) {
     copied);
 }
 
-function page(iri, told) {
+function page(iri, told, again) {
   if (!told.properties.length && !told.incoming.length && !told.types.length && !told.former?.length) return nothing(iri);
   for (const part of [...told.properties, ...told.incoming]) {
     learn(part.predicate, part.label);
@@ -71,12 +71,14 @@ function page(iri, told) {
       told.types.length > 0 && h("p", { class: "types" }, told.types.map((type) => show(parseTerm(type.term), { label: type.label }))),
       h("h1", { dir: "auto" }, told.label ?? short(iri)),
       iriLine(iri),
+      entityActs(iri, told, again),
       told.description && h("p", { class: "lead", dir: "auto" }, told.description)),
     h("div", { class: "entity-body" },
       h("div", { class: "entity-main" },
         properties("Properties", told.properties, iri, "properties", told.description),
         properties("What points here", told.incoming, iri, "incoming"),
         overTime(iri),
+        !iri.startsWith("_:") && asItWas(iri),
         !iri.startsWith("_:") && h("p", { class: "meta" }, h("a", { href: address({ query: about(iri) }) }, "Ask about it in SPARQL"))),
       aside),
   ];
@@ -88,8 +90,9 @@ function properties(title, parts, iri, side) {
   if (!parts.length) return null;
   return h("section", { class: "properties" }, h("h2", null, title),
     h("dl", null, parts.map((part) => {
-      const values = h("dd", null, valueList(part.values));
+      const values = h("dd", { class: side === "incoming" ? null : "told" }, valueList(part.values));
       if (part.count > part.values.length) values.append(rest(part, iri, side, values));
+      if (side !== "incoming" && !iri.startsWith("_:")) values.append(...whoButton(iri, part));
       return [h("dt", null, side === "incoming" && h("span", { class: "unit", title: "from there to here" }, "← "), entityLink({ type: "iri", value: part.predicate }, part.label), part.count > 1 && h("span", { class: "count" }, count(part.count))), values];
     })));
 }

@@ -1,22 +1,28 @@
 // Curation: the revisions, what one of them did, and taking it back.
 
 import { get, post } from "./api.js";
+import { chooser } from "./choose.js";
+import { differenceView } from "./difference.js";
 import { count, empty, h, loading, many, put } from "./dom.js";
 import { askForKey, confirm, failure } from "./keys.js";
 import { amounts, revisionLine, timeNode } from "./revisions.js";
-import { address, forget } from "./router.js";
+import { done } from "./notice.js";
+import { address, forget, go } from "./router.js";
 import { parseTerm, show } from "./terms.js";
 
 const PAGE = 50; // revisions
 const QUADS = 200; // of each side of a difference, at first
 const MOST_QUADS = 5000;
+const FILTERS = ["author", "entity", "message", "since", "until"];
+const REDIRECTS = "<urn:worlds:redirects>";
 
 export function historyView(asked) {
   const chosen = asked.get("history");
+  const filter = Object.fromEntries(FILTERS.map((name) => [name, asked.get(name)]).filter(([, value]) => value));
   const list = h("div", { class: "history-list" }, loading("Reading the history"));
   const detail = h("div", { class: "history-detail" });
   const node = h("section", { class: "history-view" },
-    h("h1", null, "History"),
+    h("h1", null, "History"), filters(filter),
     h("div", { class: chosen ? "history-body open" : "history-body" }, list, detail));
 
   async function readList() {
@@ -24,12 +30,12 @@ export function historyView(asked) {
     const more = h("p", { class: "more" });
     const read = async (before) => {
       try {
-        const { revisions } = await get("history", before === undefined ? { limit: PAGE + 1 } : { limit: PAGE + 1, before });
+        const { revisions } = await get("history", { ...filter, limit: PAGE + 1, before });
         if (before === undefined) {
-          put(list, revisions.length ? [lines, more] : empty("No revisions yet", "Every write that changes something appears here."));
+          put(list, revisions.length ? [lines, more] : Object.keys(filter).length ? empty("No such revision", "No revision passes the filters.") : empty("No revisions yet", "Every write that changes something appears here."));
         }
         lines.append(...revisions.slice(0, PAGE).map((entry) => h("li", null,
-          revisionLine(entry, String(entry.revision) === chosen ? { "aria-current": "true" } : {}))));
+          revisionLine(entry, { ...(String(entry.revision) === chosen && { "aria-current": "true" }), href: address({ history: entry.revision, ...filter }) }))));
         put(more, revisions.length > PAGE && h("button", { type: "button", onclick: () => read(revisions[PAGE - 1].revision) }, "Earlier revisions"));
       } catch (error) {
         put(before === undefined ? list : more, failure(error, () => (before === undefined ? readList() : read(before))));
@@ -112,32 +118,43 @@ function difference(told, most, read, undo) {
           h("span", null, timeNode(told.time)), h("span", null, amounts(told.added, told.removed)))),
       told.undone
         ? h("p", { class: "unit" }, "Nothing of it is left to undo.")
-        : h("button", { type: "button", onclick: () => undo(told, place) }, "Undo this revision")),
+        : h("p", { class: "actions" }, merged(told) && h("button", { type: "button", onclick: () => split(told, place, read) }, "Split what it merged"),
+          h("button", { type: "button", onclick: () => undo(told, place) }, "Undo this revision"))),
     place,
-    edits(told.edits),
+    differenceView(told.edits),
     graphs.length > 0 && h("ul", { class: "unit" }, graphs.map(([what, term]) => h("li", null, `Graph ${what}: `, show(parseTerm(term))))),
     told.truncated && most < MOST_QUADS && h("p", { class: "more" },
       h("button", { type: "button", onclick: () => read(MOST_QUADS) }, `Show up to ${count(MOST_QUADS)} of each`)),
   ];
 }
 
-/** A difference by entity: the old value beside the new one, or what was added or removed. */
-function edits({ entities, unread }) {
-  if (!entities.length) return null;
-  const value = (term) => show(parseTerm(term), { most: 300 });
-  const told = ({ old, new: now }) => {
-    if (old === null || now === null) return [old === null ? "added" : "removed", old === null ? "+" : "−", value(old ?? now)];
-    return ["changed", "~", [value(old), h("span", { class: "unit", "aria-label": "became" }, " → "), value(now)]];
-  };
-  return h("section", { class: "diff" },
-    entities.map(({ entity, label, edits: own }) => h("div", { class: "diff-group" },
-      h("p", { class: "diff-subject" }, label !== null && h("span", { dir: "auto" }, `${label} `), show(parseTerm(entity))),
-      h("ul", null, own.map((edit) => {
-        const [kind, sign, values] = told(edit);
-        return h("li", { class: kind },
-          h("span", { class: "sign", "aria-hidden": "true" }, sign),
-          edit.path.map((part, place) => [place > 0 && " / ", show(parseTerm(part))]), " ", values,
-          edit.graph && h("span", { class: "unit" }, " in ", show(parseTerm(edit.graph))));
-      })))),
-    unread > 0 && h("p", { class: "unit" }, `${count(unread)} more quads were not read.`));
+/** Whether a revision merged entities: it says where the old name leads. */
+const merged = ({ quads_added: quads }) => quads.some(([, , , graph]) => graph === REDIRECTS);
+
+async function split({ revision }, place, read) {
+  put(place, loading("Splitting"));
+  try {
+    const change = await post(`history/${revision}/split`);
+    forget();
+    done("Split", [change.revision], () => read());
+    put(place, change.unassigned?.length > 0 && h("p", { class: "notes" }, `${many(change.unassigned.length, "quad")} that came since stayed with the entity that was kept: look whose they are.`));
+  } catch (error) {
+    put(place, failure(error, () => split({ revision }, place, read)));
+  }
+}
+
+/** Who, what, when: each narrows the list. */
+function filters(held) {
+  const field = (name, label, attributes = {}) => h("label", null, label, " ", h("input", { name, value: held[name] ?? "", autocomplete: "off", dir: "auto", ...attributes }));
+  let entity = held.entity ?? null;
+  const about = chooser({ iri: entity, "aria-label": "Entity", choose: (iri) => { entity = iri; } });
+  const form = h("form", { class: "history-filters", role: "search", "aria-label": "Revisions", onsubmit: (event) => {
+    event.preventDefault();
+    const values = Object.fromEntries([...new FormData(form)].filter(([, value]) => value.trim()));
+    go(address({ history: "", ...values, ...(entity && { entity }) }));
+  } },
+  field("author", "By"), h("label", null, "About ", about.node), field("message", "Message"),
+  field("since", "From", { placeholder: "2026-05-01" }), field("until", "Until", { placeholder: "2026-05-31" }), h("button", { type: "submit" }, "Filter"),
+  Object.keys(held).length > 0 && h("a", { class: "quiet", href: address({ history: "" }) }, "Show all"));
+  return h("details", { class: "filters", open: Object.keys(held).length > 0 }, h("summary", null, "Filter by whom, what and when"), form);
 }

@@ -4,7 +4,7 @@ import { key, setKey } from "./api.js";
 import { h } from "./dom.js";
 
 /** Show a dialog that `make(close)` fills; gives what `close` was called with, null if it was dismissed. */
-function ask(title, make) {
+export function ask(title, make) {
   return new Promise((resolve) => {
     let answer = null;
     const dialog = h("dialog", { "aria-label": title });

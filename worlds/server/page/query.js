@@ -8,6 +8,7 @@ import { failure } from "./keys.js";
 import { questionForm } from "./questions.js";
 import { readResults, resultsView } from "./results.js";
 import { address, parameters, record } from "./router.js";
+import { isUpdate, tryUpdate } from "./update.js";
 
 const LONGEST = 30_000; // characters of a query that an address can bear
 const FIRST = "SELECT ?subject ?property ?value WHERE {\n  ?subject ?property ?value\n} LIMIT 20";
@@ -58,9 +59,13 @@ export function queryView(asked) {
     if (push) record(query.length > LONGEST ? address({ query: "" }) : address(state(query, chosen)), { replace: parameters().get("query") === query });
     editor.clear();
     button.textContent = "Stop";
-    put(output, loading("Running"));
+    put(output, loading(isUpdate(query) ? "Trying it" : "Running"));
     const began = performance.now();
     try {
+      if (isUpdate(query)) {
+        await tryUpdate(query, output, editor, controller.signal);
+        return;
+      }
       const response = await sparql(query, { signal: controller.signal, union: union.checked });
       const results = await readResults(response);
       const notes = JSON.parse(response.headers.get("worlds-notes") ?? "[]");

@@ -4,6 +4,16 @@
 const cached = new Map(); // URL → {node, scroll}: what "back" shows again at once
 const KEPT = 8;
 
+const KINDS = ["entity", "edit", "new", "merge", "review", "health", "query", "history"]; // else it is the search
+let unsaved = null; // what is asked before something is left that is not saved
+
+/** Ask this before the view is left; null for no question. */
+export function leaving(question) {
+  unsaved = question;
+}
+
+const mayLeave = () => !unsaved || globalThis.confirm(`${unsaved} Leave all the same?`);
+
 let make = null;
 let current = null; // {key, kind, node, scroll}
 
@@ -11,7 +21,11 @@ let current = null; // {key, kind, node, scroll}
 export function start(build) {
   make = build;
   history.scrollRestoration = "manual";
-  addEventListener("popstate", () => show(true));
+  addEventListener("popstate", () => {
+    if (mayLeave()) show(true);
+    else history.pushState(null, "", current.key);
+  });
+  addEventListener("beforeunload", (event) => unsaved && event.preventDefault());
   document.addEventListener("click", follow);
   show(false);
 }
@@ -33,6 +47,7 @@ export function address(values) {
 
 /** Go to an address; the view that shows is asked to follow, or is replaced. */
 export function go(url, { replace = false } = {}) {
+  if (!mayLeave()) return;
   if (replace) history.replaceState(null, "", url);
   else if (url !== here()) history.pushState(null, "", url);
   show(false);
@@ -68,6 +83,7 @@ function keep() {
 }
 
 function show(back) {
+  unsaved = null;
   const asked = parameters();
   const key = here();
   const main = document.getElementById("main");
@@ -85,6 +101,7 @@ function show(back) {
   main.replaceChildren(current.node);
   document.title = current.title;
   current.arrive?.();
+  if (!main.contains(document.activeElement) && document.activeElement !== document.body) main.focus({ preventScroll: true });
   scrollTo(0, kept ? kept.scroll : 0);
   for (const link of document.querySelectorAll("#views a")) {
     if (link.dataset.view === kind) link.setAttribute("aria-current", "page");
@@ -93,8 +110,5 @@ function show(back) {
 }
 
 function kindOf(asked) {
-  if (asked.has("entity")) return "entity";
-  if (asked.has("query")) return "query";
-  if (asked.has("history")) return "history";
-  return "search";
+  return KINDS.find((kind) => asked.has(kind)) ?? "search";
 }

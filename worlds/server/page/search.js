@@ -150,7 +150,7 @@ export function searchView(asked) {
     }
     const list = showHits(answer, { ...request(state) });
     const more = h("p", { class: "more" });
-    put(results, notes(answer), list.node, more, explainQuery(answer.explain));
+    put(results, h("h2", { class: "unseen" }, "Results"), notes(answer), list.node, more, explainQuery(answer.explain));
     tell(hits.length, answer.cursor, took);
     offer(more, list, answer.cursor);
   }

@@ -3,7 +3,11 @@
 import { h } from "./dom.js";
 import { address } from "./router.js";
 
-const XSD = "http://www.w3.org/2001/XMLSchema#";
+export const XSD = "http://www.w3.org/2001/XMLSchema#";
+export const RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
+export const OWL = "http://www.w3.org/2002/07/owl#";
+export const SKOS = "http://www.w3.org/2004/02/skos/core#";
+export const SHACL = "http://www.w3.org/ns/shacl#";
 export const DATE = `${XSD}date`;
 const NUMBERS = new Set(
   ("integer decimal double float long int short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger " +
@@ -26,6 +30,9 @@ export const prefixMap = () => ({ w: "urn:worlds:", ...Object.fromEntries(prefix
 export function learn(iri, label) {
   if (label && iri) labels.set(iri, label);
 }
+
+/** Whether the label of an IRI is known. */
+export const knows = (iri) => labels.has(iri);
 
 /** An IRI as a prefixed name, or null. */
 export function prefixed(iri) {
@@ -51,6 +58,13 @@ export function short(iri) {
     // An IRI may have a lone percent sign.
   }
   return `…${text}`;
+}
+
+/** The IRI of a prefixed name; what has no known prefix is an IRI already. */
+export function expanded(name) {
+  const [, prefix, local] = /^([^:/]*):(.*)$/s.exec(name) ?? [];
+  const found = prefix === undefined || local.startsWith("//") ? null : prefixes.find(([known]) => known === prefix);
+  return found ? found[1] + local : name;
 }
 
 /** What a person calls an IRI: its label, else its local name. */
@@ -181,6 +195,17 @@ export function timeOf(term) {
   if (!match) return null;
   const time = match[4] ? Date.parse(term.value) : Date.UTC(match[1], (match[2] ?? 1) - 1, match[3] ?? 1);
   return Number.isNaN(time) ? null : time;
+}
+
+/** A term as N-Triples writes it. */
+export function write(term) {
+  if (term.type === "iri") return `<${term.value}>`;
+  if (term.type === "bnode") return `_:${term.value}`;
+  if (term.type === "triple") return `<<( ${term.terms.map(write).join(" ")} )>>`;
+  const text = term.value.replace(/[\\"\n\r]/g, (one) => ({ "\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r" })[one]);
+  const direction = term.direction ? `--${term.direction}` : "";
+  const end = term.language ? `@${term.language}${direction}` : term.datatype && term.datatype !== `${XSD}string` ? `^^<${term.datatype}>` : "";
+  return `"${text}"${end}`;
 }
 
 // -- showing --------------------------------------------------------------------------------------------------------

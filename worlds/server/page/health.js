@@ -1,0 +1,60 @@
+// The world's health: what it lacks, contradicts and repeats, over its revisions; its shapes, and what they forbid.
+
+import { get } from "./api.js";
+import { count, empty, h, loading, many, put, s } from "./dom.js";
+import { failure } from "./keys.js";
+import { named } from "./names.js";
+import { address } from "./router.js";
+import { shapesPart } from "./shapes.js";
+import { expanded } from "./terms.js";
+import { timeNode } from "./revisions.js";
+
+const POINTS = 8; // earlier revisions whose counts are asked for
+const LEVELS = { error: "errors", warning: "warnings", info: "remarks" };
+
+/** How a count went over revisions: a line with its last value. */
+function sparkline(values, name) {
+  const most = Math.max(...values, 1);
+  const step = 100 / Math.max(values.length - 1, 1);
+  const points = values.map((value, at) => `${(at * step).toFixed(1)},${(22 - (20 * value) / most).toFixed(1)}`);
+  return s("svg", { viewBox: "-2 0 104 24", class: "spark", role: "img", "aria-label": `${name}: ${values.map(count).join(", ")}` },
+    s("polyline", { points: points.join(" ") }), s("circle", { cx: 100, cy: points.at(-1).split(",")[1], r: 2 }));
+}
+
+function check(one) {
+  return h("li", { class: `check ${one.level}` },
+    h("p", { class: "check-head" }, h("span", { class: "level" }, one.level), h("span", { dir: "auto" }, one.title),
+      h("a", { class: "count", href: address({ query: one.query, union: "true" }), title: "List all of them by a query" }, count(one.count)), one.new > 0 && h("span", { class: "unit" }, `${count(one.new)} new`)),
+    one.examples.length > 0 && h("p", { class: "flow" }, one.examples.map((name) => h("span", null, named({ type: "iri", value: expanded(name) })))));
+}
+
+function reportPart(place) {
+  const read = async () => {
+    put(place, loading("Looking through the whole world"));
+    try {
+      const told = await get("report", { points: POINTS });
+      const found = told.checks.filter((one) => one.count);
+      const fine = told.checks.filter((one) => !one.count);
+      const levels = Object.entries(LEVELS).map(([level, words]) => h("div", null, h("dt", null, words), h("dd", null, count(told.counts[level] ?? 0)),
+        told.points.length > 1 && h("dd", { class: "spark-place" }, sparkline(told.points.map(({ counts }) => counts[level] ?? 0), words))));
+      put(place, h("dl", { class: "figures" }, h("div", null, h("dt", null, "entities"), h("dd", null, count(told.entities))), levels),
+        told.points.length > 1 && h("p", { class: "unit" }, `The lines go over ${many(told.points.length, "state")} of the world, up to revision ${told.revision}.`),
+        told.causes.length > 0 && h("section", null, h("h2", null, "What explains most"), h("ul", { class: "causes" }, told.causes.map((one) => h("li", null, h("span", { dir: "auto" }, one.message), h("span", { class: "count" }, ` ${count(one.count)}`), h("p", { class: "flow" }, one.subjects.slice(0, 6).map((iri) => h("span", null, named({ type: "iri", value: iri })))))))),
+        h("section", null, h("h2", null, "Findings"), found.length ? h("ul", { class: "checks" }, found.map(check)) : empty("Nothing was found", "Every check passed.")),
+        fine.length > 0 && h("details", null, h("summary", null, `${many(fine.length, "check")} found nothing`), h("ul", null, fine.map((one) => h("li", { class: "unit", dir: "auto" }, one.title)))),
+        h("p", { class: "meta" }, h("a", { href: address({ review: "" }) }, "Decide on them in the review"), told.time && h("span", null, "the last change was ", timeNode(told.time))));
+    } catch (error) {
+      put(place, failure(error, read));
+    }
+  };
+  read();
+}
+
+export function healthView() {
+  const report = h("div");
+  const shapes = h("section", { class: "shapes" });
+  const node = h("section", { class: "health-view" }, h("h1", null, "Health"), report, shapes);
+  reportPart(report);
+  shapesPart(shapes);
+  return { node, title: "Health" };
+}

@@ -1,0 +1,76 @@
+// A new entity: its class and its name, from which the world's policy makes an IRI; then its form.
+
+import { access, get, includes } from "./api.js";
+import { chooser, classesOf } from "./choose.js";
+import { empty, h, loading, put } from "./dom.js";
+import { editView } from "./edit.js";
+import { failure } from "./keys.js";
+import { address, go } from "./router.js";
+import { entityLink, nameOf } from "./terms.js";
+
+/** The view of `#new`: the class and the name are asked for first, then it is the form. */
+export function newView(asked, entitle) {
+  if (asked.get("new") && asked.get("iri")) return editView(asked, entitle);
+  const node = h("section", { class: "new-view" }, loading());
+
+  async function read() {
+    try {
+      const [me, classes] = await Promise.all([access(), classesOf()]);
+      if (!includes(me.level, "propose")) {
+        put(node, h("h1", null, "New entity"), empty("This key may only read", "Take a key of another level: the key button is at the top right."));
+        return;
+      }
+      draw(classes.filter(({ iri }) => !/\/(?:rdf-schema|owl|22-rdf-syntax-ns|shacl)#/.test(iri)));
+    } catch (error) {
+      put(node, failure(error, read));
+    }
+  }
+
+  function draw(classes) {
+    const given = asked.get("new");
+    const type = h("select", { id: "new-type" }, classes.map(({ iri, label }) => h("option", { value: iri, selected: iri === given }, label ?? nameOf(iri))), h("option", { value: "" }, "another class…"));
+    const other = chooser({ id: "new-class", placeholder: "Name or IRI of the class", choose: (iri) => { chosen = iri; } });
+    const otherPart = h("div", { hidden: classes.length > 0 }, h("label", { for: "new-class" }, "Class"), other.node);
+    let chosen = null;
+    type.addEventListener("change", () => { otherPart.hidden = type.value !== ""; });
+    const name = h("input", { id: "new-label", dir: "auto", autocomplete: "off", required: true });
+    const iri = h("input", { id: "new-iri", dir: "ltr", autocomplete: "off", spellcheck: "false", placeholder: "made by the world's policy" });
+    const place = h("div", { "aria-live": "polite" });
+
+    async function next() {
+      const kind = type.value || chosen;
+      if (!kind) {
+        put(place, h("p", { class: "bad" }, "Choose a class."));
+        return;
+      }
+      const start = (made) => go(address({ new: kind, iri: made, label: name.value.trim() }));
+      if (iri.value.trim()) {
+        start(iri.value.trim());
+        return;
+      }
+      put(place, loading("Looking for it"));
+      try {
+        const minted = await get("mint", { label: name.value.trim(), type: kind });
+        if (minted.new && !minted.notes?.length) start(minted.iri);
+        else put(place, minted.new ? minted.notes.map((text) => h("p", { class: "notes", dir: "auto" }, text)) : h("p", { class: "notes" }, "The world has it already: ", entityLink({ type: "iri", value: minted.iri })),
+          h("p", { class: "actions" }, h("button", { type: "button", onclick: () => start(minted.new ? minted.iri : iri.value.trim() || `${minted.iri}-2`) }, minted.new ? "Make it all the same" : "It is another one")));
+      } catch (error) {
+        put(place, h("p", { class: "notes", dir: "auto" }, error.message), h("p", null, "Give an IRI of your own above, or have the owner say how IRIs begin: ", h("code", null, "worlds policy FILE iris=NAMESPACE")));
+        iri.focus();
+      }
+    }
+
+    put(node, h("h1", null, "New entity"), h("form", { class: "new-form", onsubmit: (event) => {
+      event.preventDefault();
+      next();
+    } },
+    h("label", { for: "new-type" }, "What is it?"), type, otherPart,
+    h("label", { for: "new-label" }, "Name"), name,
+    h("details", null, h("summary", null, "An IRI of your own"), h("label", { for: "new-iri" }, "IRI"), iri),
+    h("p", { class: "actions" }, h("button", { type: "submit", class: "primary" }, "Go on to its form")), place));
+    name.focus();
+  }
+
+  read();
+  return { node, title: "New entity" };
+}

@@ -1,0 +1,92 @@
+// What waits for a person: proposals, and what the world finds in itself, each as an item of one form; and deciding.
+
+import { get, post } from "./api.js";
+import { nquad } from "./difference.js";
+import { learn, nameOf, parseTerm } from "./terms.js";
+
+const LIMIT = 200; // of each source
+
+const inAngles = (iri) => (iri.startsWith("_:") ? iri : `<${iri}>`);
+const plain = (quad) => nquad(quad).replace(/ \.$/, "");
+
+/** What tells one change from another: a merge by its entities. */
+const changeKey = (merged, added, removed) => JSON.stringify(merged.length ? [[...merged].sort()] : [[], [...added].sort(), [...removed].sort()]);
+
+function ofProposal(one) {
+  const quads = one.added.length + one.removed.length;
+  for (const { entity, label } of one.edits.entities) learn(parseTerm(entity).value, label);
+  return {
+    key: `proposal ${one.id}`, source: "proposals", kind: one.kind, score: one.confidence, proposal: one, edits: one.edits,
+    title: one.why ?? (one.merged.length ? "To merge two entities" : `${quads} ${quads === 1 ? "quad" : "quads"} to change`),
+    subjects: one.merged.length ? one.merged.map((term) => parseTerm(term).value) : one.edits.entities.map(({ entity }) => parseTerm(entity).value),
+    merge: one.merged.length ? one.merged.map((term) => parseTerm(term).value) : null, author: one.author, time: one.time, evidence: [], version: one.version,
+    moved: one.moved, validation: one.validation,
+  };
+}
+
+const ofFinding = (source) => (one, at) => ({
+  key: `${source} ${at} ${one.message}`, source, kind: one.kind, score: one.score, title: one.message, subjects: one.subjects, severity: one.severity,
+  merge: source === "duplicates" ? one.subjects : null, change: one.add.length || one.remove.length ? { add: one.add, remove: one.remove } : null,
+  evidence: one.quads, pair: one.evidence ?? null, against: one.against ?? null, sentence: one.sentence ?? null, moved: [], validation: [],
+});
+
+const ofQuestion = (one) => ({
+  key: `questions ${one.iri}`, source: "questions", kind: one.trouble, score: null, title: `“${one.question}” ${{ fails: "fails", slow: "takes too long", empty: "finds nothing" }[one.trouble] ?? one.trouble}`,
+  subjects: [one.iri], question: one, evidence: [], moved: [], validation: [], merge: null, change: null,
+});
+
+/** The sources in their order: {title, hint, slow, load()}; those that are slow read the whole world. */
+export const SOURCES = {
+  proposals: { title: "Proposals", hint: "Changes that somebody proposed", load: async () => (await get("proposals", { limit: LIMIT })).proposals.map(ofProposal) },
+  duplicates: { title: "Duplicates", hint: "Entities that may be one", slow: true, load: async () => (await get("duplicates", { limit: LIMIT })).findings.map(ofFinding("duplicates")) },
+  violations: { title: "Violations", hint: "What the shapes forbid", slow: true, load: () => contradictions(true) },
+  contradictions: { title: "Contradictions", hint: "What cannot all be so", slow: true, load: () => contradictions(false) },
+  links: { title: "Missing links", hint: "Texts that name an entity", slow: true, load: async () => (await get("links", { limit: LIMIT })).findings.map(ofFinding("links")) },
+  questions: { title: "Broken questions", hint: "Kept questions that are not answered any more", slow: true, load: async () => (await get("questions/broken")).questions.map(ofQuestion) },
+};
+
+let shared = null; // one request serves two sources
+
+async function contradictions(ofShapes) {
+  shared ??= get("contradictions", { limit: LIMIT }).finally(() => setTimeout(() => { shared = null; }, 1000));
+  const { findings } = await shared;
+  return findings.filter(({ kind }) => (kind === "shape") === ofShapes).map(ofFinding(ofShapes ? "violations" : "contradictions"));
+}
+
+/** The items of a source; of findings those are left out that wait as proposals, or were rejected as such. */
+export async function itemsOf(source) {
+  const items = await SOURCES[source].load();
+  if (source === "proposals" || !items.length) return items;
+  const known = await Promise.all(["open", "rejected"].map((status) => get("proposals", { status, limit: 1000 })));
+  const decided = new Set(known.flatMap(({ proposals }) => proposals).map((one) => changeKey(one.merged, one.added, one.removed)));
+  return items.filter(({ merge, change }) => !decided.has(changeKey((merge ?? []).map(inAngles), (change?.add ?? []).map(plain), (change?.remove ?? []).map(plain))));
+}
+
+/** Whether something can be done with an item as it is. */
+export const decidable = (item) => Boolean(item.proposal || item.merge || item.change);
+
+const proposing = (item) => post("proposals", {
+  ...(item.merge ? { merge: item.merge } : { add: item.change.add.map(nquad), remove: item.change.remove.map(nquad) }), why: item.title, kind: item.kind, ...(item.score !== null && { confidence: Math.min(1, item.score) }),
+});
+
+/** Propose what would put a finding right; gives the proposal. */
+export const propose = (item) => proposing(item);
+
+/** Make the change, of the version that was seen; gives the revision, null where nothing was left to change. */
+export async function accept(item, { why, force } = {}) {
+  const { id, version } = item.proposal ?? await proposing(item);
+  const options = { ...(why && { why }), ...(force && { force }) };
+  const change = await post(`proposals/${id}/accept`, options, { headers: { "if-match": `"${version}"` } });
+  return change.revision;
+}
+
+/** Decide that it is not done; gives the revision that keeps this, of two entities that stay two. */
+export async function reject(item, { why } = {}) {
+  if (item.source === "duplicates") return (await post("distinct", { a: item.merge[0], b: item.merge[1], ...(why && { message: why }) })).revision;
+  const { id } = item.proposal ?? await proposing(item);
+  await post(`proposals/${id}/reject`, why ? { why } : {});
+  return null;
+}
+
+/** What an item is about, in a few words. */
+export const about = (item) => item.subjects.slice(0, 2).map((iri) => nameOf(iri)).join(", ");

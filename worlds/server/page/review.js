@@ -1,0 +1,215 @@
+// The review: all that waits for a person in one list, decided one by one by keyboard, or many at once.
+
+import { access, get, includes } from "./api.js";
+import { count, empty, h, loading, many, put } from "./dom.js";
+import { failure } from "./keys.js";
+import { nameOfIri } from "./names.js";
+import { done, notice, undoLast } from "./notice.js";
+import { about, accept, decidable, itemsOf, propose, reject, SOURCES } from "./queue.js";
+import { batchDialog } from "./batch.js";
+import { itemView } from "./item.js";
+import { address, record } from "./router.js";
+
+const SMALL = 100_000; // quads of a world whose slow sources are read unasked
+const FIRST = 60; // items of a source that are shown
+const KEYS = [["j", "next"], ["k", "back"], ["a", "accept"], ["r", "reject"], ["s", "skip"], ["e", "amend"], ["x", "select"], ["u", "undo"], ["o", "open"]];
+
+export function reviewView(asked) {
+  const chosen = asked.get("review");
+  const found = new Map(); // source → {state, items, shown}
+  const list = h("div", { class: "review-list", role: "region", "aria-label": "What waits" });
+  const detail = h("div", { class: "review-detail", role: "region", "aria-label": "Details", tabindex: "-1" });
+  const filter = h("input", { type: "search", "aria-label": "Filter", placeholder: "Filter by words or by whom", dir: "auto", oninput: () => draw() });
+  const least = h("input", { type: "number", min: "0", max: "1", step: "0.05", "aria-label": "Least confidence", placeholder: "0–1", oninput: () => draw() });
+  const bar = h("div", { class: "review-batch", "aria-live": "polite" });
+  const node = h("section", { class: "review-view" }, h("h1", null, "Review"),
+    h("p", { class: "keys unit" }, KEYS.map(([key, words]) => [h("kbd", null, key), ` ${words}  `])),
+    h("div", { class: "review-filters" }, filter, h("label", { class: "check" }, "At least ", least)), bar,
+    h("div", { class: chosen ? "review-body open" : "review-body" }, list, detail));
+  const selected = new Set();
+  let me = { level: "none" };
+  let current = null;
+  let skipped = 0;
+  const decidedKeys = new Set();
+
+  const passes = (item) => {
+    const words = filter.value.trim().toLowerCase();
+    if (least.value && (item.score ?? 0) < Number(least.value)) return false;
+    return !words || `${item.title} ${item.author ?? ""} ${item.kind} ${about(item)} ${item.evidence.map(({ author }) => author ?? "").join(" ")}`.toLowerCase().includes(words);
+  };
+  const visible = () => [...found.values()].flatMap(({ items = [], shown }) => items.filter((item) => passes(item) && !decidedKeys.has(item.key)).slice(0, shown));
+
+  async function look(source) {
+    found.set(source, { state: "loading", items: [], shown: FIRST });
+    draw();
+    try {
+      const items = await itemsOf(source);
+      items.sort((a, b) => a.kind.localeCompare(b.kind) || (b.score ?? 0) - (a.score ?? 0));
+      found.set(source, { state: "there", items, shown: FIRST });
+    } catch (error) {
+      found.set(source, { state: "failed", items: [], shown: 0, error });
+    }
+    draw();
+    if (!current) start();
+  }
+
+  /** The first item is shown without being asked for; of an address, the proposal that it names. */
+  function start() {
+    const items = visible();
+    const wanted = chosen ? items.find(({ proposal }) => String(proposal?.id) === chosen) : items[0];
+    if (wanted) show(wanted, false);
+    else if (chosen && found.get("proposals")?.state === "there") showDecided();
+    else if (!chosen && [...found.values()].every(({ state }) => state === "there")) put(detail, empty("Nothing waits", "What others propose, and what the world finds in itself, comes here."));
+  }
+
+  async function showDecided() {
+    try {
+      const one = await get(`proposals/${encodeURIComponent(chosen)}`);
+      put(detail, h("h2", { dir: "auto" }, one.why ?? `Proposal ${one.id}`), h("p", { class: "meta" }, h("span", null, `Proposal ${one.id} is ${one.status}`), one.reviewer && h("span", { dir: "auto" }, `by ${one.reviewer}`), one.revision && h("a", { href: address({ history: one.revision }) }, `revision ${one.revision}`)), one.decision && h("p", { dir: "auto" }, one.decision));
+    } catch (error) {
+      put(detail, failure(error));
+    }
+  }
+
+  function draw() {
+    const focused = document.activeElement?.dataset?.item;
+    put(list, Object.entries(SOURCES).map(([source, told]) => group(source, told, found.get(source))));
+    if (focused) [...list.querySelectorAll("[data-item]")].find((one) => one.dataset.item === focused)?.focus();
+    drawBar();
+  }
+
+  function group(source, told, held) {
+    const items = (held?.items ?? []).filter((item) => passes(item) && !decidedKeys.has(item.key));
+    const head = h("h2", null, told.title, held?.state === "there" && h("span", { class: "count" }, ` ${count(items.length)}`));
+    if (!held) return h("section", { class: "review-group" }, head, h("p", { class: "unit" }, told.hint, " ", h("button", { type: "button", class: "quiet", onclick: () => look(source) }, "Look for them")));
+    if (held.state === "loading") return h("section", { class: "review-group" }, head, loading("Looking"));
+    if (held.state === "failed") return h("section", { class: "review-group" }, head, failure(held.error, () => look(source)));
+    if (!items.length) return h("section", { class: "review-group none" }, head, h("p", { class: "unit" }, "None."));
+    const kinds = Map.groupBy(items.slice(0, held.shown), ({ kind }) => kind);
+    return h("section", { class: "review-group" }, head,
+      [...kinds].map(([kind, own]) => [(kinds.size > 1 || kind !== "edit") && h("h3", null, kind, h("span", { class: "count" }, ` ${count(own.length)}`)), h("ul", null, own.map(line))]),
+      items.length > held.shown && h("button", { type: "button", class: "quiet", onclick: () => {
+        held.shown += 5 * FIRST;
+        draw();
+      } }, `${count(items.length - held.shown)} more`));
+  }
+
+  function line(item) {
+    const box = decidable(item) && includes(me.level, "write") && h("input", { type: "checkbox", "aria-label": `Select: ${item.title}`, checked: selected.has(item), tabindex: "-1", onchange: () => select(item, box.checked) });
+    return h("li", { class: item.moved.length ? "moved" : null }, box,
+      h("button", { type: "button", class: "item", "data-item": item.key, "aria-current": item === current ? "true" : null, onclick: () => show(item) },
+        h("span", { class: "item-title", dir: "auto" }, item.title),
+        h("span", { class: "meta" }, item.subjects.slice(0, 2).map(nameOfIri), item.author && h("span", { dir: "auto" }, item.author), item.score !== null && item.score !== undefined && item.score < 1 && h("span", null, `${Math.round(100 * item.score)} %`), item.moved.length > 0 && h("span", null, "has moved"))));
+  }
+
+  function select(item, on) {
+    if (on) selected.add(item);
+    else selected.delete(item);
+    drawBar();
+  }
+
+  function drawBar() {
+    const items = visible().filter(decidable);
+    const chosenItems = items.filter((item) => selected.has(item));
+    if (!includes(me.level, "write") || !items.length) {
+      put(bar);
+      return;
+    }
+    put(bar, h("button", { type: "button", class: "quiet", onclick: () => {
+      const all = chosenItems.length < items.length;
+      selected.clear();
+      if (all) for (const item of items) selected.add(item);
+      draw();
+    } }, chosenItems.length < items.length ? `Select ${many(items.length, "item")}${least.value ? ` of at least ${least.value}` : ""}` : "Select none"),
+    chosenItems.length > 0 && [h("button", { type: "button", onclick: () => batch(chosenItems, true) }, `Accept ${count(chosenItems.length)}…`), h("button", { type: "button", onclick: () => batch(chosenItems, false) }, `Reject ${count(chosenItems.length)}…`)]);
+  }
+
+  async function batch(items, accepting) {
+    const ended = await batchDialog(items, accepting);
+    if (!ended) return;
+    for (const item of ended.decided) {
+      selected.delete(item);
+      decidedKeys.add(item.key);
+    }
+    done(`${accepting ? "Accepted" : "Rejected"} ${many(ended.decided.length, "item")}`, ended.revisions, again);
+    draw();
+    next();
+  }
+
+  const again = () => {
+    decidedKeys.clear();
+    current = null;
+    for (const source of found.keys()) look(source);
+  };
+
+  function show(item, focus = true) {
+    current = item;
+    record(address({ review: item.proposal ? item.proposal.id : "" }));
+    put(detail, itemView(item, me, { accept: (options) => decide(item, accept, "Accepted", options), reject: (options) => decide(item, reject, "Rejected", options), propose: () => decide(item, async (one) => { await propose(one); return null; }, "Proposed"), skip: () => next(), amended: () => again() }));
+    node.querySelector(".review-body").classList.add("open");
+    for (const one of list.querySelectorAll("[data-item]")) {
+      if (one.dataset.item === item.key) {
+        one.setAttribute("aria-current", "true");
+        one.scrollIntoView({ block: "nearest" });
+        if (focus && !matchMedia("(max-width: 52rem)").matches) one.focus();
+      } else one.removeAttribute("aria-current");
+    }
+  }
+
+  /** The item after the current one that is not decided. */
+  function next(step = 1) {
+    const items = visible();
+    if (!items.length) {
+      current = null;
+      put(detail, empty("Nothing is left", `${count(decidedKeys.size)} decided.`));
+      draw();
+      return;
+    }
+    const at = items.indexOf(current);
+    const place = at < 0 ? Math.min(skipped, items.length - 1) : Math.min(Math.max(at + step, 0), items.length - 1);
+    show(items[place]);
+  }
+
+  async function decide(item, job, words, options = {}) {
+    const outcome = detail.querySelector(".edit-outcome");
+    if (outcome) put(outcome, loading("One moment"));
+    try {
+      const items = visible();
+      const revision = await job(item, options);
+      skipped = Math.max(items.indexOf(item), 0);
+      decidedKeys.add(item.key);
+      selected.delete(item);
+      if (revision) done(words, [revision], again);
+      else notice(h("span", null, `${words}.`));
+      current = null;
+      draw();
+      next();
+    } catch (error) {
+      const place = detail.querySelector(".edit-outcome") ?? detail.appendChild(h("div", { class: "edit-outcome" }));
+      put(place, failure(error, () => decide(item, job, words, options)), error.status === 409 && job === accept && h("p", { class: "actions" }, h("button", { type: "button", onclick: () => decide(item, accept, "Accepted", { force: true }) }, "Do what is left of it"), h("button", { type: "button", onclick: again }, "Read it again")));
+    }
+  }
+
+  node.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=checkbox]), textarea, select, dialog")) return;
+    const press = (name) => detail.querySelector(`[data-key="${name}"]`)?.click();
+    const actions = {
+      j: () => next(), ArrowDown: () => next(), k: () => next(-1), ArrowUp: () => next(-1), s: () => next(), a: () => press("a"), r: () => press("r"), e: () => press("e"), o: () => press("o"), u: undoLast,
+      x: () => current && decidable(current) && (select(current, !selected.has(current)), draw()),
+    };
+    if (!actions[event.key] || (event.key.startsWith("Arrow") && !event.target.closest(".review-list"))) return;
+    event.preventDefault();
+    actions[event.key]();
+  });
+
+  async function begin() {
+    me = await access();
+    await look("proposals");
+    const stats = await get("stats").catch(() => ({ quads: SMALL + 1 }));
+    if (stats.quads <= SMALL) for (const source of Object.keys(SOURCES)) if (SOURCES[source].slow) look(source);
+  }
+  draw();
+  begin();
+  return { node, title: "Review", arrive: () => list.querySelector("[aria-current]")?.focus({ preventScroll: true }) };
+}
+
