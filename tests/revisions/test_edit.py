@@ -71,7 +71,16 @@ def test_the_base_holds_in_a_transaction_in_a_scope_and_after_an_undo() -> None:
         scoped = world.only(graphs=":g")
         with pytest.raises(ConflictError):
             scoped.edit(add=[(":a", ":p", 9)], base=base)
+        # What changes in graphs that a scope does not see is none of its conflicts; what goes in its own is one.
+        world.edit(add=[(":b", ":p", 5, ":other")])
         assert scoped.edit(add=[(":b", ":p", 9)], base=base).added == 1
+        seen = scoped.form(":b", types=":T").revision
+        world.edit(add=[(":b", ":p", 6, ":other")])
+        assert scoped.edit(add=[(":b", ":p", 7)], base=seen).added == 1
+        world.edit(remove=[(":b", ":p", 7, ":g")])
+        with pytest.raises(ConflictError):
+            scoped.edit(add=[(":b", ":p", 8)], base=scoped.form(":b", types=":T").revision - 1)
+        assert scoped.edit(add=[(":b", ":p", 7)], base=scoped.form(":b", types=":T").revision).added == 1
         world.undo(world.history(1)[0].revision)
         with pytest.raises(ConflictError):  # it is as it was, but somebody has been there
             world.edit(add=[(":b", ":p", 8)], base=base)

@@ -9,11 +9,12 @@
   for (const id of ids) if (ids.indexOf(id) !== ids.lastIndexOf(id)) wrong.push(`the id ${id} twice`);
   for (const name of ["aria-controls", "aria-labelledby", "aria-describedby", "for"]) {
     for (const node of document.querySelectorAll(`[${name}]`)) {
-      if (!document.getElementById(node.getAttribute(name))) wrong.push(`${name} ${node.getAttribute(name)} of nothing`);
+      for (const id of node.getAttribute(name).split(" ")) if (!document.getElementById(id)) wrong.push(`${name} ${id} of nothing`);
     }
   }
   for (const node of document.querySelectorAll("button, a[href], input, select, textarea, summary, [role=img], dialog")) {
-    const name = node.getAttribute("aria-label") || node.labels?.[0]?.textContent || node.textContent || node.title;
+    const named = document.getElementById(node.getAttribute("aria-labelledby"))?.textContent;
+    const name = node.getAttribute("aria-label") || named || node.labels?.[0]?.textContent || node.textContent || node.title;
     if (!name.trim()) wrong.push(`no name: ${node.outerHTML.slice(0, 90)}`);
     if (node.tabIndex < 0 && node.matches("button:not([role=tab]), input, select")) wrong.push(`out of reach: ${node.id}`);
   }

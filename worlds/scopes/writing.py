@@ -81,10 +81,10 @@ class ScopedWriter(Writer):
             self._world._gate.within(self._slice.require),
             self._world._writer.revision(
                 author=author, message=message, embed=embed, progress=progress, undoes=undoes, dry_run=dry_run,
-                base=base, guard=guard,
+                guard=guard,
             ) as outer,
         ):  # fmt: skip
-            with self._whole.revision(dry_run=True) as writing:
+            with self._whole.revision(dry_run=True, base=base) as writing:
                 yield writing
             outer.apply(*self._net)
         writing.change = outer.change

@@ -169,8 +169,27 @@ VIEWS: dict[str, dict[str, str | list[str]]] = {
     "graph": {"query": "CONSTRUCT { ?a s:target ?b } { ?a s:target ?b } LIMIT 40", "as": "graph"},
     "chart": {"query": "SELECT ?t (COUNT(*) AS ?n) { ?s a ?t } GROUP BY ?t LIMIT 20", "as": "chart"},
     "history": {"history": "2"},
+    "edit": {"edit": f"{EX}Sojourner"},
+    "new": {"new": ""},
+    "merge": {"merge": f"{EX}Mars", "with": f"{EX}Venus"},
+    "review": {"review": ""},
+    "health": {"health": ""},
+    "update": {"query": "DELETE { ?r s:massKg ?m } WHERE { ?r s:massKg ?m }"},
 }
-READY = {"start": ".figures", "search": ".how", "nothing": ".empty", "entity": ".short-list", "table": ".rows"}
+READY = {
+    "start": ".figures",
+    "search": ".how",
+    "nothing": ".empty",
+    "entity": ".short-list",
+    "table": ".rows",
+    "edit": ".field",
+    "new": ".new-form",
+    "merge": ".rehearsal .diff",
+    "review": ".review-group .item",
+    "health": ".effect *",
+}
+AXE = """async () => (await axe.run(document)).violations.map(
+    ({id, nodes}) => [id, ...nodes.map(({html}) => html.slice(0, 120))])"""
 CHECKS = (ROOT / "tests" / "support" / "page_checks.js").read_text("utf-8")
 
 
@@ -179,7 +198,11 @@ CHECKS = (ROOT / "tests" / "support" / "page_checks.js").read_text("utf-8")
 
 @pytest.mark.parametrize("viewports", [[WIDE], [SMALL, SMALLEST]], ids=["wide", "small"])
 def test_every_view_fits_and_can_be_read(new_tab: Callable[..., Tab], viewports: list[dict[str, int]]) -> None:
+    """By rules of our own, and by those of axe-core, in both themes."""
+    axe = pytest.importorskip("axe_playwright_python", reason="axe-core is in the dev extra")
+    rules = Path(axe.__path__[0], "axe.min.js").read_text("utf-8")
     tab = new_tab(viewport=viewports[0])
+    tab.expected.append("404")  # of a world without shapes
     for view, state in VIEWS.items():
         page = tab.open(**state)
         page.locator(READY.get(view, ".results-head, .diff")).first.wait_for()
@@ -188,6 +211,10 @@ def test_every_view_fits_and_can_be_read(new_tab: Callable[..., Tab], viewports:
             page.set_viewport_size(viewport)
             page.emulate_media(color_scheme=scheme)
             assert page.evaluate(CHECKS) == [], (view, viewport, scheme)
+        page.evaluate(rules)
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            assert page.evaluate(AXE) == [], (view, viewports, scheme)
 
 
 def test_the_theme_can_be_chosen_and_is_kept(tab: Tab) -> None:

@@ -92,7 +92,7 @@ export async function post(path, document = {}, options = {}) {
     method: "POST",
     body: JSON.stringify(document),
     ...options,
-    headers: { accept: "application/json", "content-type": "application/json" },
+    headers: { accept: "application/json", "content-type": "application/json", ...options.headers },
   });
   return response.json();
 }

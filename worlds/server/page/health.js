@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { count, empty, h, loading, many, put, s } from "./dom.js";
 import { failure } from "./keys.js";
-import { named } from "./names.js";
+import { named, sentence } from "./names.js";
 import { address } from "./router.js";
 import { shapesPart } from "./shapes.js";
 import { expanded } from "./terms.js";
@@ -39,7 +39,7 @@ function reportPart(place) {
         told.points.length > 1 && h("dd", { class: "spark-place" }, sparkline(told.points.map(({ counts }) => counts[level] ?? 0), words))));
       put(place, h("dl", { class: "figures" }, h("div", null, h("dt", null, "entities"), h("dd", null, count(told.entities))), levels),
         told.points.length > 1 && h("p", { class: "unit" }, `The lines go over ${many(told.points.length, "state")} of the world, up to revision ${told.revision}.`),
-        told.causes.length > 0 && h("section", null, h("h2", null, "What explains most"), h("ul", { class: "causes" }, told.causes.map((one) => h("li", null, h("span", { dir: "auto" }, one.message), h("span", { class: "count" }, ` ${count(one.count)}`), h("p", { class: "flow" }, one.subjects.slice(0, 6).map((iri) => h("span", null, named({ type: "iri", value: iri })))))))),
+        told.causes.length > 0 && h("section", null, h("h2", null, "What explains most"), h("ul", { class: "causes" }, told.causes.map((one) => h("li", null, h("span", { dir: "auto" }, sentence(one.message)), h("span", { class: "count" }, ` ${count(one.count)}`), h("p", { class: "flow" }, one.subjects.slice(0, 6).map((iri) => h("span", null, named({ type: "iri", value: iri })))))))),
         h("section", null, h("h2", null, "Findings"), found.length ? h("ul", { class: "checks" }, found.map(check)) : empty("Nothing was found", "Every check passed.")),
         fine.length > 0 && h("details", null, h("summary", null, `${many(fine.length, "check")} found nothing`), h("ul", null, fine.map((one) => h("li", { class: "unit", dir: "auto" }, one.title)))),
         h("p", { class: "meta" }, h("a", { href: address({ review: "" }) }, "Decide on them in the review"), told.time && h("span", null, "the last change was ", timeNode(told.time))));

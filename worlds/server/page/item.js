@@ -5,7 +5,7 @@ import { differenceView, editsOf } from "./difference.js";
 import { h, loading, put } from "./dom.js";
 import { failure } from "./keys.js";
 import { compare } from "./merge.js";
-import { named } from "./names.js";
+import { named, sentence } from "./names.js";
 import { decidable } from "./queue.js";
 import { timeNode } from "./revisions.js";
 import { address } from "./router.js";
@@ -14,7 +14,7 @@ import { entityAddress, parseTerm } from "./terms.js";
 const FEW = 12; // quads of evidence that are shown
 
 /** The texts that name the same twice are told once. */
-const lines = (texts, kind) => texts?.length > 0 && h("ul", { class: kind }, [...new Set(texts)].map((text) => h("li", { dir: "auto" }, text)));
+const lines = (texts, kind) => texts?.length > 0 && h("ul", { class: kind }, [...new Set(texts)].map((text) => h("li", { dir: "auto" }, sentence(text))));
 
 function evidence(quads) {
   if (!quads.length) return null;
@@ -84,7 +84,7 @@ export function itemView(item, me, acts) {
     : item.question ? h("a", { class: "button", "data-key": "o", href: address({ query: item.question.repair ?? item.question.query }) }, "Open in the editor")
       : item.subjects.length > 0 && h("a", { class: "button", "data-key": "o", href: proposes && !item.proposal ? address({ edit: item.subjects[0] }) : entityAddress(item.subjects[0]) }, proposes && !item.proposal ? "Edit it" : "Open it");
   return [
-    h("header", null, h("h2", { class: "item-head", dir: "auto" }, item.title),
+    h("header", null, h("h2", { class: "item-head", dir: "auto" }, item.proposal ? item.title : sentence(item.title)),
       h("p", { class: "meta" }, h("span", null, item.kind), item.score !== null && item.score !== undefined && h("span", null, `confidence ${item.score.toFixed(2)}`), item.author && h("span", { dir: "auto" }, item.author), item.time && h("span", null, timeNode(item.time)), item.proposal && h("span", null, `proposal ${item.proposal.id}, version ${item.version}`))),
     item.sentence && h("blockquote", { dir: "auto" }, item.sentence),
     item.question && h("p", { class: "notes", dir: "auto" }, item.question.why),

@@ -1,7 +1,7 @@
 // What things are called: labels that are not known yet are asked for together, and written where they are wanted.
 
 import { language, post } from "./api.js";
-import { entityLink, knows, learn, nameNode, nameOf, rename, show } from "./terms.js";
+import { entityLink, expanded, knows, learn, nameNode, nameOf, rename, show } from "./terms.js";
 
 const PAUSE = 15; // milliseconds in which those that are wanted are collected
 const MOST = 500; // of one request
@@ -36,6 +36,17 @@ export function want(iri) {
 export function nameOfIri(iri) {
   want(iri);
   return nameNode(iri);
+}
+
+/** A sentence of the server's, with the names of what it tells of by IRIs and prefixed names. */
+export function sentence(text) {
+  const parts = text.split(/(<[^<>\s]+>|(?<![\w"/:])[\w-]*:[\p{L}_][\p{L}\p{N}_.-]*)/u);
+  return parts.map((part, at) => {
+    if (at % 2 === 0 || !part) return part;
+    const iri = part.startsWith("<") ? part.slice(1, -1) : expanded(part);
+    if (part.startsWith("<") ? !/^[a-z][a-z0-9+.-]*:/i.test(iri) : iri === part) return part;
+    return nameOfIri(iri);
+  });
 }
 
 /** A term as people name it: an entity by its label, once that is known; a literal as `show` has it. */

@@ -3,7 +3,7 @@
 import { access, get, includes } from "./api.js";
 import { count, empty, h, loading, many, put } from "./dom.js";
 import { failure } from "./keys.js";
-import { nameOfIri } from "./names.js";
+import { nameOfIri, sentence } from "./names.js";
 import { done, notice, undoLast } from "./notice.js";
 import { about, accept, decidable, itemsOf, propose, reject, SOURCES } from "./queue.js";
 import { batchDialog } from "./batch.js";
@@ -95,10 +95,10 @@ export function reviewView(asked) {
   }
 
   function line(item) {
-    const box = decidable(item) && includes(me.level, "write") && h("input", { type: "checkbox", "aria-label": `Select: ${item.title}`, checked: selected.has(item), tabindex: "-1", onchange: () => select(item, box.checked) });
+    const box = decidable(item) && includes(me.level, "write") && h("input", { type: "checkbox", "aria-label": `Select: ${item.title}`, checked: selected.has(item), onchange: () => select(item, box.checked) });
     return h("li", { class: item.moved.length ? "moved" : null }, box,
       h("button", { type: "button", class: "item", "data-item": item.key, "aria-current": item === current ? "true" : null, onclick: () => show(item) },
-        h("span", { class: "item-title", dir: "auto" }, item.title),
+        h("span", { class: "item-title", dir: "auto" }, item.proposal ? item.title : sentence(item.title)),
         h("span", { class: "meta" }, item.subjects.slice(0, 2).map(nameOfIri), item.author && h("span", { dir: "auto" }, item.author), item.score !== null && item.score !== undefined && item.score < 1 && h("span", null, `${Math.round(100 * item.score)} %`), item.moved.length > 0 && h("span", null, "has moved"))));
   }
 
@@ -190,8 +190,8 @@ export function reviewView(asked) {
     }
   }
 
-  node.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=checkbox]), textarea, select, dialog")) return;
+  const pressed = (event) => {
+    if (!node.isConnected || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=checkbox]), textarea, select, dialog")) return;
     const press = (name) => detail.querySelector(`[data-key="${name}"]`)?.click();
     const actions = {
       j: () => next(), ArrowDown: () => next(), k: () => next(-1), ArrowUp: () => next(-1), s: () => next(), a: () => press("a"), r: () => press("r"), e: () => press("e"), o: () => press("o"), u: undoLast,
@@ -200,7 +200,8 @@ export function reviewView(asked) {
     if (!actions[event.key] || (event.key.startsWith("Arrow") && !event.target.closest(".review-list"))) return;
     event.preventDefault();
     actions[event.key]();
-  });
+  };
+  document.addEventListener("keydown", pressed);
 
   async function begin() {
     me = await access();

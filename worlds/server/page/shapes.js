@@ -3,7 +3,7 @@
 import { access, get, includes, post, request } from "./api.js";
 import { count, h, loading, many, put } from "./dom.js";
 import { failure } from "./keys.js";
-import { named } from "./names.js";
+import { named, sentence } from "./names.js";
 import { done } from "./notice.js";
 import { parseTerm, SHACL } from "./terms.js";
 import { makeEditor } from "./editor.js";
@@ -84,7 +84,7 @@ export function shapesPart(node) {
       const told = await get("suggested-shapes", { limit: 100 });
       const own = told.findings.filter((one) => one.turtle);
       put(suggested, own.length ? h("ul", { class: "checks" }, own.slice(0, SHOWN).map((one) => h("li", { class: "check" },
-        h("p", { class: "check-head" }, h("span", { dir: "auto" }, one.message), h("span", { class: "count" }, one.exceptions ? `${many(one.exceptions, "exception")}` : "no exception"),
+        h("p", { class: "check-head" }, h("span", { dir: "auto" }, sentence(one.message)), h("span", { class: "count" }, one.exceptions ? `${many(one.exceptions, "exception")}` : "no exception"),
           h("button", { type: "button", class: "quiet", onclick: () => {
             editor.value = `${editor.value.trimEnd()}\n\n${one.turtle.trim()}\n`;
             look();
