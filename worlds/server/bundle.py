@@ -1,4 +1,4 @@
-"""Build the editor of the web page, CodeMirror's, from npm's packages, in the versions that the lock file pins.
+"""Build what the web page has of npm's packages, in the versions that the lock file pins: CodeMirror, and a map's land.
 
     python -m worlds.server.bundle
 
@@ -22,9 +22,10 @@ from pathlib import Path
 SOURCE = Path(__file__).with_name("editor")
 VENDOR = Path(__file__).with_name("page") / "vendor"
 FILE = "editor.min.js"
+LAND = "land.min.js"
 LICENSES = "licenses.txt"
 MISSING = "missing.txt"
-_FILES = ("package.json", "package-lock.json", "editor.js")
+_FILES = ("package.json", "package-lock.json", "editor.js", "land.js")
 _TIME = 120  # seconds that npm may take
 
 
@@ -81,7 +82,8 @@ def _build(work: Path, source: Path, *, offline: bool) -> Path:
     made.mkdir()
     esbuild = work / "node_modules" / "esbuild" / "bin" / "esbuild"
     options = ["--bundle", "--minify", "--format=esm", "--legal-comments=none", "--log-level=error"]
-    _run([program, str(esbuild), "editor.js", *options, f"--outfile={made / FILE}"], work)
+    for script, file in (("editor.js", FILE), ("land.js", LAND)):
+        _run([program, str(esbuild), script, *options, f"--outfile={made / file}"], work)
     (made / LICENSES).write_text("\n".join(_licenses(work / "node_modules")), "utf-8")
     return made
 
@@ -97,7 +99,7 @@ def _run(command: list[str], work: Path) -> None:
 
 def _licenses(modules: Path) -> Iterator[str]:
     """Who made what is in the bundle, and under which terms; what only builds it is not in it."""
-    yield "The editor contains these packages.\n"
+    yield "The editor and the map contain these packages.\n"
     for file in sorted([*modules.glob("*/package.json"), *modules.glob("@*/*/package.json")]):
         told = json.loads(file.read_text("utf-8"))
         if "esbuild" in told["name"]:

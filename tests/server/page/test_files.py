@@ -235,7 +235,7 @@ def test_the_editor_is_built_of_what_the_lock_file_pins(tmp_path: Path) -> None:
         vendor = bundle.bundle(tmp_path / "vendor", offline=True)
     except bundle.BundleError as error:
         pytest.skip(f"npm's cache lacks the editor: run python -m worlds.server.bundle once ({str(error)[:60]}…)")
-    assert {path.name for path in vendor.iterdir()} == {bundle.FILE, bundle.LICENSES}
+    assert {path.name for path in vendor.iterdir()} == {bundle.FILE, bundle.LAND, bundle.LICENSES}
     text = (vendor / bundle.FILE).read_text("utf-8")
     assert "sourceMappingURL" not in text
     assert "makeCode" in text

@@ -140,6 +140,25 @@ def expect_texts(place: Any) -> list[str]:
     return [str(text) for text in place.all_inner_texts()]
 
 
+def test_coordinates_have_a_map(tab: Tab) -> None:
+    query = "SELECT ?site ?lat ?long { ?site a s:LaunchSite ; schema:latitude ?lat ; schema:longitude ?long }"
+    page = tab.open(query=f"PREFIX schema: <https://schema.org/> {query}")
+    page.get_by_role("tab", name="Map").click()
+    points = page.locator(".map circle")
+    expect(points).to_have_count(page.locator(".map a").count())
+    assert points.count() > 5
+    assert "as=map" in page.url
+    if assets.EDITOR in assets.assets():
+        expect(page.locator(".map .land")).to_have_attribute("d", re.compile(r"^M.*Z$|^M", re.DOTALL))
+    page.locator(".map a").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".types")).to_have_text("Launch site")
+    tab.open(query='SELECT ("POINT(13.4 52.5)" AS ?where) {}', **{"as": "map"})
+    expect(page.locator(".map circle")).to_have_count(1)
+    tab.open(query="SELECT ?s { ?s a s:Rover }")
+    expect(page.get_by_role("tab")).to_have_text(["Table", "Graph", "Chart"])
+
+
 def test_each_example_works(tab: Tab) -> None:
     page = tab.open(query="")
     examples = page.get_by_role("combobox", name="Examples")

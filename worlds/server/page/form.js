@@ -12,7 +12,8 @@ const LANGSTRING = /#langString$/;
 /** The literal that was typed, of the field's datatype, or the one that its form tells where no shape says. */
 function literal(field, text, was) {
   const given = was?.type === "literal" ? was.datatype : null;
-  let datatype = given ?? (field.datatype && !LANGSTRING.test(field.datatype) ? field.datatype : null);
+  const asked = field.datatype && !LANGSTRING.test(field.datatype) ? field.datatype : null;
+  let datatype = field.declared ? asked ?? given : given ?? asked;
   if (!field.declared && ["date", "moment", "year"].includes(field.widget)) {
     const kind = DATES.find(([form]) => form.test(text));
     if (kind) datatype = XSD + kind[1];

@@ -5,6 +5,7 @@ import { chartOf, chartView } from "./chart.js";
 import { count, empty, freshId, h, many, put } from "./dom.js";
 import { graphPicture, roomFor } from "./graph.js";
 import { failure } from "./keys.js";
+import { mapView, pointsOf } from "./map.js";
 import { fromBinding, identity, nameOf, numberOf, short, show, statements, timeOf } from "./terms.js";
 
 const ROWS = 100; // that are shown at a time
@@ -36,10 +37,12 @@ export function resultsView(results, { query, union, view, taken, notes, onview 
   const status = h("p", { class: "status", role: "status" }, `${number} in ${taken}`);
   if (!results.rows.length) return [status, empty("No results", ...(told.length ? told : ["Nothing in the world fits this query."]))];
   const panel = h("div", { role: "tabpanel", id: freshId("results"), tabindex: "-1" });
+  const placed = pointsOf(results) !== null;
   const views = {
     table: ["Table", () => tableView(results)],
     graph: ["Graph", () => graphView(results)],
     chart: ["Chart", () => (chartOf(results) ? chartView(results) : empty("No chart", "A chart needs a column of numbers, such as a COUNT."))],
+    ...(placed && { map: ["Map", () => mapView(results)] }),
   };
   const tabs = Object.entries(views).map(([name, [words]]) => h("button", {
     type: "button", role: "tab", id: `${panel.id}-${name}`, "aria-controls": panel.id, onclick: () => choose(name),
