@@ -62,6 +62,7 @@ def connect(request: pytest.FixtureRequest, original: Path, url: str) -> Connect
 CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "schema": ({"matching": "lander"}, 's:Lander "Lander" (17; '),
     "describe": ({"iri": "ex:Curiosity"}, 'ex:Curiosity "Mars Science Laboratory"\na s:Rover "Rover"\n'),
+    "form": ({"types": ["s:Rover"]}, 's:launched "launched" (0 to 1 of xsd:date; usual)'),
     "history": ({}, "+4,546 -0  by ann the example"),
     "search": ({"query": "aerogel", "languages": "en"}, '[1] ex:Stardust "Stardust" (s:SampleReturn) score'),
     "context": ({"question": "What did Stardust bring?"}, "Stardust"),

@@ -267,6 +267,8 @@ def essence(verb: str, document: Any) -> Any:
         return [one["predicate"] for one in document["properties"]]
     if verb == "schema":
         return [one["iri"] for one in document["classes"]]
+    if verb == "form":
+        return [one["predicate"] for one in document["fields"]]
     if verb == "decisions":
         return [one["how"] for one in document]
     if verb in ("history", "mentions", "proposals"):
@@ -300,6 +302,8 @@ def told(verb: str, answer: Mapping[str, Any], prefixes: Mapping[str, str]) -> A
         return [full(one["predicate"]) for one in answer["properties"]]
     if verb == "schema":
         return [full(one["iri"]) for one in answer["classes"]]
+    if verb == "form":
+        return [full(one["predicate"]) for one in answer["fields"]]
     if verb in ("history", "mentions", "proposals"):
         name, key = {"history": ("revisions", "revision"), "mentions": ("mentions", "start")}.get(
             verb, ("proposals", "id")

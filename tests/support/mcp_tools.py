@@ -10,6 +10,7 @@ from tests.support.mcp_clients import Agent
 READING = {
     "schema": ["limit", "graphs", "matching", "token_budget"],
     "describe": ["iri", "limit", "language", "graphs", "token_budget"],
+    "form": ["iri", "types", "language", "token_budget"],
     "history": [
         "limit", "entity", "predicate", "graph", "author", "message", "since", "until", "before",
         "revision", "token_budget",

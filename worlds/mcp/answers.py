@@ -246,6 +246,30 @@ class Violations(BaseModel):
     notes: list[str]
 
 
+class FieldShown(BaseModel):
+    """A predicate that an entity has or could have; `takes` is how many values, `of` their datatype or classes."""
+
+    predicate: str
+    label: str
+    takes: str
+    of: list[str]
+    choices: list[str]
+    declared: bool
+    values: list[str]
+    problems: list[str]
+
+
+class FormShown(BaseModel):
+    """The fields of an entity, those that a shape declares first."""
+
+    iri: str | None
+    types: list[str]
+    graph: str | None
+    fields: list[FieldShown]
+    problems: list[str]
+    notes: list[str]
+
+
 class Became(BaseModel):
     """What became of a fact that was told."""
 

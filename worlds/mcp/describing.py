@@ -1,4 +1,4 @@
-"""The tools that describe the world: schema, describe, history, provenance, validate."""
+"""The tools that describe the world: schema, describe, form, history, provenance, validate."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from worlds.mcp.answers import (
     ClassShown,
     Described,
     EntryShown,
+    FieldShown,
+    FormShown,
     Overview,
     PredicateShown,
     PropertyShown,
@@ -32,6 +34,7 @@ from worlds.mcp.toolbox import Service, answer
 from worlds.mcp.tools import Tokens, tool
 
 if TYPE_CHECKING:
+    from worlds.curation.forms.form import Field as FormField
     from worlds.entities.describing import Property, Source, Value
     from worlds.entities.schema import ClassSummary, PredicateSummary
 
@@ -55,6 +58,11 @@ def register(server: MCPServer[Any], service: Service) -> None:
     def describe(*, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, Described]:
         """Behind a value stands which revision said it, and in which graph: [r3 ex:graph]."""
         return described(service, tokens=token_budget, **given)
+
+    @tool(server, service, "form", "Form")
+    def form(*, token_budget: Tokens = None, **given: Any) -> Annotated[CallToolResult, FormShown]:
+        """Call it before proposing quads of an entity."""
+        return _form(service, tokens=token_budget, **given)
 
     @tool(server, service, "history", "History", most={"limit": 200}, limit=20)
     def history(
@@ -363,6 +371,51 @@ def _violations(service: Service, subjects: list[str] | None, tokens: int | None
         notes.append(f"{len(found) - len(shown):,} of {len(found):,} results are not shown: raise `token_budget`.")
     text = "\n".join([*map(line, shown), *notes])
     return answer(text, Violations(conforms=report.conforms, count=len(found), results=shown, notes=notes))
+
+
+def _form(
+    service: Service, *, iri: str | None, types: list[str] | None, language: str | None, tokens: int | None
+) -> CallToolResult:
+    found = service.world.form(iri, types=types, language=language)
+    terms = service.terms()
+
+    def shown(one: FormField) -> FieldShown:
+        most = "any" if one.most is None else one.most
+        kinds = [terms.show(kind.term) for kind in one.classes]
+        return FieldShown(
+            predicate=terms.show(one.predicate),
+            label=clip(one.label, 80),
+            takes=str(most) if most in (one.least, "any") and not one.least else f"{one.least} to {most}",
+            of=kinds or ([] if one.datatype is None else [terms.show(one.datatype)]),
+            choices=[terms.show(choice.term, 60) for choice in one.choices],
+            declared=one.declared,
+            values=[terms.show(value.term, 120) for value in one.values],
+            problems=list(one.problems),
+        )
+
+    def line(one: FieldShown) -> str:
+        values = f": {', '.join(one.values)}" if one.values else ""
+        choices = f", one of {', '.join(one.choices)}" if one.choices else ""
+        wrong = f" ! {'; '.join(one.problems)}" if one.problems else ""
+        source = "a shape" if one.declared else "usual"
+        kinds = ", ".join(one.of) or "IRI"
+        return f"{one.predicate}{quoted(one.label)} ({one.takes} of {kinds}{choices}; {source}){values}{wrong}"
+
+    every = [shown(one) for one in found.fields]
+    fields = service.budget(tokens).fill(every, lambda one: (line(one), plain(one)))
+    notes = [] if every else ["Nothing is known of such entities: neither a shape nor others of these classes."]
+    if len(fields) < len(every):
+        notes.append(f"{len(every) - len(fields):,} of {len(every):,} fields are not shown: raise `token_budget`.")
+    structured = FormShown(
+        iri=None if found.iri is None else terms.show(found.iri),
+        types=[terms.show(one.term) for one in found.types],
+        graph=None if found.graph is None else terms.show(found.graph),
+        fields=fields,
+        problems=list(found.problems),
+        notes=notes,
+    )
+    head = f"{structured.iri or 'a new entity'} a {', '.join(structured.types) or 'thing without a type'}"
+    return answer("\n".join([head, *map(line, fields), *found.problems, *notes]), structured)
 
 
 def _revision(service: Service, revision: int, limit: int, tokens: int | None) -> CallToolResult:

@@ -29,7 +29,7 @@ from worlds.mcp.toolbox import Service
 from worlds.mcp.tools import compact
 
 _ASK = ("search", "context", "resolve", "describe", "schema", "sparql")
-_LOOK = ("brief", "similar", "history", "provenance", "validate")
+_LOOK = ("brief", "similar", "form", "history", "provenance", "validate")
 _READ = (*_LOOK, "mentions", "verify", "contradictions", "duplicates", "report")
 _PROPOSE = ("proposals", "propose", "propose_all", "amend")
 _WRITES = ("update", "add", "tell", "undo", "sync")

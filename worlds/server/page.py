@@ -92,9 +92,12 @@ def _shell(base: str, world: str) -> Asset:
     )
 
 
-def shell(request: Request, *, base: str = "", world: str | None = None) -> Response:
+def shell(request: Request, *, base: str = "", world: str | None = None, status: int = 200) -> Response:
     """The page. `base` is the path before the world's routes, `world` its name; without one it lists the worlds."""
-    return _answer(request, _shell(base, world or ""))
+    answer = _answer(request, _shell(base, world or ""))
+    if answer.status_code == 200:
+        answer.status_code = status
+    return answer
 
 
 def file(request: Request) -> Response:

@@ -151,8 +151,7 @@ class Forms:
             else:
                 rest.append(result.message)
         told = [
-            replace(one, problems=tuple(dict.fromkeys([*one.problems, *found.get(f"<{one.predicate}>", ())])))
-            for one in fields
+            replace(one, problems=tuple(dict.fromkeys(found.get(f"<{one.predicate}>", one.problems)))) for one in fields
         ]
         return tuple(told), tuple(dict.fromkeys(rest))
 

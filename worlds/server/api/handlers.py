@@ -282,7 +282,12 @@ async def _page(request: Request, given: Given) -> Response:
     elif not is_name(name):
         raise NotFound(f"{name!r} cannot be the name of a world")
     elif server.access.sees(request, name):  # to others the page looks the same, whether there is such a world or not
-        name = server.world(request).name
+        try:
+            name = server.world(request).name
+        except NotFound:
+            if "text/html" not in request.headers.get("accept", ""):
+                raise
+            return page.shell(request, base=f"/worlds/{name}", world=name, status=404)  # it says what to do
     return page.shell(request, base=f"/worlds/{name}", world=name)
 
 

@@ -97,6 +97,22 @@ export async function post(path, document = {}, options = {}) {
   return response.json();
 }
 
+const FRESH = 60_000; // milliseconds for which figures that only help are good enough
+let figures = null;
+
+/** The world has changed: its figures are asked for anew. */
+export const forgetFigures = () => { figures = null; };
+
+/** The figures of the world, a minute old at most. */
+export function stats() {
+  if (!figures || performance.now() - figures.at > FRESH) {
+    const asked = get("stats");
+    figures = { at: performance.now(), asked };
+    asked.catch(() => { figures = null; });
+  }
+  return figures.asked;
+}
+
 const LEVELS = ["none", "read", "propose", "write", "admin"];
 let asked = null;
 

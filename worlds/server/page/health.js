@@ -1,6 +1,6 @@
 // The world's health: what it lacks, contradicts and repeats, over its revisions; its shapes, and what they forbid.
 
-import { get } from "./api.js";
+import { get, stats } from "./api.js";
 import { count, empty, h, loading, many, put, s } from "./dom.js";
 import { failure } from "./keys.js";
 import { named, sentence } from "./names.js";
@@ -30,7 +30,10 @@ function check(one) {
 
 function reportPart(place) {
   const read = async () => {
-    put(place, loading("Looking through the whole world"));
+    const waiting = loading("Looking through the whole world");
+    put(place, waiting);
+    stats().then(({ quads, texts, revisions }) => waiting.isConnected && put(place,
+      h("dl", { class: "figures" }, Object.entries({ quads, texts, revisions }).map(([name, number]) => h("div", null, h("dt", null, name), h("dd", null, count(number))))), waiting), () => {});
     try {
       const told = await get("report", { points: POINTS });
       const found = told.checks.filter((one) => one.count);
@@ -51,10 +54,13 @@ function reportPart(place) {
 }
 
 export function healthView() {
-  const report = h("div");
+  const report = h("div", null, loading("Reading"));
   const shapes = h("section", { class: "shapes" });
   const node = h("section", { class: "health-view" }, h("h1", null, "Health"), report, shapes);
-  reportPart(report);
-  shapesPart(shapes);
+  // The figures come first: what reads the whole world would keep them waiting.
+  stats().catch(() => {}).finally(() => {
+    reportPart(report);
+    shapesPart(shapes);
+  });
   return { node, title: "Health" };
 }

@@ -15,23 +15,31 @@ export function newView(asked, entitle) {
 
   async function read() {
     try {
-      const [me, classes] = await Promise.all([access(), classesOf()]);
+      const me = await access();
       if (!includes(me.level, "propose")) {
         put(node, h("h1", null, "New entity"), empty("This key may only read", "Take a key of another level: the key button is at the top right."));
         return;
       }
-      draw(classes.filter(({ iri }) => !/\/(?:rdf-schema|owl|22-rdf-syntax-ns|shacl)#/.test(iri)));
+      draw();
     } catch (error) {
       put(node, failure(error, read));
     }
   }
 
-  function draw(classes) {
+  function draw() {
     const given = asked.get("new");
-    const type = h("select", { id: "new-type" }, classes.map(({ iri, label }) => h("option", { value: iri, selected: iri === given }, label ?? nameOf(iri))), h("option", { value: "" }, "another class…"));
+    const another = h("option", { value: "" }, "another class…");
+    const type = h("select", { id: "new-type" }, given && h("option", { value: given, selected: true }, nameOf(given)), another);
     const other = chooser({ id: "new-class", placeholder: "Name or IRI of the class", choose: (iri) => { chosen = iri; } });
-    const otherPart = h("div", { hidden: classes.length > 0 }, h("label", { for: "new-class" }, "Class"), other.node);
+    const otherPart = h("div", { hidden: given !== "" && given !== null }, h("label", { for: "new-class" }, "Class"), other.node);
     let chosen = null;
+    // A large world takes a moment to tell its classes.
+    classesOf().then((classes) => {
+      const offered = classes.filter(({ iri }) => !/\/(?:rdf-schema|owl|22-rdf-syntax-ns|shacl)#/.test(iri) && iri !== given);
+      another.before(...offered.map(({ iri, label }) => h("option", { value: iri }, label ?? nameOf(iri))));
+      if (!chosen && !given && offered.length) type.selectedIndex = 0;
+      otherPart.hidden = type.value !== "";
+    }, () => {});
     type.addEventListener("change", () => { otherPart.hidden = type.value !== ""; });
     const name = h("input", { id: "new-label", dir: "auto", autocomplete: "off", required: true });
     const iri = h("input", { id: "new-iri", dir: "ltr", autocomplete: "off", spellcheck: "false", placeholder: "made by the world's policy" });

@@ -1,7 +1,7 @@
 // What is shown before anything is sought: what the world holds.
 
-import { get } from "./api.js";
-import { count, empty, h } from "./dom.js";
+import { access, includes, request, stats as figuresOf } from "./api.js";
+import { count, empty, h, loading, put } from "./dom.js";
 import { failure } from "./keys.js";
 import { address } from "./router.js";
 import { nameOf } from "./terms.js";
@@ -37,16 +37,43 @@ function bars(title, figures, query, hint) {
     })));
 }
 
+const FORMATS = { ttl: "text/turtle", nt: "application/n-triples", nq: "application/n-quads", trig: "application/trig", rdf: "application/rdf+xml", xml: "application/rdf+xml", jsonld: "application/ld+json", json: "application/ld+json" };
+
+/** A way to load a file here, for who may write; null for others. */
+async function upload() {
+  if (!includes((await access()).level, "write")) return null;
+  const place = h("div", { "aria-live": "polite" });
+  const input = h("input", { type: "file", id: "upload", accept: Object.keys(FORMATS).map((ending) => `.${ending}`).join(","), onchange: async () => {
+    const [file] = input.files;
+    const type = FORMATS[file?.name.split(".").pop().toLowerCase()];
+    if (!file) return;
+    if (!type) {
+      put(place, h("p", { class: "bad" }, `The end of its name tells the format: .${Object.keys(FORMATS).join(", .")}.`));
+      return;
+    }
+    put(place, loading(`Loading ${file.name}`));
+    try {
+      // What names graphs of its own goes into these; the rest into the default graph.
+      await request(type.endsWith("quads") || type.endsWith("trig") ? "graphs" : "graphs?default", { method: "POST", body: file, headers: { "content-type": type } });
+      location.reload();
+    } catch (error) {
+      put(place, failure(error));
+    }
+  } });
+  return h("div", null, h("label", { for: "upload" }, "or choose one here: "), input, place);
+}
+
 /** The figures of the world, and where to begin. */
 export async function overview() {
   let stats;
   try {
-    stats = await get("stats");
+    stats = await figuresOf();
   } catch (error) {
+    if (error.status === 404) return empty("There is no such world", error.message, h("p", null, h("a", { href: "/" }, "See which worlds there are")));
     return failure(error, () => location.reload());
   }
   if (!stats.quads) {
-    return empty("This world is empty", h("p", null, "Load a file into it: ", h("code", null, "worlds load FILE data.ttl")));
+    return empty("This world is empty", h("p", null, "Load a file into it: ", h("code", null, "worlds load FILE data.ttl")), await upload());
   }
   const figures = [
     ["quads", stats.quads], ["texts", stats.texts], ["named graphs", stats.graphs], ["revisions", stats.revisions],

@@ -1,6 +1,6 @@
 // The SPARQL view: examples, the editor, and the results.
 
-import { get, sparql } from "./api.js";
+import { get, sparql, stats as figures } from "./api.js";
 import { duration, h, loading, put } from "./dom.js";
 import { makeEditor } from "./editor.js";
 import { examples, withPrefixes } from "./examples.js";
@@ -90,11 +90,16 @@ export function queryView(asked) {
   }
 
   async function begin() {
-    const [stats, policy] = await Promise.all([get("stats"), get("policy")].map((asked) => asked.catch(() => ({}))));
+    const [stats, policy] = await Promise.all([figures(), get("policy")].map((asked) => asked.catch(() => ({}))));
     usual = policy.default_graph === "union" || (stats.quads > 0 && stats.named_quads === stats.quads);
     union.checked = asked.has("union") ? asked.get("union") === "true" : usual;
     given = examples(stats, asked.get("about"));
     chooser.append(...given.map(({ title }) => h("option", null, title)));
+    get("questions", { limit: 100 }).then(({ questions }) => {
+      if (!questions.length) return;
+      given = [...given, ...questions.map(({ question, query }) => ({ title: question, query }))];
+      chooser.append(h("optgroup", { label: "Kept questions" }, questions.map(({ question }) => h("option", null, question))));
+    }, () => {});
     const text = asked.get("query");
     editor = await makeEditor({ value: text ? withPrefixes(text) : (given[0]?.query ?? FIRST), run: () => run(), edited: () => {}, label: "SPARQL query" });
     put(place, editor.node);

@@ -1,6 +1,6 @@
 // The review: all that waits for a person in one list, decided one by one by keyboard, or many at once.
 
-import { access, get, includes } from "./api.js";
+import { access, get, includes, stats as figures } from "./api.js";
 import { count, empty, h, loading, many, put } from "./dom.js";
 import { failure } from "./keys.js";
 import { nameOfIri, sentence } from "./names.js";
@@ -206,7 +206,7 @@ export function reviewView(asked) {
   async function begin() {
     me = await access();
     await look("proposals");
-    const stats = await get("stats").catch(() => ({ quads: SMALL + 1 }));
+    const stats = await figures().catch(() => ({ quads: SMALL + 1 }));
     if (stats.quads <= SMALL) for (const source of Object.keys(SOURCES)) if (SOURCES[source].slow) look(source);
   }
   draw();

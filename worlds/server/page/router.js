@@ -1,6 +1,8 @@
 // The state is in the URL's fragment, which never leaves the browser: what is sought stands in no server's log. A view
 // is made for it, or, if it can, follows it.
 
+import { forgetFigures } from "./api.js";
+
 const cached = new Map(); // URL → {node, scroll}: what "back" shows again at once
 const KEPT = 8;
 
@@ -62,6 +64,7 @@ export function record(url, { replace = true } = {}) {
 
 /** Forget what was kept: the world has changed. */
 export function forget() {
+  forgetFigures();
   cached.clear();
 }
 
