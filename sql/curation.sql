@@ -96,12 +96,18 @@ UNION ALL SELECT 1 FROM quads INDEXED BY quads_o WHERE object = :entity
 UNION ALL SELECT 1 FROM quads INDEXED BY quads_posg WHERE predicate = :entity
 UNION ALL SELECT 1 FROM quads INDEXED BY quads_g WHERE graph = :entity AND graph <> 0 LIMIT 1;
 
--- name: some_instances
--- The first instances of some classes.
-SELECT group_concat(subject) FROM (
-    SELECT DISTINCT quads.subject
-    FROM json_each(:classes_json) AS class
-    CROSS JOIN quads INDEXED BY quads_posg ON quads.predicate = :rdf_type AND quads.object = class.value
-    WHERE quads.subject > 0 AND {data quads.graph}
-    LIMIT :limit
+-- name: quads_of_instances
+-- The quads of the first instances of some classes, instance by instance, up to a number of rows.
+SELECT group_concat(subject), group_concat(predicate), group_concat(object), group_concat(graph) FROM (
+    SELECT quads.subject, quads.predicate, quads.object, quads.graph
+    FROM (
+        SELECT DISTINCT typed.subject
+        FROM json_each(:classes_json) AS class
+        CROSS JOIN quads AS typed INDEXED BY quads_posg ON typed.predicate = :rdf_type AND typed.object = class.value
+        WHERE typed.subject > 0 AND {data typed.graph}
+        LIMIT :limit
+    ) AS thing
+    CROSS JOIN quads INDEXED BY quads_spog ON quads.subject = thing.subject
+    WHERE {data quads.graph}
+    LIMIT :rows
 );

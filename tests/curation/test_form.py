@@ -155,6 +155,18 @@ def test_the_graph_of_the_form_is_that_of_most() -> None:
         assert str(scoped.form(types=":T").graph) == EX + "mine"
 
 
+def test_a_giant_among_them_does_not_make_a_form_slow() -> None:
+    with worlds.open(embedder=None) as world:
+        world.bind("", EX)
+        world.add([(":giant", ":part", n) for n in range(25_000)])
+        world.add([(f":t{n}", ":name", f'"n{n}"') for n in range(20)])
+        world.add([(name, RDF.type, ":T") for name in (":giant", *(f":t{n}" for n in range(20)))])
+        found = fields(world.form(types=":T"))
+        assert found.keys() <= {"part", "name"}
+        giant = fields(world.form(":giant"))["part"]
+        assert (giant.count, len(giant.values)) == (25_000, 200)
+
+
 THINGS = [f"{EX}t{n}" for n in range(6)]
 OBJECTS = [*(URIRef(thing) for thing in THINGS[:3]), Literal("a"), Literal("b", lang="en"), Literal(1), Literal(2)]
 TRIPLES = st.lists(

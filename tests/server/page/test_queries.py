@@ -276,6 +276,14 @@ def test_results_can_be_taken_away(tab: Tab, tmp_path: Path) -> None:
         page.get_by_role("button", name="Download as CSV").click()
     found.value.save_as(tmp_path / "results.csv")
     assert (tmp_path / "results.csv").read_bytes().splitlines()[:2] == [b"name", b"Sojourner"]
+    # Nothing becomes a formula of a spreadsheet; numbers stay numbers.
+    values = """'=1+1', '@x', '-cmd', 'a,"b"', '+1', -2, <urn:x>"""
+    tab.open(query=f"SELECT ?v {{ VALUES ?v {{ {' '.join(values.split(', '))} }} }}")
+    with page.expect_download() as found:
+        page.get_by_role("button", name="Download as CSV").click()
+    found.value.save_as(tmp_path / "formulas.csv")
+    written = (tmp_path / "formulas.csv").read_bytes().decode().split("\r\n")
+    assert written == ["v", "'=1+1", "'@x", "'-cmd", '"a,""b"""', "'+1", "-2", "urn:x", ""]
 
 
 def test_nothing_runs_while_the_editor_is_fetched(tab: Tab) -> None:

@@ -18,6 +18,7 @@ from worlds.texts.policy import TextPolicy
 
 _SQL = statements("curation.sql")
 _SAMPLE = 300  # entities that are looked at
+_ROWS = 20_000  # quads of theirs that are read
 _SHARE = 0.15  # of them that have what is a habit, at least
 _VALUES = 100  # of a predicate whose terms are looked at
 _FEW = 12  # different values that are offered
@@ -47,14 +48,14 @@ def habits(
 ) -> tuple[list[Habit], Ids]:
     """The habits of the instances of some classes, the commonest first; and the graphs of their quads."""
     facts = Facts(connection, dictionary)
-    statement = _SQL["some_instances"]
-    found = connection.table(
-        statement, statement.bind(classes_json=json_ids(kinds), rdf_type=facts.rdf_type, limit=_SAMPLE)
-    )
-    things = found[:, 0]
+    statement = _SQL["quads_of_instances"]
+    bound = statement.bind(classes_json=json_ids(kinds), rdf_type=facts.rdf_type, limit=_SAMPLE, rows=_ROWS)
+    rows = connection.table(statement, bound)
+    if len(rows) == _ROWS and rows[0, 0] != rows[-1, 0]:  # the last one is not there whole
+        rows = rows[rows[:, 0] != rows[-1, 0]]
+    things = np.unique(rows[:, 0])
     if not len(things):
         return [], np.empty(0, dtype=np.int64)
-    rows = facts.quads_by("quads_of_entities", things.tolist())
     triples = np.unique(rows[:, :3], axis=0)
     columns: dict[int, Ids] = {}
     for predicate in np.unique(triples[:, 1]).tolist():

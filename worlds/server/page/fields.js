@@ -75,6 +75,7 @@ export function fieldNode(field, draft, changed) {
   function draw() {
     const held = field.rows.filter((row) => !row.removed).length;
     put(list, field.rows.map((row) => (row.removed ? removedNode(row) : rowNode(row))),
+      field.count > field.values.length && h("li", { class: "unit" }, `The first ${field.values.length} of ${field.count} values.`),
       (field.most === null || held < field.most || !field.declared) && h("li", { class: "add" }, h("button", {
         type: "button", class: "quiet", "aria-label": `Add a value of ${label}`, onclick: () => {
           const row = draft.add(field);

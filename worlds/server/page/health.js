@@ -6,7 +6,6 @@ import { failure } from "./keys.js";
 import { named, sentence } from "./names.js";
 import { address } from "./router.js";
 import { shapesPart } from "./shapes.js";
-import { expanded } from "./terms.js";
 import { timeNode } from "./revisions.js";
 
 const POINTS = 8; // earlier revisions whose counts are asked for
@@ -25,7 +24,7 @@ function check(one) {
   return h("li", { class: `check ${one.level}` },
     h("p", { class: "check-head" }, h("span", { class: "level" }, one.level), h("span", { dir: "auto" }, one.title),
       h("a", { class: "count", href: address({ query: one.query, union: "true" }), title: "List all of them by a query" }, count(one.count)), one.new > 0 && h("span", { class: "unit" }, `${count(one.new)} new`)),
-    one.examples.length > 0 && h("p", { class: "flow" }, one.examples.map((name) => h("span", null, named({ type: "iri", value: expanded(name) })))));
+    one.examples.length > 0 && h("p", { class: "flow" }, one.examples.map((example) => h("span", { dir: "auto" }, sentence(example, { links: true })))));
 }
 
 function reportPart(place) {

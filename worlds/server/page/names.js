@@ -38,14 +38,16 @@ export function nameOfIri(iri) {
   return nameNode(iri);
 }
 
-/** A sentence of the server's, with the names of what it tells of by IRIs and prefixed names. */
-export function sentence(text) {
-  const parts = text.split(/(<[^<>\s]+>|(?<![\w"/:])[\w-]*:[\p{L}_][\p{L}\p{N}_.-]*)/u);
+/** A sentence of the server's, with the names of what it tells of by IRIs and prefixed names; as links, if wanted. */
+export function sentence(text, { links = false } = {}) {
+  const parts = text.split(/(<[^<>\s]+>|(?<![\p{L}\p{N}_"/:])[\p{L}\p{N}_-]*:[\p{L}\p{N}_][\p{L}\p{N}_.-]*)/u);
   return parts.map((part, at) => {
     if (at % 2 === 0 || !part) return part;
-    const iri = part.startsWith("<") ? part.slice(1, -1) : expanded(part);
-    if (part.startsWith("<") ? !/^[a-z][a-z0-9+.-]*:/i.test(iri) : iri === part) return part;
-    return nameOfIri(iri);
+    const end = /\.+$/.exec(part)?.[0] ?? ""; // of the sentence
+    const name = part.slice(0, part.length - end.length);
+    const iri = name.startsWith("<") ? name.slice(1, -1) : expanded(name);
+    if (name.startsWith("<") ? !/^[a-z][a-z0-9+.-]*:/i.test(iri) : iri === name) return part;
+    return [links ? named({ type: "iri", value: iri }) : nameOfIri(iri), end];
   });
 }
 

@@ -59,7 +59,12 @@ export function reviewView(asked) {
     const wanted = chosen ? items.find(({ proposal }) => String(proposal?.id) === chosen) : items[0];
     if (wanted) show(wanted, false);
     else if (chosen && found.get("proposals")?.state === "there") showDecided();
-    else if (!chosen && [...found.values()].every(({ state }) => state === "there")) put(detail, empty("Nothing waits", "What others propose, and what the world finds in itself, comes here."));
+    else if (!chosen) {
+      const states = Object.keys(SOURCES).map((source) => found.get(source)?.state);
+      if (states.includes("loading")) put(detail, loading("Looking"));
+      else if (states.includes(undefined)) put(detail, empty("No proposals wait", "What the world finds in itself is looked for when you ask: see the list."));
+      else put(detail, empty("Nothing waits", "What others propose, and what the world finds in itself, comes here."));
+    }
   }
 
   async function showDecided() {
@@ -208,6 +213,7 @@ export function reviewView(asked) {
     await look("proposals");
     const stats = await figures().catch(() => ({ quads: SMALL + 1 }));
     if (stats.quads <= SMALL) for (const source of Object.keys(SOURCES)) if (SOURCES[source].slow) look(source);
+    if (!current) start();
   }
   draw();
   begin();
