@@ -16,6 +16,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from worlds.aio import AsyncWorld, aopen
     from worlds.comparison import compare
     from worlds.curation.changing.decisions import Decision
     from worlds.curation.changing.merging import Merge, Split
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
+    "AsyncWorld",
     "Brief",
     "BrokenQuestion",
     "Change",
@@ -169,6 +171,7 @@ __all__ = [
     "WorldReport",
     "WorldSource",
     "WorldsError",
+    "aopen",
     "compare",
     "group",
     "open",
@@ -224,6 +227,7 @@ _HOMES = {
     "worlds.validity.timeline": "Timeline",
     "worlds.groups.group": "Group group",
     "worlds.file.restoring": "restore",
+    "worlds.aio": "AsyncWorld aopen",
     "worlds.comparison": "compare",
     "worlds.world": "World open",
     "worlds.revisions.comparing": "Comparison",

@@ -139,12 +139,27 @@ def client(kb: Path) -> Iterator[httpx.Client]:
 
 def python(world: worlds.World, verb: str, given: Mapping[str, Any]) -> Any:
     """What the verb gives, as JSON-ready values."""
+    return plain(verb, getattr(world, verb)(**options_for(verb, given)))
+
+
+async def asynchronous(path: Path, verb: str, given: Mapping[str, Any]) -> Any:
+    """The same of a world of which every verb is awaited."""
+    async with worlds.aopen(path, embedder=None, read_only=True) as world:
+        return plain(verb, await getattr(world, verb)(**options_for(verb, given)))
+
+
+def options_for(verb: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a call in Python."""
     options = dict(given)
     if verb == "verify":
         options["claim"] = tuple(options["claim"])
     if options.get("status") == "any":
         options["status"] = None
-    found = getattr(world, verb)(**options)
+    return options
+
+
+def plain(verb: str, found: Any) -> Any:
+    """An answer as JSON-ready values."""
     if isinstance(found, list | tuple):
         return [one.to_dict() for one in found]
     if verb == "query":
@@ -223,6 +238,8 @@ def test_what_reads_gives_the_same_at_every_door(kb: Path, client: httpx.Client,
     with worlds.open(kb, embedder=None, read_only=True) as world:
         expected = json.loads(json.dumps(python(world, verb, given), default=str))
     assert expected, "an empty answer would compare nothing"
+    awaited = json.loads(json.dumps(asyncio.run(asynchronous(kb, verb, given)), default=str))
+    assert same(verb, awaited) == same(verb, expected)
     assert same(verb, command_line(kb, verb, given)) == same(verb, expected)
     assert same(verb, over_http(client, verb, given)) == same(verb, expected)
 

@@ -20,6 +20,7 @@ import worlds.errors
 
 ALL = [
     "Answer",
+    "AsyncWorld",
     "Brief",
     "BrokenQuestion",
     "Change",
@@ -100,6 +101,7 @@ ALL = [
     "WorldReport",
     "WorldSource",
     "WorldsError",
+    "aopen",
     "compare",
     "group",
     "open",

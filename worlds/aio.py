@@ -1,0 +1,217 @@
+"""A world for an event loop: each verb is awaited, and a thread of the world's own does the work.
+
+The verbs are those of `World`, by the table of verbs; nothing is written out here a second time. What a verb gives that
+has verbs of its own, such as a memory or the world as it was, is awaited in the same way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import functools
+import inspect
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from itertools import islice
+from typing import Any, Generic, Self, TypeVar
+
+from worlds import world as worlds_world
+from worlds.verbs.table import VERBS
+
+T = TypeVar("T")
+
+_CHUNK = 500  # items that the thread takes of an iterator at a time
+_PARTS = ("World", "Past", "Memory", "Questions", "Shapes", "Sources", "Retention")
+"""Classes whose instances read and write the world themselves."""
+
+
+class Call(Generic[T]):
+    """What a verb will give: `await` it for all of it, or take it item by item, `async for`, without holding the loop.
+
+    A call that is cancelled before its turn does nothing. One that is being worked on is interrupted, as
+    `World.interruptible` says, and the loop goes on once the thread is free; a write that has begun is kept.
+    """
+
+    def __init__(self, run: Callable[[Callable[[], T]], Awaitable[T]], work: Callable[[], T]) -> None:
+        self._run = run
+        self._work = work
+
+    def __await__(self) -> Generator[Any, None, T]:
+        return self._run(self._work).__await__()
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        run: Any = self._run
+        items = await run(lambda: iter(self._work()))  # type: ignore[call-overload]
+        while chunk := await run(lambda: list(islice(items, _CHUNK))):
+            for item in chunk:
+                yield item
+
+
+class Worker:
+    """The thread of one world, and whose turn it is: a transaction of one task keeps the others waiting."""
+
+    def __init__(self) -> None:
+        self.world: Any = None
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix="worlds")
+        self._lock: asyncio.Lock | None = None
+        self._inside: contextvars.ContextVar[bool] = contextvars.ContextVar("inside", default=False)
+
+    @property
+    def turn(self) -> asyncio.Lock:
+        """Is held by a transaction."""
+        if self._lock is None:
+            self._lock = asyncio.Lock()
+        return self._lock
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Do some work in the thread, after what was asked before."""
+        if not self._inside.get():
+            async with self.turn:
+                pass  # what follows is queued before any other task comes to its turn
+        stop: list[Any] = []
+
+        def job() -> T:
+            if self.world is None:
+                return work()
+            with self.world.interruptible() as running:
+                stop.append(running)
+                return work()
+
+        future = self.thread.submit(contextvars.copy_context().run, job)
+        done = asyncio.wrap_future(future)
+        try:
+            return await asyncio.shield(done)
+        except asyncio.CancelledError:
+            if not future.cancel():
+                while not done.done():
+                    for running in stop:
+                        running.interrupt()
+                    await asyncio.wait([done], timeout=0.05)
+                with suppress(BaseException):
+                    done.result()
+            raise
+
+    @asynccontextmanager
+    async def transaction(self, begin: Callable[[], Any]) -> AsyncIterator[None]:
+        """Do the block's calls inside of a context manager that `begin` makes; calls of other tasks wait."""
+        if self._inside.get():
+            async with self._entered(begin):
+                yield
+            return
+        async with self.turn:
+            token = self._inside.set(True)
+            try:
+                async with self._entered(begin):
+                    yield
+            finally:
+                self._inside.reset(token)
+
+    @asynccontextmanager
+    async def _entered(self, begin: Callable[[], Any]) -> AsyncIterator[None]:
+        block = await self.run(begin)
+        await self.run(block.__enter__)
+        try:
+            yield
+        except BaseException as error:
+            kind, raised, trace = type(error), error, error.__traceback__
+            if not await asyncio.shield(self.run(lambda: block.__exit__(kind, raised, trace))):
+                raise
+        else:
+            await asyncio.shield(self.run(lambda: block.__exit__(None, None, None)))
+
+
+class View:
+    """A part of a world whose verbs are awaited; its properties too: `await world.prefixes`."""
+
+    def __init__(self, worker: Worker, part: Any) -> None:
+        self._worker = worker
+        self._part = part
+
+    def __repr__(self) -> str:
+        return f"<asynchronous {self._part!r}>"
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *(name for name in dir(self._part) if not name.startswith("_"))})
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        given = inspect.getattr_static(type(self._part), name, None)
+        if given is None and name not in VERBS and not hasattr(type(self._part), name):
+            raise AttributeError(f"{type(self._part).__name__!r} has no verb {name!r}")
+        if isinstance(given, property | functools.cached_property):
+            return self._call(lambda: getattr(self._part, name))
+        verb = getattr(self._part, name)
+
+        @functools.wraps(verb)
+        def asked(*arguments: Any, **options: Any) -> Call[Any]:
+            return self._call(lambda: verb(*arguments, **options))
+
+        return asked
+
+    def _call(self, work: Callable[[], Any]) -> Call[Any]:
+        def told() -> Any:
+            found = work()
+            return View(self._worker, found) if _is_part(found) else found
+
+        return Call(self._worker.run, told)
+
+    def each(self, items: Iterable[T]) -> Call[Iterable[T]]:
+        """Items of an answer that are read as one goes, such as the quads of a difference: `async for`."""
+        return Call(self._worker.run, lambda: items)
+
+    def run(self, work: Callable[[Any], T]) -> Call[T]:
+        """Whatever else is to be done with the part, in its thread: `work` gets it, as it is."""
+        return Call(self._worker.run, lambda: work(self._part))
+
+
+def _is_part(found: object) -> bool:
+    return any(one.__name__ in _PARTS and one.__module__.startswith("worlds.") for one in type(found).__mro__)
+
+
+class AsyncWorld(View):
+    """A world of which every verb is awaited; `worlds.aopen` makes it."""
+
+    def __init__(self, path: str | os.PathLike[str], options: dict[str, Any]) -> None:
+        super().__init__(Worker(), None)
+        self._open = functools.partial(worlds_world.open, path, **options)
+
+    async def __aenter__(self) -> Self:
+        if self._part is None:
+            self._part = self._worker.world = await self._worker.run(self._open)
+        return self
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        return self.__aenter__().__await__()
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    def __getattr__(self, name: str) -> Any:
+        if self.__dict__.get("_part") is None:
+            raise AttributeError(f"{name}: the world is not open; `async with worlds.aopen(…) as world`")
+        return super().__getattr__(name)
+
+    async def close(self) -> None:
+        """Close the file, after what is being done."""
+        if self._part is not None:
+            await asyncio.shield(self._worker.run(self._part.close))
+            self._part = self._worker.world = None
+        self._worker.thread.shutdown(wait=False)
+
+    @asynccontextmanager
+    async def transaction(self, **options: Any) -> AsyncIterator[Self]:
+        """Make the writes of the block one revision; see `World.transaction`. Calls of other tasks wait for its end."""
+        async with self._worker.transaction(lambda: self._part.transaction(**options)):
+            yield self
+
+
+def aopen(path: str | os.PathLike[str] = ":memory:", **options: Any) -> AsyncWorld:
+    """Open a world for an event loop: `async with worlds.aopen(path) as w: await w.search("…")`. Options are `open`'s.
+
+    Each world has a thread, which does what is asked in its turn. While a statement runs, the driver holds Python's
+    lock, so the loop waits for as long as the longest statement: see docs/aio.md.
+    """
+    return AsyncWorld(path, options)
