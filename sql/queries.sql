@@ -595,14 +595,16 @@ INSERT INTO chunks_fts (rowid, text) SELECT id, text FROM indexed_texts WHERE id
 INSERT INTO chunks_fts (chunks_fts) VALUES ('rebuild');
 
 -- name: changed_since
--- Those of some subjects of which a quad was added or removed after a revision, in the order of their ids.
+-- Those of some subjects of which a quad, in a graph if one is given, was added or removed after a revision.
 SELECT group_concat(subject) FROM (
     SELECT sought.value AS subject FROM json_each(:ids_json) AS sought
     WHERE EXISTS (
         SELECT 1 FROM quads INDEXED BY quads_spog WHERE quads.subject = sought.value AND quads.revision > :revision
-          AND quads.revision <> :own
+          AND quads.revision <> :own AND coalesce(:graph, quads.graph) = quads.graph
     )
     UNION
     SELECT removed_quads.subject FROM removed_quads INDEXED BY removed_quads_removed
-    WHERE removed_quads.removed > :revision AND removed_quads.removed <> :own AND removed_quads.subject IN (SELECT value FROM json_each(:ids_json))
+    WHERE removed_quads.removed > :revision AND removed_quads.removed <> :own
+      AND coalesce(:graph, removed_quads.graph) = removed_quads.graph
+      AND removed_quads.subject IN (SELECT value FROM json_each(:ids_json))
 );

@@ -96,3 +96,6 @@ def test_the_base_holds_in_a_memory() -> None:
         world.edit(add=[(":a", ":p", 2, graph)], base=base)
         with pytest.raises(ConflictError):
             world.edit(add=[(":a", ":p", 3, graph)], base=base)
+        # What a memory says of an entity is no conflict of those who edit it elsewhere, nor the other way round.
+        assert world.edit(add=[(":a", ":p", 4)], base=base).added == 1
+        assert world.edit(add=[(":a", ":p", 5, "urn:worlds:memory:bob")], base=base).added == 1

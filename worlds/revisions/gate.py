@@ -327,7 +327,12 @@ class Gate:
             if in_memories(self._connection, np.concatenate([added, removed])).any():
                 raise ReadOnlyError(SCOPE_ALONE, kind="scope")
         if revision.base is not None:
-            self._require_unchanged(revision.base, revision.number, np.concatenate([added, removed]))
+            self._learn_memories(added)
+            touched = np.concatenate([added, removed])
+            private = in_memories(self._connection, touched) & self.memories
+            self._require_unchanged(revision, touched[~private], here)
+            for graph in distinct(touched[private][:, 3]).tolist():  # a memory tells nothing to another one
+                self._require_unchanged(revision, touched[private & (touched[:, 3] == graph)], aside, graph)
         if self._owned is not None and revision.undoes is None:
             self._owned(np.concatenate([added, removed]))
         return self._apply(revision, added, removed, report)
@@ -352,20 +357,20 @@ class Gate:
         revision.notes += tuple(delta.notes)
         return len(added) + aside[0], len(removed) + aside[1], delta.chunks
 
-    def _require_unchanged(self, base: int, own: int, quads: Ids) -> None:
-        """ConflictError where a subject of the quads has changed since a revision, but for what this one did."""
-        for room in (here, aside):
-            statement = room(_SQL["changed_since"])
-            for ids in batches(distinct(quads[:, 0])):
-                changed = self._connection.columns(statement, statement.bind(ids_json=ids, revision=base, own=own))[0]
-                if len(changed):
-                    terms = self._dictionary.terms(changed[:_NAMED].tolist())
-                    names = ", ".join(format_term(terms[number]) for number in changed[:_NAMED].tolist())
-                    more = f" and {len(changed) - _NAMED:,} more" if len(changed) > _NAMED else ""
-                    raise ConflictError(
-                        f"{names}{more} changed after revision {base}; read it again, and change it then",
-                        kind="changed since",
-                    )
+    def _require_unchanged(self, revision: Revision, quads: Ids, room: Room, graph: int | None = None) -> None:
+        """ConflictError where a subject of the quads has changed since the base, but for what this revision did."""
+        statement, base = room(_SQL["changed_since"]), revision.base
+        for ids in batches(distinct(quads[:, 0])):
+            given = statement.bind(ids_json=ids, revision=base, own=revision.number, graph=graph)
+            changed = self._connection.columns(statement, given)[0]
+            if len(changed):
+                terms = self._dictionary.terms(changed[:_NAMED].tolist())
+                names = ", ".join(format_term(terms[number]) for number in changed[:_NAMED].tolist())
+                more = f" and {len(changed) - _NAMED:,} more" if len(changed) > _NAMED else ""
+                raise ConflictError(
+                    f"{names}{more} changed after revision {base}; read it again, and change it then",
+                    kind="changed since",
+                )
 
     def _beside(self, revision: Revision, added: Ids, removed: Ids) -> tuple[Ids, Ids, tuple[int, int]]:
         """Write the quads of memories, which nobody follows; gives the others, and how many took effect."""
