@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import worlds
 from tests.project.test_parity import READS, WRITES, make, python, same, state, write
 from tests.support.primaries import Served
+from worlds.errors import ConflictError
 from worlds.remote.pushing import push
 
-APART = ("add", "undo", "merge", "accept")  # they need the state that another of these verbs takes away
+APART = ("add", "edit", "undo", "merge", "accept")  # they need the state that another of these verbs takes away
 
 
 def test_a_world_on_a_server_does_the_same(served: Served, tmp_path: Path) -> None:
@@ -25,3 +28,16 @@ def test_a_world_on_a_server_does_the_same(served: Served, tmp_path: Path) -> No
                 write(here, verb, given)
                 write(there, verb, given)
                 assert state(there) == state(here), verb
+
+
+def test_an_edit_of_a_world_on_a_server_overwrites_nothing(served: Served) -> None:
+    with served.open() as one, served.open() as other:
+        one.add([("urn:a", "urn:p", 1)])
+        other.refresh()
+        base = other.history(1)[0].revision
+        assert one.edit(add=[("urn:a", "urn:p", 2)], base=base).added == 1
+        with pytest.raises(ConflictError, match="changed after revision"):
+            other.edit(add=[("urn:a", "urn:p", 3)], base=base)
+        assert other.edit(add=[("urn:b", "urn:p", 3)], base=base).added == 1
+        one.refresh()
+        assert one.count() == 3

@@ -122,7 +122,7 @@ class Knowing(Parts):
 
     def labels(self, iris: Iterable[object], *, language: str | None = None) -> dict[str, str]:
         """What entities are called, by their IRIs, as `describe` has it; those without a label are not there."""
-        terms = [self._namespaces.entity(iri) for iri in iris]
+        terms = [self._namespaces.entity(iri) for iri in ([iris] if isinstance(iris, str) else iris)]
         with self._connection.snapshot():
             numbers = zip(self._dictionary.find(terms), terms, strict=True)
             known = {number: term for number, term in numbers if number is not None}
