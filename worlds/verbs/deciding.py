@@ -96,7 +96,7 @@ class Deciding(Querying, Writing):
         if not (add or remove or merged or update):
             raise ArgumentError("a proposal needs a change: quads to add or remove, an update, or entities to merge")
         with proposals.rehearsal() as tried:
-            self._try(add, remove)
+            self.edit(add=add, remove=remove)
             if merged:
                 self._merging.merge(merged[0], merged[1:], author=author, message=why)
         number = proposals.propose(
@@ -115,10 +115,6 @@ class Deciding(Querying, Writing):
             added += more
             removed += fewer
         return added, removed
-
-    def _try(self, add: Iterable[QuadLike], remove: Iterable[QuadLike]) -> None:
-        self.remove(remove)
-        self.add(add)
 
     def proposals(
         self,
@@ -177,7 +173,7 @@ class Deciding(Querying, Writing):
         self._shown(id)
         added, removed = self._together(add, remove, update)
         with self._proposals.rehearsal() as tried:
-            self._try(added, removed)
+            self.edit(add=added, remove=removed)
         diff = None if add is remove is update is None else tried.diff
         return self._proposals.amend(id, diff, tried.validation, why=why, confidence=confidence, author=author, own=own)
 
