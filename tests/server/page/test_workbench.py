@@ -380,6 +380,10 @@ def test_findings_stand_in_the_same_list_and_are_decided(bench: Callable[..., Ta
     expect(page.locator(".review-detail")).to_contain_text("Who said what")
     page.keyboard.press("r")
     expect(links.locator(".item")).to_have_count(before - 1)
+    page.get_by_label("Keys:").uncheck()  # then a letter does nothing
+    page.keyboard.press("r")
+    page.wait_for_timeout(300)
+    expect(links.locator(".item")).to_have_count(before - 1)
     rejected = httpx.get(f"{tab.url}/proposals", params={"status": "rejected"}).json()["proposals"]
     assert [one["kind"] for one in rejected] == ["link"]
     tab.open(review="")  # what was rejected does not come again

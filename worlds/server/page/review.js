@@ -14,6 +14,28 @@ const SMALL = 100_000; // quads of a world whose slow sources are read unasked
 const FIRST = 60; // items of a source that are shown
 const KEYS = [["j", "next"], ["k", "back"], ["a", "accept"], ["r", "reject"], ["s", "skip"], ["e", "amend"], ["x", "select"], ["u", "undo"], ["o", "open"]];
 
+const KEPT = "worlds-review-keys";
+
+/** The switch of the keys: who speaks to the page, or has other shortcuts, turns them off (WCAG 2.1.4). */
+function switchOf() {
+  const box = h("input", { type: "checkbox", checked: keysOn(), onchange: () => {
+    try {
+      localStorage.setItem(KEPT, box.checked ? "on" : "off");
+    } catch {
+      // Then they stay as they are.
+    }
+  } });
+  return box;
+}
+
+function keysOn() {
+  try {
+    return localStorage.getItem(KEPT) !== "off";
+  } catch {
+    return true;
+  }
+}
+
 export function reviewView(asked) {
   const chosen = asked.get("review");
   const found = new Map(); // source → {state, items, shown}
@@ -23,7 +45,7 @@ export function reviewView(asked) {
   const least = h("input", { type: "number", min: "0", max: "1", step: "0.05", "aria-label": "Least confidence", placeholder: "0–1", oninput: () => draw() });
   const bar = h("div", { class: "review-batch", "aria-live": "polite" });
   const node = h("section", { class: "review-view" }, h("h1", null, "Review"),
-    h("p", { class: "keys unit" }, KEYS.map(([key, words]) => [h("kbd", null, key), ` ${words}  `])),
+    h("p", { class: "keys unit" }, h("label", { class: "check" }, switchOf(), " Keys: "), " ", KEYS.map(([key, words]) => [h("kbd", null, key), ` ${words}  `])),
     h("div", { class: "review-filters" }, filter, h("label", { class: "check" }, "At least ", least)), bar,
     h("div", { class: chosen ? "review-body open" : "review-body" }, list, detail));
   const selected = new Set();
@@ -196,7 +218,7 @@ export function reviewView(asked) {
   }
 
   const pressed = (event) => {
-    if (!node.isConnected || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=checkbox]), textarea, select, dialog")) return;
+    if (!node.isConnected || !keysOn() || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=checkbox]), textarea, select, dialog")) return;
     const press = (name) => detail.querySelector(`[data-key="${name}"]`)?.click();
     const actions = {
       j: () => next(), ArrowDown: () => next(), k: () => next(-1), ArrowUp: () => next(-1), s: () => next(), a: () => press("a"), r: () => press("r"), e: () => press("e"), o: () => press("o"), u: undoLast,
