@@ -389,7 +389,10 @@ def test_findings_stand_in_the_same_list_and_are_decided(bench: Callable[..., Ta
     tab.open(review="")  # what was rejected does not come again
     expect(links.locator(".item")).to_have_count(before - 1, timeout=60_000)
     violations = page.locator(".review-group", has_text="Violations")
-    expect(violations.locator("h2")).to_contain_text(re.compile(r"\d"))
+    expect(violations.locator("h3").first).to_have_text(re.compile("what several have in common"))
+    violations.locator(".item").first.click()
+    expect(page.locator(".review-detail")).to_contain_text("5 of the 5 findings")
+    expect(page.locator(".review-detail")).to_contain_text("is not a well-formed")
 
 
 # --- health, history, updates -----------------------------------------------------------------------------------------

@@ -93,6 +93,7 @@ export function itemView(item, me, acts) {
     difference(item),
     item.pair?.length > 0 && h("section", null, h("h3", null, "What speaks for it"), lines(item.pair, "evidence-list")),
     item.against?.length > 0 && h("section", null, h("h3", null, "What speaks against it"), lines(item.against, "evidence-list")),
+    item.examples?.length > 0 && h("section", null, h("h3", null, `${item.examples.length} of the ${item.cause} findings`), lines(item.examples, "evidence-list")),
     evidence(item.evidence), discussion(item.proposal),
     h("div", { class: "edit-foot" }, writes && decidable(item) && reason,
       h("p", { class: "actions" },

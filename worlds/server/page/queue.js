@@ -30,6 +30,12 @@ const ofFinding = (source) => (one, at) => ({
   evidence: one.quads, pair: one.evidence ?? null, against: one.against ?? null, sentence: one.sentence ?? null, moved: [], validation: [],
 });
 
+/** What several findings have in common; what would put it right is decided once for all of them. */
+const ofCause = (source) => (one) => ({
+  key: `${source} cause ${one.message}`, source, kind: "what several have in common", cause: one.count, score: null, title: one.message, subjects: one.subjects,
+  merge: null, change: one.add.length || one.remove.length ? { add: one.add, remove: one.remove } : null, evidence: [], examples: one.findings, moved: [], validation: [],
+});
+
 const ofQuestion = (one) => ({
   key: `questions ${one.iri}`, source: "questions", kind: one.trouble, score: null, title: `“${one.question}” ${{ fails: "fails", slow: "takes too long", empty: "finds nothing" }[one.trouble] ?? one.trouble}`,
   subjects: [one.iri], question: one, evidence: [], moved: [], validation: [], merge: null, change: null,
@@ -49,8 +55,9 @@ let shared = null; // one request serves two sources
 
 async function contradictions(ofShapes) {
   shared ??= get("contradictions", { limit: LIMIT }).finally(() => setTimeout(() => { shared = null; }, 1000));
-  const { findings } = await shared;
-  return findings.filter(({ kind }) => (kind === "shape") === ofShapes).map(ofFinding(ofShapes ? "violations" : "contradictions"));
+  const { causes, findings } = await shared;
+  const source = ofShapes ? "violations" : "contradictions";
+  return [...causes.filter(({ counts }) => ("shape" in counts) === ofShapes).map(ofCause(source)), ...findings.filter(({ kind }) => (kind === "shape") === ofShapes).map(ofFinding(source))];
 }
 
 /** The items of a source; of findings those are left out that wait as proposals, or were rejected as such. */

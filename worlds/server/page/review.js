@@ -66,7 +66,7 @@ export function reviewView(asked) {
     draw();
     try {
       const items = await itemsOf(source);
-      items.sort((a, b) => a.kind.localeCompare(b.kind) || (b.score ?? 0) - (a.score ?? 0));
+      items.sort((a, b) => (b.cause ?? 0) - (a.cause ?? 0) || a.kind.localeCompare(b.kind) || (b.score ?? 0) - (a.score ?? 0));
       found.set(source, { state: "there", items, shown: FIRST });
     } catch (error) {
       found.set(source, { state: "failed", items: [], shown: 0, error });
