@@ -46,7 +46,7 @@ export function reviewView(asked) {
   const bar = h("div", { class: "review-batch", "aria-live": "polite" });
   const node = h("section", { class: "review-view" }, h("h1", null, "Review"),
     h("p", { class: "keys unit" }, h("label", { class: "check" }, switchOf(), " Keys: "), " ", KEYS.map(([key, words]) => [h("kbd", null, key), ` ${words}  `])),
-    h("div", { class: "review-filters" }, filter, h("label", { class: "check" }, "At least ", least)), bar,
+    h("div", { class: "review-filters" }, filter, h("label", { class: "check" }, "Confidence at least ", least)), bar,
     h("div", { class: chosen ? "review-body open" : "review-body" }, list, detail));
   const selected = new Set();
   let me = { level: "none" };
