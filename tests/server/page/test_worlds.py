@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import time
 from collections.abc import Callable
@@ -207,10 +206,9 @@ def test_every_view_fits_and_can_be_read(new_tab: Callable[..., Tab], viewports:
         page = tab.open(**state)
         page.locator(READY.get(view, ".results-head, .diff")).first.wait_for()
         page.wait_for_load_state("networkidle")
-        for viewport, scheme in itertools.product(viewports, ("light", "dark")):
+        for viewport in viewports[::-1]:
             page.set_viewport_size(viewport)
-            page.emulate_media(color_scheme=scheme)
-            assert page.evaluate(CHECKS) == [], (view, viewport, scheme)
+            assert page.evaluate(CHECKS) == [], (view, viewport)
         page.evaluate(rules)
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
