@@ -174,7 +174,7 @@ def test_agents_in_a_scope(path: Path) -> None:
             "resolve": {"names": ["Bob"]}, "describe": {"iri": "ex:ann"}, "sparql": {"query": "SELECT * { ?s ?p ?o }"},
             "mentions": {"text": "Ann and Bob"}, "history": {}, "provenance": {"subject": "ex:bob"}, "report": {},
             "verify": {"subject": "ex:bob", "predicate": "ex:age", "object": "40"}, "similar": {"iri": "ex:ann"},
-            "contradictions": {}, "duplicates": {}, "validate": {}, "proposals": {},
+            "contradictions": {}, "duplicates": {}, "validate": {}, "proposals": {}, "form": {"iri": f"{EX}bob"},
             "brief": {"question": "What is the pin of Bob?"},
         }  # fmt: skip
         assert {tool.name for tool in tools} - given.keys() <= {
