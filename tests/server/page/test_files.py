@@ -185,6 +185,17 @@ def test_every_module_is_there_and_used() -> None:
     assert reached == set(MODULES)
 
 
+def test_what_a_module_imports_is_exported_there_and_used() -> None:
+    for name, text in MODULES.items():
+        for names, other in re.findall(r"^import \{([^}]*)\} from \"\./([\w.]+)\";", text, re.M):
+            rest = text.replace(f'{{{names}}} from "./{other}"', "")
+            for one in filter(None, map(str.strip, names.split(","))):
+                exported, _, own = one.partition(" as ")
+                declared = rf"^export (?:async )?(?:function\*?|const|class) {exported}\b"
+                assert re.search(declared, MODULES[other], re.M), (name, other, exported)
+                assert re.search(rf"\b{own or exported}\b", rest), (name, own or exported)
+
+
 def test_the_first_paint_fetches_its_modules_at_once() -> None:
     """What the first view imports is named in the shell, so that no module waits for another."""
     first = {"app.js"}
