@@ -297,3 +297,11 @@ def test_graphs_of_one_name_are_told_apart_and_types_list_their_own_labels(
         expect(cells.first).to_contain_text("wave physh 0")
         menu = page.get_by_label("Examples")
         assert menu.bounding_box()["width"] > 100
+
+
+def test_names_come_in_the_readers_language(new_tab: Callable[..., Tab]) -> None:
+    page = new_tab(locale="de-DE").open(q="the moon", mode="text")
+    expect(page.locator(".hit h3 a", has_text=re.compile("Mond")).first).to_be_visible()
+    english = new_tab(locale="en-GB").open(q="the moon", mode="text")
+    expect(english.locator(".hit h3 a").first).to_be_visible()
+    expect(english.locator(".hit h3 a", has_text=re.compile("^Erdmond|^Mond$"))).to_have_count(0)

@@ -1,7 +1,8 @@
 // Facets: what the results are, with counts; each value is a toggle that filters.
 
 import { count, h, put } from "./dom.js";
-import { apart, nameNode } from "./terms.js";
+import { nameOfIri } from "./names.js";
+import { apart } from "./terms.js";
 
 const TITLES = { types: "Type", predicates: "Property", graphs: "Graph", sources: "Source", languages: "Language" };
 const FIRST = 8; // values that are shown before all are asked for
@@ -27,7 +28,7 @@ export function languageName(tag) {
 function words(kind, value, names) {
   if (kind === "languages") return languageName(value);
   if (kind === "graphs" && value === "default") return "default graph";
-  return kind === "graphs" ? h("span", { title: value, dir: "auto" }, names.get(value)) : nameNode(value);
+  return kind === "graphs" ? h("span", { title: value, dir: "auto" }, names.get(value)) : nameOfIri(value);
 }
 
 /** Fill `place` with the facets; `change` gets the filters that a toggle makes, `note` says what was counted. */

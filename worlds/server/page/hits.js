@@ -1,8 +1,10 @@
 // The list of what a search found.
 
+import { language } from "./api.js";
 import { disclosure, h, put } from "./dom.js";
 import { languageName } from "./facets.js";
-import { entityAddress, nameNode, nameOf, parseTerm, short } from "./terms.js";
+import { want } from "./names.js";
+import { entityAddress, learn, nameNode, nameOf, parseTerm, short } from "./terms.js";
 import { explainHit } from "./explain.js";
 
 /** A snippet whose matches stand between pairs of asterisks. */
@@ -36,8 +38,15 @@ function hitItem(hit, explanation) {
     class: "quiet why", "aria-label": `Score ${score(hit.score)}: how it came about`,
   });
   const same = hit.label && hit.snippet.replaceAll("**", "") === hit.label;
+  // Labels come in the language of the world; a reader of another one gets theirs as soon as it is known.
+  const translated = language !== "en" && subject.type === "iri" && !same;
+  if (translated) {
+    learn(subject.value, name);
+    want(subject.value);
+  }
+  for (const iri of [...hit.types.slice(0, 3), hit.predicate]) if (language !== "en") want(iri);
   return h("li", { class: "hit" },
-    h("h3", null, h("a", { href: entityAddress(subject), dir: "auto" }, same ? snippet(hit.snippet) : name)),
+    h("h3", null, h("a", { href: entityAddress(subject), dir: "auto", "data-name": translated ? subject.value : null }, same ? snippet(hit.snippet) : name)),
     button,
     !same && h("p", { class: "snippet", dir: "auto", lang: hit.language }, snippet(hit.snippet)),
     h("p", { class: "meta" }, about),

@@ -24,9 +24,9 @@ async function fetchThem() {
   }
 }
 
-/** Have the label of an IRI asked for, once. */
+/** Have the label of an IRI asked for, once; a reader of another language than English also where an English one is known. */
 export function want(iri) {
-  if (asked.has(iri) || knows(iri) || /[\s<>"{}|^`\\]/.test(iri)) return;
+  if (asked.has(iri) || (knows(iri) && language === "en") || /[\s<>"{}|^`\\]/.test(iri)) return;
   asked.add(iri);
   wanted.add(iri);
   timer ||= setTimeout(fetchThem, PAUSE);
