@@ -78,10 +78,12 @@ export async function overview() {
   const figures = [
     ["quads", stats.quads], ["texts", stats.texts], ["named graphs", stats.graphs], ["revisions", stats.revisions],
   ];
+  const { level } = await access();
   const pending = stats.pending > 0 && h("p", { class: "notes" }, `${count(stats.pending)} passages have no vector yet, and are found by their words only.`);
   return h("div", { class: "overview" },
     h("dl", { class: "figures" }, figures.map(([name, number]) => h("div", null, h("dt", null, name), h("dd", null, count(number))))),
     pending,
+    includes(level, "propose") && h("p", { class: "actions" }, h("a", { class: "button", href: address({ new: "" }) }, "New entity")),
     h("div", { class: "pair" },
       bars("Commonest types", stats.types ?? {}, instances(labelling(stats.predicates ?? {})), "List what is a"),
       bars("Commonest properties", stats.predicates ?? {}, usage, "List what has a")));
