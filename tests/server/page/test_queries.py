@@ -297,6 +297,17 @@ def test_nothing_runs_while_the_editor_is_fetched(tab: Tab) -> None:
     expect(run).to_be_enabled()
 
 
+def test_who_has_begun_with_a_question_keeps_the_focus(tab: Tab) -> None:
+    held: list[Any] = []
+    tab.page.route("**/stats", lambda route: held.append(route))
+    page = tab.open(query="")
+    page.get_by_label("Ask in words").fill("Which")
+    held[0].continue_()
+    expect(page.get_by_role("button", name="Run")).to_be_enabled()
+    page.keyboard.type(" rovers")
+    expect(page.get_by_label("Ask in words")).to_have_value("Which rovers")
+
+
 def test_a_query_can_be_stopped(tab: Tab) -> None:
     page = tab.open(query="")
     expect(page.get_by_role("button", name="Run")).to_be_visible()

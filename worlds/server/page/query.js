@@ -108,7 +108,7 @@ export function queryView(asked) {
     if (text) run({ view: asked.get("as") ?? undefined, push: false });
     else {
       put(output, h("div", { class: "empty" }, h("p", { class: "empty-title" }, "No results yet"), h("p", null, "Run the query above, or choose an example.")));
-      editor.focus();
+      if (!node.contains(document.activeElement)) editor.focus(); // who has begun with a question is not disturbed
     }
   }
 
