@@ -55,15 +55,8 @@ class Worker:
     def __init__(self) -> None:
         self.world: Any = None
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="worlds")
-        self._lock: asyncio.Lock | None = None
+        self.turn = asyncio.Lock()  # a transaction holds it
         self._inside: contextvars.ContextVar[bool] = contextvars.ContextVar("inside", default=False)
-
-    @property
-    def turn(self) -> asyncio.Lock:
-        """Is held by a transaction."""
-        if self._lock is None:
-            self._lock = asyncio.Lock()
-        return self._lock
 
     async def run(self, work: Callable[[], T]) -> T:
         """Do some work in the thread, after what was asked before."""
@@ -179,8 +172,15 @@ class AsyncWorld(View):
         self._open = functools.partial(worlds_world.open, path, **options)
 
     async def __aenter__(self) -> Self:
+        def opened() -> None:
+            self._part = self._worker.world = self._open()
+
         if self._part is None:
-            self._part = self._worker.world = await self._worker.run(self._open)
+            try:
+                await self._worker.run(opened)
+            except BaseException:
+                await self.close()
+                raise
         return self
 
     def __await__(self) -> Generator[Any, None, Self]:

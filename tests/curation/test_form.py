@@ -113,6 +113,9 @@ def test_what_is_no_form(world: World) -> None:
     with pytest.raises(ArgumentError):
         world.form()
     assert world.form(":unknown").fields == ()
+    for wrong in ('"a text"', "_:b"):
+        with pytest.raises(ValueError, match="types"):
+            world.form(types=wrong)
     with pytest.raises(ValueError, match="prefix"):
         world.form("nope:x")
 

@@ -269,7 +269,7 @@ def test_a_form_tells_an_agent_what_an_entity_takes() -> None:
         assert cut["notes"]
         nothing = await agent.data("form", types=["ex:Nothing"])
         assert nothing["notes"] == ["Nothing is known of such entities: neither a shape nor others of these classes."]
-        assert "give" in await agent.error("form") or "form is of" in await agent.error("form")
+        assert "a form is of an entity, or of the types of a new one" in await agent.error("form")
 
     with worlds.open(embedder=None) as world:
         world.bind("ex", "http://ex/")

@@ -89,11 +89,20 @@ def test_errors_are_those_of_the_verbs(tmp_path: Path) -> None:
         with pytest.raises(OpenError):
             async with worlds.aopen(tmp_path / "none.db", create=False):
                 pass
+        opening = asyncio.ensure_future(worlds.aopen(tmp_path / "left.db", embedder=None).__aenter__())
+        await asyncio.sleep(0)
+        opening.cancel()  # nobody keeps the file open then
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+        worlds.open(tmp_path / "left.db", embedder=None).close()
+        for one in threading.enumerate():
+            if one.name.startswith("worlds_"):
+                one.join(5)
+                assert not one.is_alive()
         async with worlds.aopen(embedder=None) as w:
             with pytest.raises(QueryError):
                 await w.query("SELECT nonsense")
             with pytest.raises(TypeError):
-                w.search(1, 2, 3)  # the call itself is wrong only when it is done
                 await w.search(1, 2, 3)
 
     asyncio.run(ask())

@@ -103,6 +103,8 @@ def form(
         line.append(", ".join(_value(value, prefixes) for value in one.values), style="not dim")
         line.append(f" ({one.widget}, {takes}{origin})", style="dim")
         show.print_wrapped(console, line, 0, 2)
+    if not found.fields:
+        note("nothing is known of such entities: neither a shape nor others of these classes")
     for problem in (*found.problems, *(text for one in found.fields for text in one.problems)):
         note(problem)
 

@@ -126,7 +126,7 @@ class Curating(Parts):
         first. The form's `revision` is the `base` of a change (see `transaction`). ArgumentError without an entity and
         without a type.
         """
-        kinds = [] if types is None else [self._namespaces.term(one) for one in listed(types)]
+        kinds = [] if types is None else [self._namespaces.iri("types", one) for one in listed(types)]
         if iri is None and not kinds:
             raise ArgumentError("a form is of an entity, or of the types of a new one")
         entity = None if iri is None else self._redirects.follow([self._namespaces.entity(iri)])[0]

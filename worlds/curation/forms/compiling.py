@@ -81,13 +81,7 @@ class Forms:
         graph = self._checker.own()
         terms = Terms(self._connection, self._dictionary)
         known = None if entity is None else self._dictionary.find([entity])[0]
-        shapes = applicable(graph, self._connection, terms, self._checker.ask, known, classes) if graph.shapes else []
-        if known is not None and kinds:
-            shapes += [
-                one
-                for one in applicable(graph, self._connection, terms, self._checker.ask, None, list(kinds))
-                if one not in shapes
-            ]
+        shapes = applicable(graph, self._connection, terms, self._checker.ask, known, kinds) if graph.shapes else []
         said = declared(graph, shapes, language)
         numbers = [number for number in self._dictionary.find(classes) if number is not None]
         usual, graphs = habits(self._connection, self._dictionary, self._chunks.policy, numbers)

@@ -45,21 +45,21 @@ class Declared:
 def applicable(
     graph: ShapesGraph, connection: Connection, terms: Terms, ask: Ask, entity: int | None, kinds: Sequence[Any]
 ) -> list[Shape]:
-    """The shapes whose targets an entity is among; of a new one, those of its classes."""
+    """The shapes that an entity is a target of, or that the instances of some classes are."""
     triples = Triples(connection, terms)
-    if entity is not None:
-        validator = Validator(graph, terms, triples, ask)
-        among: Ids = np.array([entity], dtype=np.int64)
-        return [shape for shape in graph.shapes if len(validator.targets(shape, among))]
+    validator = Validator(graph, terms, triples, ask)
+    among: Ids = np.array([] if entity is None else [entity], dtype=np.int64)
     ids = np.array(terms.ids(kinds), dtype=np.int64)
-    return [
-        shape
-        for shape in graph.shapes
-        if any(
+
+    def fits(shape: Shape) -> bool:
+        if entity is not None and len(validator.targets(shape, among)):
+            return True
+        return any(
             kind == "targetClass" and within(ids, triples.below([term], SUBCLASS_OF)).any()
             for kind, term in shape.targets
         )
-    ]
+
+    return [shape for shape in graph.shapes if fits(shape)]
 
 
 def declared(graph: ShapesGraph, shapes: Sequence[Shape], language: str | None) -> list[Declared]:
