@@ -222,6 +222,23 @@ def test_two_people_edit_the_same_and_nothing_is_lost(bench: Callable[..., Tab])
     assert values(first, "ex:Sojourner", "s:massKg") == {"12.5"}
 
 
+def test_a_merged_or_short_name_edits_the_entity_that_it_leads_to(bench: Callable[..., Tab]) -> None:
+    tab = bench()
+    merged = {"kept": "ex:Sojourner", "others": ["ex:Sojourner2"]}
+    httpx.post(f"{tab.url}/merge", json=merged).raise_for_status()
+    for at, name in enumerate((f"{EX}Sojourner2", "ex:Sojourner")):
+        page = tab.open(entity=name)
+        expect(page.locator(".iri code")).to_have_text(f"{EX}Sojourner")
+        page.get_by_role("link", name="Edit", exact=True).click()
+        field(page, "mass in kilograms").get_by_role("textbox").fill(f"1{at}.5")
+        page.get_by_role("button", name="Save").click()
+        expect(page.locator(".notice")).to_contain_text("Saved")
+        assert values(tab, "ex:Sojourner", "s:massKg") == {f"1{at}.5"}
+        page = tab.open(edit=name)
+        expect(page.locator(".iri code")).to_have_text(f"{EX}Sojourner")
+    assert values(tab, "ex:Sojourner2", "?p") == set()
+
+
 def test_a_value_ends_with_its_time(bench: Callable[..., Tab]) -> None:
     tab = bench()
     page = tab.open(edit=f"{EX}Sojourner")

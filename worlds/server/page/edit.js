@@ -17,7 +17,7 @@ const PAUSE = 400; // milliseconds after the last change, before the shapes are 
 /** The view of `#edit=IRI`, and of `#new=TYPE` with the IRI and the label that were given. */
 export function editView(asked, entitle) {
   const made = asked.get("new");
-  const iri = made ? asked.get("iri") : asked.get("edit");
+  let iri = made ? asked.get("iri") : asked.get("edit");
   const node = h("section", { class: "edit-view" }, loading("Reading"));
   const fields = h("div", { class: "fields" });
   const review = h("div", { class: "edit-review" });
@@ -32,6 +32,7 @@ export function editView(asked, entitle) {
     try {
       const [form, who] = await Promise.all([get("form", { iri, types: made || undefined, language }), access()]);
       me = who;
+      iri = form.iri; // in full, and of the entity that a merged one has become
       draft = new Draft(iri, form, made);
       if (made && asked.get("label")) draft.name(asked.get("label"), language);
       entitle(`${made ? "New" : "Edit"} ${form.label ?? asked.get("label") ?? short(iri)}`);

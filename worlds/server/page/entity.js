@@ -24,7 +24,7 @@ export function entityView(asked, entitle) {
     try {
       const told = await get(at(iri), { limit: FEW, language });
       entitle(told.label ?? short(iri));
-      put(node, page(iri, told, read));
+      put(node, page(told.iri, told, read)); // in full, and of the entity that a merged one has become
     } catch (error) {
       put(node, error.status === 404 ? nothing(iri) : failure(error, read));
     }
