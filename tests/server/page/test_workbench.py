@@ -237,6 +237,8 @@ def test_a_merged_or_short_name_edits_the_entity_that_it_leads_to(bench: Callabl
         page = tab.open(edit=name)
         expect(page.locator(".iri code")).to_have_text(f"{EX}Sojourner")
     assert values(tab, "ex:Sojourner2", "?p") == set()
+    page = tab.open(merge=f"{EX}Sojourner2", **{"with": f"{EX}Sojourner"})
+    expect(page.locator(".empty")).to_contain_text("They are one already")
 
 
 def test_a_value_ends_with_its_time(bench: Callable[..., Tab]) -> None:

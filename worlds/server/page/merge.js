@@ -61,6 +61,10 @@ export function mergeView(asked, entitle) {
     }
     try {
       const { one, other, node: table } = await compare(first, second);
+      if (one.iri === other.iri) {
+        put(node, empty("They are one already", h("p", null, h("a", { href: entityAddress(one.iri) }, one.label ?? short(one.iri)))));
+        return;
+      }
       entitle(`${one.label ?? short(first)} and ${other.label ?? short(second)}`);
       put(node, h("h1", null, h("span", { dir: "auto" }, one.label ?? short(first)), " and ", h("span", { dir: "auto" }, other.label ?? short(second))), table,
         includes(me.level, "propose") ? decision(me, one, other) : h("p", { class: "unit" }, "This key may only read."));
@@ -104,7 +108,7 @@ export function mergeView(asked, entitle) {
       notice(h("span", null, "It waits as "), h("a", { href: address({ review: id }) }, `proposal ${id}`));
       go(address({ review: id }));
     });
-    const distinct = (message) => post("distinct", { a: first, b: second, ...(message && { message }) }).then((change) => {
+    const distinct = (message) => post("distinct", { a: one.iri, b: other.iri, ...(message && { message }) }).then((change) => {
       done("Kept as two", [change.revision]);
       put(place, h("p", { class: "outcome", role: "status" }, "They stay two, and are not offered as duplicates again."));
     });
