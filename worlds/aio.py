@@ -1,6 +1,6 @@
 """A world for an event loop: each verb is awaited, and a thread of the world's own does the work.
 
-The verbs are those of `World`, by the table of verbs; nothing is written out here a second time. What a verb gives that
+The verbs are those of `World`; nothing is written out here a second time. What a verb gives that
 has verbs of its own, such as a memory or the world as it was, is awaited in the same way.
 """
 
@@ -18,7 +18,6 @@ from itertools import islice
 from typing import Any, Generic, Self, TypeVar
 
 from worlds import world as worlds_world
-from worlds.verbs.table import VERBS
 
 T = TypeVar("T")
 
@@ -132,7 +131,7 @@ class View:
         if name.startswith("_"):
             raise AttributeError(name)
         given = inspect.getattr_static(type(self._part), name, None)
-        if given is None and name not in VERBS and not hasattr(type(self._part), name):
+        if given is None:
             raise AttributeError(f"{type(self._part).__name__!r} has no verb {name!r}")
         if isinstance(given, property | functools.cached_property):
             return self._call(lambda: getattr(self._part, name))
