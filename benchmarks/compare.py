@@ -1,5 +1,7 @@
 """This tree beside an earlier commit: `python -m benchmarks.compare BASE [search load sparql service]`.
 
+With `--drivers`, instead of BASE, the same tree with each of its two drivers: libSQL, then SQLite.
+
 A worktree of BASE is made in a temporary folder. In each round the two trees do the same small work in turn, which one
 begins changes with the round, and each benchmark has a process of its own. Both take their data from their own
 `benchmarks`, and only the public interface is used, so a commit can be compared with one that has other modules.
@@ -27,6 +29,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 TREES = ("base", "this")
+DRIVERS = ("libsql", "sqlite")
 SEARCHES = 40  # of each kind
 TURNS = 60  # of each SPARQL query
 
@@ -148,10 +151,10 @@ def worktree(commit: str) -> Iterator[Path]:
             subprocess.run([*git, "remove", "--force", str(made)], check=True)
 
 
-def figures(tree: Path, name: str, size: float) -> Figures:
-    """What a tree measures, in a process of its own."""
+def figures(tree: Path, name: str, size: float, driver: str) -> Figures:
+    """What a tree measures by a driver, in a process of its own."""
     command = [sys.executable, "-P", str(Path(__file__).resolve()), "--child", name, "--size", str(size)]
-    environment = {**os.environ, "PYTHONPATH": str(tree)}
+    environment = {**os.environ, "PYTHONPATH": str(tree), "WORLDS_DRIVER": driver}
     done = subprocess.run(command, cwd=tree, env=environment, check=True, stdout=subprocess.PIPE, text=True)
     found: Figures = json.loads(done.stdout)
     return found
@@ -164,23 +167,24 @@ def quartiles(values: list[float]) -> tuple[float, float, float]:
     return low, middle, high
 
 
-def report(rounds: list[dict[str, Figures]], title: str) -> None:
+def report(rounds: list[dict[str, Figures]], title: str, sides: tuple[str, str]) -> None:
     from benchmarks.common import table
 
     rows = []
-    for figure in rounds[0]["this"]:
-        base, this = ([one[tree][figure] for one in rounds] for tree in TREES)
+    for figure in rounds[0][sides[1]]:
+        base, this = ([one[side][figure] for one in rounds] for side in sides)
         low, middle, high = quartiles([mine / theirs for mine, theirs in zip(this, base, strict=True)])
         rows.append(
             (figure, statistics.median(base), statistics.median(this), f"{middle:.3f}", f"{low:.3f}–{high:.3f}")
         )
-    table(title, ("figure", "base_cpu_s", "this_cpu_s", "ratio", "quartiles"), rows)
+    table(title, ("figure", f"{sides[0]}_cpu_s", f"{sides[1]}_cpu_s", "ratio", "quartiles"), rows)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("base", nargs="?", help="the commit to compare with")
     parser.add_argument("benchmarks", nargs="*", choices=[[], *WORK], default=[], help="all, if none is named")
+    parser.add_argument("--drivers", action="store_true", help="compare the two drivers; no BASE then")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--size", type=float, default=1.0, help="how much larger the data are than the small ones")
@@ -191,7 +195,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             print(json.dumps(dict(WORK[options.child](Path(folder), options.size))))
         return
-    if options.base is None:
+    if options.drivers and options.base is not None:
+        options.base, options.benchmarks = None, [options.base, *options.benchmarks]
+    if options.base is None and not options.drivers:
         parser.error("name the commit to compare with")
     from benchmarks.common import environment
 
@@ -199,17 +205,21 @@ def main() -> None:
     began = time.monotonic()
     names = options.benchmarks or list(WORK)
     found: dict[str, list[dict[str, Figures]]] = {name: [] for name in names}
-    with worktree(options.base) as base, options.rows.open("w", encoding="utf-8") as kept:
-        folders = {"base": base, "this": ROOT}
+    other = contextlib.nullcontext(ROOT) if options.drivers else worktree(options.base)
+    sides = DRIVERS if options.drivers else TREES
+    with other as base, options.rows.open("w", encoding="utf-8") as kept:
+        folders = dict(zip(sides, (base, ROOT), strict=True))
         for number in range(options.rounds):
             if number and time.monotonic() - began > options.minutes * 60:
                 break
             for name in names:
-                order = TREES if number % 2 else TREES[::-1]
-                found[name].append({tree: figures(folders[tree], name, options.size) for tree in order})
+                order = sides if number % 2 else sides[::-1]
+                driver = {side: side if options.drivers else "auto" for side in sides}
+                found[name].append({side: figures(folders[side], name, options.size, driver[side]) for side in order})
                 print(json.dumps({"benchmark": name, "round": number, **found[name][-1]}), file=kept, flush=True)
     for name, rounds in found.items():
-        report(rounds, f"{name}: {options.base} and this tree, {len(rounds)} rounds")
+        what = "libsql and sqlite" if options.drivers else f"{options.base} and this tree"
+        report(rounds, f"{name}: {what}, {len(rounds)} rounds", sides)
     print(f"\nload average at the end {os.getloadavg()[0]:.1f}; all rows are in {options.rows}")
 
 

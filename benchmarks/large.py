@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 import worlds
 from benchmarks.common import STOP_WORDS, environment, median, table, vocabulary
 from worlds.search.words import to_match
-from worlds.sql.connection import driver  # type: ignore[attr-defined]  # the one of two that is installed
+from worlds.sql.by_libsql import library
 
 EX = "https://example.org/"
 BLOCK = 10_000  # rows made at a time
@@ -213,7 +213,7 @@ def parts(path: Path) -> list[tuple[str, int]]:
 
 def measure_disk(rows: Rows, path: Path) -> None:
     """What the tables of the file take, with their indexes."""
-    connection = driver.connect(str(path), isolation_level=None)
+    connection = library.connect(str(path), isolation_level=None)
     sizes: dict[str, int] = {}
     for name, size in connection.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name").fetchall():
         part = next((part for part, beginnings in PARTS.items() if name.startswith(beginnings)), "the rest")
@@ -261,7 +261,7 @@ class Peer:
         for block in range(-(-rows.rows // BLOCK)):
             begin = block * BLOCK
             self.vectors[begin : begin + BLOCK] = rows.vectors(block)[: rows.rows - begin]
-        self.connection = driver.connect(str(path), isolation_level=None)
+        self.connection = library.connect(str(path), isolation_level=None)
         self.connection.execute("PRAGMA mmap_size = 34359738368")
         wrong = self.connection.execute("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH '1x0' AND rowid <> 1")
         if wrong.fetchone()[0]:

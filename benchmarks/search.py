@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 import worlds
 from benchmarks.common import STOP_WORDS, Sentences, environment, median, table, vocabulary
 from worlds.search.words import to_match
-from worlds.sql.connection import driver  # type: ignore[attr-defined]  # the one of two that is installed
+from worlds.sql.by_libsql import library
 
 DIMENSION = 384
 TOPICS = 400
@@ -116,7 +116,7 @@ class Peer:
         self.rows = np.array(sorted(first.values()))
         self.canonical = np.array([first[text] for text in data.texts])
         self.vectors = data.vectors
-        self.connection = driver.connect(":memory:", isolation_level=None)
+        self.connection = library.connect(":memory:", isolation_level=None)
         self.connection.execute("CREATE VIRTUAL TABLE fts USING fts5 (text, tokenize = 'porter unicode61')")
         self.connection.execute("BEGIN")
         for row in self.rows.tolist():

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TypeAlias
 from zlib import crc32
@@ -75,6 +75,18 @@ def texts(file: str) -> Mapping[str, str]:
 def statements(file: str) -> Mapping[str, Statement]:
     """The named statements of one `.sql` file."""
     return {name: compile_statement(text) for name, text in texts(file).items()}
+
+
+_READING = re.compile(
+    r"(?:\s|--[^\n]*\n)*(?:SELECT|PRAGMA|BEGIN|COMMIT|SAVEPOINT|RELEASE|WITH(?!.*\b(?:INSERT|UPDATE|DELETE)\b))",
+    re.DOTALL,
+)
+
+
+@lru_cache(maxsize=1024)
+def writes(sql: str) -> bool:
+    """Whether a statement may change the file."""
+    return _READING.match(sql) is None
 
 
 Room: TypeAlias = Callable[[Statement], Statement]

@@ -94,17 +94,17 @@ SELECT (SELECT count(*) FROM chunks WHERE vector IS NOT NULL), (SELECT count(*) 
        (SELECT count(*) FROM vector_codes), (SELECT count(*) FROM retired_vectors);
 
 -- name: chunks_without_their_vector
-SELECT id FROM chunks WHERE vector IS NOT NULL AND vector NOT IN (SELECT id FROM vectors);
+SELECT id FROM chunks WHERE vector IS NOT NULL AND vector NOT IN (SELECT id FROM vectors NOT INDEXED);
 
 -- name: vectors_without_chunks
-SELECT id FROM vectors WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE chunks.vector = vectors.id);
+SELECT id FROM vectors NOT INDEXED WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE chunks.vector = vectors.id);
 
 -- name: vectors_twice
-SELECT id FROM vectors WHERE id IN (SELECT id FROM retired_vectors);
+SELECT id FROM vectors NOT INDEXED WHERE id IN (SELECT id FROM retired_vectors);
 
 -- name: texts_without_their_vector
 SELECT DISTINCT vector FROM embedded_texts
-WHERE vector NOT IN (SELECT id FROM vectors) AND vector NOT IN (SELECT id FROM retired_vectors);
+WHERE vector NOT IN (SELECT id FROM vectors NOT INDEXED) AND vector NOT IN (SELECT id FROM retired_vectors);
 
 -- name: vector_ids
 SELECT group_concat(id) FROM vectors WHERE embedding IS NOT NULL;
@@ -119,7 +119,10 @@ SELECT id, embedding FROM vectors WHERE id IN (SELECT value FROM json_each(:ids_
 SELECT id, code FROM vector_codes WHERE id > :after AND id <= :last;
 
 -- name: codes_without_vectors
-SELECT id FROM vector_codes WHERE id NOT IN (SELECT id FROM vectors);
+SELECT id FROM vector_codes WHERE id NOT IN (SELECT id FROM vectors NOT INDEXED);
+
+-- name: tables_without_vectors
+SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'vectors' AND rootpage > 0;
 
 -- name: vectors_not_in_index
 SELECT id FROM vectors WHERE embedding IS NOT NULL AND id NOT IN (SELECT index_key FROM vectors_embedding_shadow);

@@ -1,48 +1,31 @@
-"""The one module that touches a driver.
-
-Two drivers share a core and its defects: `libsql-experimental`, and `libsql` where the first has no wheel.
-What this module hides, each a trap that was seen: cursors that run their statement again when fetched past the end,
-`fetchall()` that is None, errors that are all `ValueError`, a panic after `close()`, a `str` with U+0000 that is
-read back cut, integers beyond ±2^31 that are bound as REAL, and transactions that begin by themselves.
-"""
+"""A connection to one database, by one of the drivers: statements, transactions, and what stays read between them."""
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
-import re
-import sys
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from functools import lru_cache
 from typing import Any, TypeVar
-from urllib.parse import quote
 from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
-from worlds.errors import (
-    ConflictError,
-    IntegrityError,
-    OpenError,
-    ReadOnlyError,
-    WorldsError,
-)
-from worlds.sql import Statement
+from worlds.errors import ConflictError, OpenError, ReadOnlyError, WorldsError
+from worlds.sql import Statement, texts, writes
+from worlds.sql.drivers import AUTO, LIBSQL, choose, native
+from worlds.sql.drivers import Row as Row
 from worlds.sql.failures import fail
 from worlds.sql.identity import GONE, Identity, header_of, new_stamp
 from worlds.sql.locks import write_lock
-from worlds.sql.values import INT_LIMIT, bound, integers, reading, stacked
+from worlds.sql.values import bound, integers, paged, reading, stacked
 
-if sys.platform == "win32" or sys.version_info >= (3, 14):
-    import libsql as driver
-else:
-    import libsql_experimental as driver
-
-Row = tuple[Any, ...]
 T = TypeVar("T")
+
+_log = logging.getLogger("worlds")
 
 _LONGEST_TIMEOUT = 2_000_000.0  # seconds; SQLite counts milliseconds in 31 bits
 _ROWS_PER_INSERT = 200
@@ -50,29 +33,8 @@ CACHE = 131072
 """KB of pages."""
 
 
-_READING = re.compile(
-    r"(?:\s|--[^\n]*\n)*(?:SELECT|PRAGMA|BEGIN|COMMIT|SAVEPOINT|RELEASE|WITH(?!.*\b(?:INSERT|UPDATE|DELETE)\b))",
-    re.DOTALL,
-)
-
-
-@lru_cache(maxsize=1024)
-def _writes(sql: str) -> bool:
-    """Whether a statement may change the file."""
-    return _READING.match(sql) is None
-
-
-def replicating(path: str, url: str, token: str) -> Any:
-    """A connection of the driver that has a `sync`, for the one process that follows a replica; see `worlds.remote`."""
-    return driver.connect(path, sync_url=url, auth_token=token, isolation_level=None)
-
-
 class Connection:
-    """One connection to one database, for use by many threads.
-
-    Every call holds `lock`. The driver never releases the GIL, so a statement stops all threads of the process
-    until it ends.
-    """
+    """One connection to one database, for use by many threads; every call holds `lock`."""
 
     rebuilding_pays = 1.0
     """How many rows, of those in a table, must be new for its indexes to be made anew rather than added to."""
@@ -87,7 +49,10 @@ class Connection:
         durability: str = "normal",
         timeout: float = 10.0,
         encryption_key: str | None = None,
+        driver: str = AUTO,
+        better: str = LIBSQL,
     ) -> None:
+        driver = driver if encryption_key is None else native(driver, "encryption")
         self.path = path  # as the caller wrote it
         self.file = path if path == ":memory:" else os.path.realpath(path)  # also after a change of folder
         self.read_only = read_only
@@ -96,7 +61,11 @@ class Connection:
         self.lock = threading.RLock()
         self._watch: Callable[[str, Sequence[object]], object] | None = None
         self.identity: Identity | None = None  # until `identify`
-        _connections.add(self)
+        self.closed = False
+        self._chosen = driver == AUTO and self.file != ":memory:"  # so that another may take its place
+        with _choosing:
+            self.driver = choose(driver, used_driver(self.file), path, better=better)
+            _connections.add(self)
         self._write_lock = write_lock(self.file)
         self._changes = 0  # rows written up to the last commit
         self._depth = 0  # of nested write transactions
@@ -105,7 +74,6 @@ class Connection:
         self._memory: dict[Hashable, Any] = {}  # what was read since anything was written last
         self._version: object = None  # SQLite's data_version then, which other connections' writes change
         self.rollbacks = 0  # at any level; what was read inside such a transaction may never have been
-        self.closed = False
         self._process = os.getpid()
         # In a folder that cannot be written to, SQLite opens a WAL database only if told that nobody writes it.
         self._options = "immutable=1" if immutable else "" if create or path == ":memory:" else "mode=rw"
@@ -114,11 +82,9 @@ class Connection:
 
     def _connect(self) -> None:
         try:
-            name = f"file:{quote(self.file)}?{self._options}" if self._options else self.file
-            self._driver = driver.connect(
-                name, isolation_level=None, uri=bool(self._options), encryption_key=self.encryption_key
-            )
+            self._handle = self.driver.connect(self.file, self._options, self.encryption_key)
         except BaseException as error:
+            self.closed = True
             fail(error, self.path)
         try:
             self._configure(self._durability)
@@ -126,10 +92,24 @@ class Connection:
             self.close()
             raise
 
+    def take(self, name: str) -> bool:
+        """Go on with another driver, unless this one was asked for; OpenError where the file is open here twice."""
+        with self.lock, _choosing:
+            self._check_open()
+            if not self._chosen or self._depth or self._reading:
+                return self.driver.name == name
+            driver = choose(name, used_driver(self.file, self), self.path, better=name)
+            self._handle.close()
+            self.driver = driver
+            self._connect()
+            self._forget()
+            self.rollbacks += 1  # whatever was attached is gone
+            return True
+
     def _configure(self, durability: str) -> None:
         # A recursive trigger keeps the full-text index right under REPLACE, which we don't use but others may.
+        self._handle.wait(self.timeout)
         self.script(
-            f"PRAGMA busy_timeout = {int(self.timeout * 1000)};"
             "PRAGMA recursive_triggers = ON;"
             "PRAGMA trusted_schema = OFF;"
             f"PRAGMA cache_size = -{CACHE};"
@@ -182,12 +162,12 @@ class Connection:
         sql = statement if isinstance(statement, str) else statement.sql
         with self.lock:
             self._check_open()
-            if _writes(sql):
+            if writes(sql):
                 self._forget("meta" in sql)
             if self._watch is not None:
                 self._watch(sql, parameters)
             try:
-                return self._driver.execute(sql, bound(parameters)).fetchall() or []
+                return self._handle.rows(sql, bound(parameters))
             except BaseException as error:
                 fail(error, self.path)
 
@@ -227,12 +207,7 @@ class Connection:
 
         IntegrityError if the page does not lead beyond the id `after`: a damaged file would give it for ever.
         """
-        last, *columns = self.rows(statement, parameters)[0]
-        if last is not None and not (type(last) is int and -INT_LIMIT <= last < INT_LIMIT):
-            raise IntegrityError(f"the file is damaged, {str(last)[:30]} is no number of a row: restore a backup")
-        if last is not None and after is not None and last <= after:
-            raise IntegrityError("the file is damaged, its rows are not in order: restore a backup")
-        return last, stacked([integers(column) for column in columns], 1)
+        return paged(self.rows(statement, parameters)[0], after)
 
     def meta(self, name: str) -> Any:
         """What the table meta has under a name, None for nothing; the table is read once while it stays as it is."""
@@ -305,7 +280,7 @@ class Connection:
             self._check_open()
             self._forget()
             try:
-                self._driver.cursor().executescript(script)  # the connection's own executescript swallows errors
+                self._handle.script(script)
             except BaseException as error:
                 fail(error, self.path)
 
@@ -315,11 +290,22 @@ class Connection:
         with self.lock:
             self._check_open()
             try:
-                if self.read_only:
-                    self._driver.execute("PRAGMA query_only = OFF")
-                self._driver.execute(sql)
-                if self.read_only:
-                    self._driver.execute("PRAGMA query_only = ON")
+                for each in ("PRAGMA query_only = OFF", sql, "PRAGMA query_only = ON") if self.read_only else (sql,):
+                    self._handle.rows(each, ())
+            except BaseException as error:
+                fail(error, self.path)
+
+    def interrupt(self) -> None:
+        """Stop the statement that another thread runs, where the driver can: QueryError there."""
+        with contextlib.suppress(Exception):  # it is being closed
+            self._handle.interrupt()
+
+    def copy(self, path: str) -> bool:
+        """Write all pages into the file at `path`, as this connection sees them; False where its driver cannot."""
+        with self.lock:
+            self._check_open()
+            try:
+                return self._handle.copy(path)
             except BaseException as error:
                 fail(error, self.path)
 
@@ -365,15 +351,22 @@ class Connection:
         for sql in begin:
             self.run(sql)
         self._depth += 1
+        dropped = False
         try:
             if level == 0:
                 self._look()
-                self._know_schema()
+                dropped = self._know_schema()
             yield
             if level == 0 and self.identity is not None and self._written():
                 self.run(f"PRAGMA user_version = {self.identity.stamp}")  # so that the log has it
             for sql in keep:
                 self.run(sql)
+            if dropped:
+                _log.warning(
+                    "%s: the native vector index was dropped, as SQLite cannot keep it; libSQL builds it anew when it "
+                    "opens the world for writing",
+                    self.path,
+                )
         except BaseException:
             self.rollbacks += 1
             # A full disk makes SQLite roll back by itself; then there is nothing left to undo.
@@ -385,13 +378,17 @@ class Connection:
         finally:
             self._depth -= 1
 
-    def _know_schema(self) -> None:
-        """Read the schema anew if another connection has changed it.
+    def _know_schema(self) -> bool:
+        """Read the schema anew if another connection has changed it; whether the native index was dropped.
 
         libSQL drops a vector index by the root pages that the connection knows, without looking whether they are still
-        its own: after another one's VACUUM the file would be damaged.
+        its own: after another one's VACUUM the file would be damaged. SQLite refuses to write while it is there.
         """
-        self.rows("SELECT 1 FROM sqlite_master LIMIT 1")
+        there = self.rows("SELECT 1 FROM sqlite_master WHERE name = 'vectors_embedding'")
+        if there and not self.driver.native:
+            self.script(texts("vectors.sql")["drop_vector_index"])
+            return True
+        return False
 
     def _written(self) -> bool:
         """Whether rows were written since this was asked last; what changes tables writes the stamp's page anyway."""
@@ -466,7 +463,7 @@ class Connection:
                     if os.stat(self.file + "-wal").st_size:  # noqa: PTH116  # a Path costs twice as much
                         self._end_log()
                 self.closed = True
-                self._driver.close()
+                self._handle.close()
                 self.identity = None
 
     def _end_log(self) -> None:
@@ -478,16 +475,18 @@ class Connection:
                 return
         if not self.read_only:
             # The log goes into the file, so that a closed world is one file; unless others use it, who will.
-            self.run("PRAGMA busy_timeout = 0")
+            self._handle.wait(0)
             self.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 _connections: WeakSet[Connection] = WeakSet()
+_choosing = threading.Lock()
 
 
-def is_open(path: str) -> bool:
-    """Whether a connection of this process has the file at `path`, a real path, open."""
-    return any(connection.file == path and not connection.closed for connection in list(_connections))
+def used_driver(file: str, but: Connection | None = None) -> str | None:
+    """The driver by which this process has the file at a real path open, by other connections than one of them."""
+    found = (each.driver.name for each in list(_connections) if each.file == file and not each.closed and each != but)
+    return None if file == ":memory:" else next(found, None)
 
 
 def _unlock() -> None:

@@ -13,6 +13,7 @@ import struct
 import sys
 import threading
 import time
+from pathlib import Path
 from weakref import WeakValueDictionary
 
 from worlds.errors import OpenError
@@ -67,6 +68,13 @@ def stamp_of(page: bytes) -> int:
 def stamped(page: bytes, stamp: int) -> bytes:
     """The first page of a file, with another stamp."""
     return page[:PLACE] + stamp.to_bytes(4, "big") + page[PLACE + 4 :]
+
+
+def set_stamp(path: Path, stamp: int) -> None:
+    """Give a file that nobody has open another stamp."""
+    with path.open("rb+") as file:
+        file.seek(PLACE)
+        file.write(stamp.to_bytes(4, "big"))
 
 
 _headers: WeakValueDictionary[tuple[int, int], FileHeader] = WeakValueDictionary()

@@ -22,7 +22,7 @@ SELECT (SELECT page_count * page_size FROM pragma_page_count, pragma_page_size),
 SELECT kind, count(*) FROM terms GROUP BY kind;
 
 -- name: count_vectors
-SELECT count(*) FROM vectors;
+SELECT count(*) FROM vectors NOT INDEXED;
 
 -- name: commonest_predicates
 -- Gives (IRI, quads), the commonest first.

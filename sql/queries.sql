@@ -561,7 +561,8 @@ SELECT terms.id, terms.value,
 FROM json_each(:ids_json) AS sought CROSS JOIN terms ON terms.id = sought.value;
 
 -- name: count_vectors_up_to
-SELECT count(*) FROM (SELECT 1 FROM vectors LIMIT ?1);
+-- SQLite takes libSQL's index for an empty one that has every row: NOT INDEXED.
+SELECT count(*) FROM (SELECT 1 FROM vectors NOT INDEXED LIMIT ?1);
 
 -- name: find_vector_index
 SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'vectors_embedding';

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from worlds.errors import ConflictError, OpenError, ReadOnlyError, UncertainError, WorldsError
 from worlds.sql import Statement, statements
 from worlds.sql.connection import Connection, Row
+from worlds.sql.drivers import LIBSQL
 from worlds.sql.hrana import Hrana, StaleError, Step, Transaction
 from worlds.sql.identity import Identity
 from worlds.sql.locks import write_lock
@@ -71,7 +72,7 @@ class RecordingConnection(Connection):
         self.changed: list[Callable[[], None]] = []
         self.conflicted = False  # whether the last write that failed did for this reason
         self._contended = -_CONTENDED  # when another writer was last seen to be faster
-        super().__init__(path, timeout=timeout, read_only=read_only)
+        super().__init__(path, timeout=timeout, read_only=read_only, driver=LIBSQL)
 
     def keep_log(self) -> None:
         """The replica has one."""
@@ -340,7 +341,7 @@ class RecordingConnection(Connection):
         while True:
             try:
                 self.file = os.path.realpath(self.path)
-                self._driver.close()
+                self._handle.close()
                 self._connect()
                 self.identity = Identity(self.path, self._stamp())
                 break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,16 @@ def stacked(columns: Sequence[NDArray[np.int64]], axis: int) -> NDArray[np.int64
     if found.size and (found.max() >= INT_LIMIT or found.min() < -INT_LIMIT):
         raise IntegrityError("the file is damaged, a stored number is out of range: restore a backup")
     return found
+
+
+def paged(row: Sequence[Any], after: int | None) -> tuple[int | None, NDArray[np.int64]]:
+    """The last id of a page and its columns; see `Connection.page`."""
+    last, *columns = row
+    if last is not None and not (type(last) is int and -INT_LIMIT <= last < INT_LIMIT):
+        raise IntegrityError(f"the file is damaged, {str(last)[:30]} is no number of a row: restore a backup")
+    if last is not None and after is not None and last <= after:
+        raise IntegrityError("the file is damaged, its rows are not in order: restore a backup")
+    return last, stacked([integers(column) for column in columns], 1)
 
 
 def as_text(stored: str | bytes) -> str:

@@ -17,9 +17,17 @@ CREATE INDEX vectors_embedding ON vectors (
     )
 );
 
+-- name: native_index_tables
+-- The tables that libSQL makes for the index, as they stand in its files; nobody else makes them.
+CREATE TABLE libsql_vector_meta_shadow (name TEXT PRIMARY KEY, metadata BLOB) WITHOUT ROWID;
+CREATE TABLE vectors_embedding_shadow (index_key INTEGER, data BLOB, PRIMARY KEY (index_key));
+CREATE INDEX vectors_embedding_shadow_idx ON vectors_embedding_shadow (index_key);
+
 -- name: drop_vector_index
 -- VACUUM doubles the index's row in its table of settings. One that stayed would make the next index silently empty.
+-- SQLite, which sees an ordinary index without entries, leaves libSQL's tables behind.
 DROP INDEX IF EXISTS vectors_embedding;
+DROP TABLE IF EXISTS vectors_embedding_shadow;
 DROP TABLE IF EXISTS libsql_vector_meta_shadow;
 
 -- name: set_vectors_aside

@@ -13,6 +13,7 @@ from hypothesis import settings
 import worlds
 from tests.support.embedder import HashingEmbedder
 from worlds.settings import CONFIG, SETTINGS
+from worlds.sql.drivers import NAMES, VARIABLE
 
 # The default run always tries the same examples; --long tries new and more ones.
 settings.register_profile("base", deadline=None, print_blob=True, report_multiple_bugs=False)
@@ -22,6 +23,7 @@ settings.register_profile("long", settings.get_profile("base"), max_examples=100
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run the tests marked long, and more examples of the others")
+    parser.addoption("--driver", choices=NAMES, help="the driver that worlds are opened by")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -33,6 +35,8 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["XDG_CONFIG_HOME"] = os.environ["WORLDS_CACHE"]
         for name in (CONFIG, *(setting.variable for setting in SETTINGS.values())):
             os.environ.pop(name, None)
+        if driver := config.getoption("--driver"):
+            os.environ[VARIABLE] = driver
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

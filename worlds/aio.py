@@ -30,7 +30,7 @@ class Call(Generic[T]):
     """What a verb will give: `await` it for all of it, or take it item by item, `async for`, without holding the loop.
 
     A call that is cancelled before its turn does nothing. One that is being worked on is interrupted, as
-    `World.interruptible` says, and the loop goes on once the thread is free; a write that has begun is kept.
+    `World.interruptible` says, and the loop goes on once the thread is free; a write that was not stopped is kept.
     """
 
     def __init__(self, run: Callable[[Callable[[], T]], Awaitable[T]], work: Callable[[], T]) -> None:
@@ -210,7 +210,7 @@ class AsyncWorld(View):
 def aopen(path: str | os.PathLike[str] = ":memory:", **options: Any) -> AsyncWorld:
     """Open a world for an event loop: `async with worlds.aopen(path) as w: await w.search("…")`. Options are `open`'s.
 
-    Each world has a thread, which does what is asked in its turn. While a statement runs, the driver holds Python's
-    lock, so the loop waits for as long as the longest statement: see docs/aio.md.
+    Each world has a thread, which does what is asked in its turn. While a statement runs, libSQL's driver holds
+    Python's lock, so the loop waits for as long as the longest statement; SQLite's does not: see docs/aio.md.
     """
     return AsyncWorld(path, options)

@@ -19,6 +19,8 @@ from typing import Any, Literal, TypeAlias
 from worlds.errors import OpenError
 from worlds.permissions import believe
 from worlds.search.options import KEPT, OPTIONS
+from worlds.sql.drivers import AUTO, NAMES
+from worlds.sql.drivers import VARIABLE as DRIVER
 
 CONFIG = "WORLDS_CONFIG"
 FILE = "worlds.toml"
@@ -174,6 +176,13 @@ _ALL = (
         "normal",
         "What an acknowledged write survives: the death of the process (normal), or a power loss too (full; slower).",
         choices=("normal", "full"),
+    ),
+    Setting(
+        "driver",
+        "text",
+        "auto",
+        "What reads and writes a world's file: libSQL (libsql), SQLite (sqlite), or what suits the file better (auto).",
+        choices=NAMES,
     ),
     Setting(
         "sparql_index",
@@ -406,21 +415,16 @@ def load_settings(overrides: Mapping[str, object] | None = None) -> Settings:
                 given[name] = _setting(name).check(value), COMMAND_LINE
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from None
-    return Settings(given, files)
+    found = Settings(given, files)
+    if found["driver"] != AUTO:  # for this process, and those that it starts
+        os.environ[DRIVER] = found["driver"]
+    return found
 
 
 def unknown_variables() -> list[str]:
     """Environment variables that begin as settings do, but name none."""
-    known = {
-        CONFIG,
-        "WORLDS_CACHE",
-        "WORLDS_WITHOUT_NODE",
-        "WORLDS_PRIMARY_TOKEN",
-        "WORLDS_PRIMARY_KEY",
-        "WORLDS_MIRROR_TOKEN",
-        "WORLDS_SQLD",
-        *(setting.variable for setting in _ALL),
-    }
+    others = ["CACHE", "WITHOUT_NODE", "PRIMARY_TOKEN", "PRIMARY_KEY", "MIRROR_TOKEN", "SQLD"]
+    known = {CONFIG, *(f"WORLDS_{name}" for name in others), *(setting.variable for setting in _ALL)}
     return sorted(name for name in os.environ if name.startswith("WORLDS_") and name not in known)
 
 

@@ -31,6 +31,7 @@ from worlds.scopes.writing import ScopedNamespaces, ScopedWriter
 from worlds.sparql.index import PLACES, Place
 from worlds.sql import MEMORY, statements
 from worlds.sql.connection import Connection
+from worlds.sql.drivers import SQLITE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,6 +73,7 @@ def open(
     durability: Literal["normal", "full"] = "normal",
     timeout: float = 10.0,
     encryption_key: str | None = None,
+    driver: Literal["auto", "libsql", "sqlite"] = "auto",
     replica: str | os.PathLike[str] | None = None,
     token: str | None = None,
     max_staleness: float | None = None,
@@ -95,17 +97,22 @@ def open(
     half of the free memory is enough. With an `encryption_key` it is in memory, and nothing of the world is
     on disk in plain text. `durability="full"` keeps an acknowledged write
     through a power loss too, not only through the death of the process. `timeout` is how many seconds a write waits
-    for another process's. `search` are options of `World.search` that hold unless a call gives others; they come
-    before those of the world's policy.
+    for another process's. `driver` is what reads the file, which is the same to both: libSQL ("libsql") has the native
+    index, encryption and worlds on servers; SQLite ("sqlite") lets other threads run beside a statement, and stops it
+    at once. "auto" is what the environment's WORLDS_DRIVER names, else SQLite for a file from 8 MiB on that has no
+    native index, and libSQL for others; a file that is open in this process already has one driver. `search` are
+    options of `World.search` that hold unless a call gives others; they come before those of the world's policy.
 
-    OpenError if there is no file and `create` is False, or it is not a world; SchemaError if it is a newer world;
+    OpenError if there is no file and `create` is False, it is not a world, or the driver cannot be had; SchemaError if
+    it is a newer world;
     EmbedderError if `embedder` was named and does not fit what the world was embedded with; ReadOnlyError if the
     folder cannot be written to and `read_only` is False.
     """
     if isinstance(path, str) and is_address(path):
-        if vector_index is True or encryption_key is not None or durability != "normal":
+        if vector_index is True or encryption_key is not None or durability != "normal" or driver == SQLITE:
             raise ValueError(
-                "vector_index, encryption_key and durability are those of a file, not of a world on a server"
+                "vector_index, encryption_key, durability and SQLite's driver are those of a file, not of a world on "
+                "a server, whose replica libSQL keeps"
             )
         return _open_replica(
             path, embedder, sparql_index, replica=replica, token=token, max_staleness=max_staleness, timeout=timeout,
@@ -122,22 +129,14 @@ def open(
         raise ValueError("sparql_index='disk' would write an encrypted world's quads in plain text: choose 'memory'")
     chosen = resolve_embedder(embedder)
     connection = opening.open_file(
-        name,
-        read_only=read_only,
-        create=create,
-        durability=durability,
-        timeout=timeout,
-        encryption_key=encryption_key,
-    )
+        name, read_only=read_only, create=create, durability=durability, timeout=timeout,
+        encryption_key=encryption_key, driver=driver, vector_index=vector_index,
+    )  # fmt: skip
     try:
         return World(
-            connection,
-            chosen,
-            demanded=embedder not in ("auto", None),
-            vector_index=vector_index,
-            sparql_index=sparql_index,
-            search=search,
-        )
+            connection, chosen, demanded=embedder not in ("auto", None), vector_index=vector_index,
+            sparql_index=sparql_index, search=search,
+        )  # fmt: skip
     except BaseException:
         connection.close()
         raise
@@ -152,13 +151,9 @@ def _open_replica(
     connection = open_replica(url, **options)
     try:
         return RemoteWorld(
-            connection,
-            chosen,
-            demanded=embedder not in ("auto", None),
-            vector_index="auto",
-            sparql_index=sparql_index,
-            search=search,
-        )
+            connection, chosen, demanded=embedder not in ("auto", None), vector_index="auto",
+            sparql_index=sparql_index, search=search,
+        )  # fmt: skip
     except BaseException:
         connection.close()
         raise
@@ -178,6 +173,11 @@ class World(Settings, Stating, Evaluating, Following, Searching, Querying, Remem
     def path(self) -> str:
         """The path of the world's file; ":memory:" for a world without one."""
         return self._connection.path
+
+    @property
+    def driver(self) -> str:
+        """The driver by which its file is open, "libsql" or "sqlite"; see `worlds.open`."""
+        return self._connection.driver.name
 
     @property
     def replica(self) -> Replica | None:
@@ -327,7 +327,7 @@ class ScopedWorld(Forwarding, World):
     _world: World
 
     def __init__(self, world: World, graphs: tuple[GraphName, ...]) -> None:
-        connection = SliceConnection(world.path)
+        connection = SliceConnection(world.path, world.driver)
         super().__init__(connection, world.embedder, demanded=False, vector_index="auto", sparql_index="memory")
         self._search_defaults = world._search_defaults
         self._world = world
@@ -454,7 +454,7 @@ class PastWorld(World):
     _connection: SliceConnection
 
     def __init__(self, world: World, revision: int) -> None:
-        connection = SliceConnection(world.path)
+        connection = SliceConnection(world.path, world.driver)
         super().__init__(connection, world.embedder, demanded=False, vector_index="auto", sparql_index="memory")
         self._search_defaults = world._search_defaults
         self._slice = PastSlice(world, self, connection, revision)

@@ -121,6 +121,11 @@ class Interruptible(Running):
             self.interrupted = True
         super().interrupt()
 
+    def go_on(self) -> None:
+        """QueryError once the work was interrupted."""
+        if self.interrupted:
+            raise QueryError("the work was interrupted")
+
     def add(self, child: Child) -> None:
         """Take in a child that has begun."""
         super().add(child)

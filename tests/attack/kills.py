@@ -1,8 +1,9 @@
 """Writers of two processes are killed in any verb; what they acknowledged is there, whole, and the world is sound.
 
 `python -m tests.attack.kills SEED NUMBER`: one world, some rounds. In most of them two processes write, each to a graph
-of its own, verb after verb; each is killed within the verb that was chosen for it. In the others a backup is restored,
-and the process that does it is killed. The oracle is what each graph must hold, as plain sets of quads.
+of its own and by a driver that chance chooses, verb after verb; each is killed within the verb that was chosen for it.
+In the others a backup is restored, and the process that does it is killed. The oracle is what each graph must hold, as
+plain sets of quads.
 """
 
 from __future__ import annotations
@@ -30,8 +31,10 @@ from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import problems
 from tests.support.readback import exported, nquads, quads_of, queried
 from worlds import Retention, TextPolicy, World
+from worlds.sql.drivers import LIBSQL, SQLITE, VARIABLE, installed
 
 _ROUNDS = 12
+DRIVERS = (LIBSQL, SQLITE)
 _PATIENCE = 300.0  # seconds in which a process says something, also on a busy machine
 _NOTE = ox.NamedNode("http://example.org/note")
 _POLICIES = [TextPolicy(), TextPolicy(exclude=frozenset(["http://example.org/other"]))]
@@ -222,10 +225,19 @@ def _triples(quads: State) -> str:
     return " ".join(f"{one.subject} {one.predicate} {one.object} ." for one in quads)
 
 
+def opened(path: Path, chance: random.Random) -> World:
+    """The world by one of the drivers, with libSQL's index where that has it."""
+    only = os.environ.get(VARIABLE)
+    driver = only if only in DRIVERS else chance.choice([name for name in DRIVERS if installed(name)])
+    if driver == SQLITE:
+        return worlds.open(path, embedder=HashingEmbedder(), driver="sqlite")
+    return worlds.open(path, embedder=HashingEmbedder(), driver="libsql", vector_index=True)
+
+
 def write_on(path: Path, writer: Writer, seed: str, say: Callable[[object], None]) -> None:
     """Do verb after verb, for ever."""
     chance = random.Random(seed)
-    with worlds.open(path, embedder=HashingEmbedder(), vector_index=True) as world:
+    with opened(path, chance) as world:
         verbs = Verbs(world, writer, chance, path.parent)
         while True:
             verb = chance.choice(VERBS)
@@ -255,7 +267,7 @@ def restore(path: Path, backup: Path, say: Callable[[object], None]) -> None:
 
 def look(path: Path, writers: list[Writer], say: Callable[[object], None]) -> None:
     """Say what is wrong, as a text; else what each writer's graph holds."""
-    with worlds.open(path, embedder=HashingEmbedder(), vector_index=True) as world:
+    with opened(path, random.Random(str(writers))) as world:
         for wrong in _wrong(world, path, writers):
             say(wrong)
             return

@@ -11,11 +11,11 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Literal
 
 import pytest
 
 import worlds
+from tests.support.drivers import PLANS, RECALL
 from tests.support.embedder import HashingEmbedder
 from worlds import OpenError, Solutions, World, WorldsError
 
@@ -41,8 +41,7 @@ def answers(world: World) -> list[object]:
     solutions = world.query("SELECT * WHERE { ?s ?p ?o }")
     assert isinstance(solutions, Solutions)
     found: list[object] = [len(world), sorted(map(str, solutions.to_dicts()))]
-    plans: tuple[Literal["exact", "codes", "index"], ...] = ("exact", "codes", "index")
-    for plan in plans:
+    for plan in PLANS:
         for text in TEXTS[::9]:
             found.append([(hit.text, str(hit.subject)) for hit in world.search(text, plan=plan)])
     return found
@@ -52,12 +51,12 @@ def assert_same(backup: Path, world: World, **options: str) -> None:
     with worlds.open(backup, embedder=HashingEmbedder(), create=False, encryption_key=options.get("key")) as copy:
         report = copy.check()
         assert report.ok, str(report)
-        assert report.recall == {"codes": 1.0, "index": 1.0}
+        assert report.recall == RECALL
         assert answers(copy) == answers(world)
         # It can be written to, and takes its own way from here.
         change = copy.add([("http://example.org/new", "rdfs:label", '"a brown owl"')])
         assert change.embedded == 1
-        assert copy.search("owl", plan="index", mode="vector")[0].text == "a brown owl"
+        assert copy.search("owl", plan=PLANS[-1], mode="vector")[0].text == "a brown owl"
         assert copy.check().ok
 
 

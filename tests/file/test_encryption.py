@@ -11,6 +11,7 @@ import pytest
 
 import worlds
 from tests.support import seams
+from tests.support.drivers import native
 from tests.support.embedder import HashingEmbedder
 
 WORD = "unmistakable"
@@ -82,6 +83,7 @@ def watched(folder: Path, key: str) -> tuple[str, set[str]]:
     return seen, left
 
 
+@native
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="open files are read by /proc")
 def test_nothing_of_an_encrypted_world_is_on_disk_in_plain_text(tmp_path: Path) -> None:

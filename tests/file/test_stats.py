@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import worlds
+from tests.support.drivers import NATIVE
 from tests.support.embedder import HashingEmbedder
 from worlds import World
 
@@ -37,7 +38,7 @@ def test_stats_count_what_is_there(path: Path) -> None:
         world.embed()
         stats = world.stats()
         assert (stats.vectors, stats.pending) == (2, 0)  # two literals share their text
-        assert (stats.embedder, stats.dimension, stats.vector_index) == ("hashing", 16, True)
+        assert (stats.embedder, stats.dimension, stats.vector_index) == ("hashing", 16, NATIVE)
 
         world.load(b"", format="nt", graph="http://example.org/g", mode="replace")
         stats = world.stats()

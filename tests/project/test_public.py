@@ -339,6 +339,7 @@ VERBS = {
 }
 PROPERTIES = {
     "default_graph",
+    "driver",
     "embedder",
     "guard",
     "memories_hidden",
@@ -425,6 +426,7 @@ def test_options_of_open_are_keywords() -> None:
         "*durability",
         "*timeout",
         "*encryption_key",
+        "*driver",
         "*replica",
         "*token",
         "*max_staleness",

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import worlds
 from tests.support import seams, tables
+from tests.support.drivers import PLANS
 from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import (
     Oracle,
@@ -43,7 +44,7 @@ def searches(draw: st.DrawFn) -> dict[str, Any]:
         "words": draw(st.lists(st.sampled_from([*WORDS, "number", "osprey"]), min_size=1, max_size=3, unique=True)),
         "filter_": filter_,
         "mode": draw(st.sampled_from(["hybrid", "hybrid", "vector", "text"])),
-        "plan": draw(st.sampled_from(["auto", "exact", "codes", "index"])),
+        "plan": draw(st.sampled_from(["auto", *PLANS])),
         "limit": draw(st.sampled_from([1, 2, 3, 5, 10, 50])),
         "candidates": draw(st.sampled_from([None, None, 1, 2, 4, 100])),
         "k": draw(st.sampled_from([60, 60, 0, 0.5, 10])),

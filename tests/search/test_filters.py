@@ -10,6 +10,7 @@ import pytest
 import rdflib
 
 import worlds
+from tests.support.drivers import native
 from tests.support.embedder import HashingEmbedder
 from tests.support.search_worlds import EX, add_texts, iri, texts
 from worlds import FilterError, World, WorldsError
@@ -151,6 +152,7 @@ def test_wrong_options_are_errors(birds: World) -> None:
         birds.search(5)  # type: ignore[arg-type]  # that is what is tested
 
 
+@native
 def test_the_native_index_must_be_there(path: Path) -> None:
     with worlds.open(path, embedder=HashingEmbedder(), vector_index=False) as world:
         add_texts(world, "red kite")

@@ -12,6 +12,7 @@ import rdflib
 from numpy.typing import NDArray
 
 import worlds
+from tests.support.drivers import PLANS
 from tests.support.embedder import HashingEmbedder
 from tests.support.oracle import (
     problems,
@@ -117,7 +118,7 @@ def test_what_is_not_embedded_yet_is_found_by_its_words(world: World) -> None:
 def test_a_text_without_a_direction_is_found_by_its_words_alone() -> None:
     with worlds.open(embedder=HashingEmbedder(zero_at="void", nan_at="chaos")) as world:
         add_texts(world, "red kite", "void kite", "chaos kite")
-        for plan in ("auto", "exact", "codes", "index"):
+        for plan in PLANS:
             assert texts(world.search("kite", mode="vector", plan=plan)) == ["red kite"]
         assert len(world.search("kite")) == 3
         assert world.stats().pending == 0

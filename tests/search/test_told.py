@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import worlds
+from tests.support.drivers import native
 from tests.support.embedder import HashingEmbedder
 
 EX = "http://example.org/"
@@ -27,6 +28,7 @@ def world() -> Iterator[worlds.World]:
         yield world
 
 
+@native
 def test_the_plan_that_is_told_is_the_one_that_was_followed(world: worlds.World) -> None:
     found = world.search("kite", plan="index", explain=True).explain
     assert (found.plan, found.compared, found.reason) == ("index", None, "as asked")

@@ -34,6 +34,11 @@ def keep_small_indexes_on_disk(monkeypatch: Setter, quads: int) -> None:
     monkeypatch.setattr("worlds.sparql.index.DISK_FROM", quads)
 
 
+def hide_driver(monkeypatch: Setter, name: str) -> None:
+    """Let one of the drivers not be installed."""
+    monkeypatch.setattr("worlds.sql.drivers.installed", lambda other: other != name)
+
+
 def set_the_clock(monkeypatch: Setter, clock: Callable[[], datetime.datetime]) -> None:
     """Let facts begin and end by another clock."""
     monkeypatch.setattr("worlds.validity.times.clock", clock)

@@ -8,6 +8,7 @@ import pytest
 
 import worlds
 from tests.support import tables
+from tests.support.drivers import native
 from tests.support.embedder import HashingEmbedder
 from tests.support.search_worlds import add_texts
 from worlds import ReadOnlyError, World, WorldsError
@@ -27,6 +28,7 @@ def state(world: World) -> tuple[int, bool]:
     return stats.vectors, stats.vector_index
 
 
+@native
 def test_a_world_that_grows_leaves_it_out_and_says_so_once(path: Path) -> None:
     with worlds.open(path, embedder=HashingEmbedder(WIDE)) as world:
         assert fill(world, 0, 40).notes == ()
@@ -49,6 +51,7 @@ def test_what_is_large_at_once_never_has_it() -> None:
         assert state(world) == (60, False)
 
 
+@native
 def test_it_is_kept_at_any_size_where_it_was_asked_for(path: Path) -> None:
     with worlds.open(path, embedder=HashingEmbedder(WIDE), vector_index=True) as world:
         assert fill(world, 0, 60).notes == ()
@@ -58,6 +61,7 @@ def test_it_is_kept_at_any_size_where_it_was_asked_for(path: Path) -> None:
         assert state(world) == (65, True)
 
 
+@native
 def test_it_is_built_later_and_dropped_again(path: Path) -> None:
     told: list[tuple[str, int, int | None]] = []
     with worlds.open(path, embedder=HashingEmbedder(), vector_index=False) as world:
@@ -81,6 +85,7 @@ def test_it_is_built_later_and_dropped_again(path: Path) -> None:
         world.build_vector_index()
 
 
+@native
 def test_an_interruption_leaves_the_world_as_it_was(path: Path) -> None:
     def stop(step: str, done: int, total: int | None) -> None:
         if done:
@@ -98,6 +103,7 @@ def test_an_interruption_leaves_the_world_as_it_was(path: Path) -> None:
             world.build_vector_index()
 
 
+@native
 def test_it_is_dropped_by_who_does_not_know_yet_that_the_file_was_rebuilt(path: Path) -> None:
     with (
         worlds.open(path, embedder=HashingEmbedder(), vector_index=True) as one,
@@ -116,6 +122,7 @@ def test_it_is_dropped_by_who_does_not_know_yet_that_the_file_was_rebuilt(path: 
                 assert {problem.kind for problem in world.check().problems} <= {"index-recall"}
 
 
+@native
 def test_one_that_a_killed_compaction_left_doubled_is_built_anew_at_opening(path: Path) -> None:
     with worlds.open(path, embedder=HashingEmbedder(), vector_index=True) as world:
         add_texts(world, "red kite", "grey heron")

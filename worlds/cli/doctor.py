@@ -100,7 +100,7 @@ def _installation(embedder: str) -> Iterator[Finding]:
     yield Finding("python", "ok", python)
     packages = ("pyoxigraph", "rdflib", "numpy", "typer", "rich")
     yield Finding("packages", "ok", ", ".join(f"{name} {_version(name)}" for name in packages))
-    yield _driver()
+    yield from _drivers()
     yield from _extras()
     yield _page()
     yield from _model(embedder)
@@ -166,22 +166,37 @@ def _version(package: str) -> str:
         return "(not installed)"
 
 
-def _driver() -> Finding:
-    """Whether libSQL works, with its full-text index; a world in memory tells."""
+def _drivers() -> Iterator[Finding]:
+    """Whether each driver works, with its full-text index; a world in memory tells."""
     import worlds
 
-    names = [f"{name} {_version(name)}" for name in ("libsql-experimental", "libsql") if _version(name)[0] != "("]
-    try:
-        with worlds.open(embedder=None) as world:
-            world.add([("urn:a", "urn:b", '"a red kite"')])
-            found = world.search("kite", mode="text")
-            problem = "" if found else "its full-text index finds nothing"
-    except (WorldsError, ImportError) as error:
-        problem = str(error)
-    if problem:
-        remedy = "pip install --force-reinstall worlds-kg, or report it with this output"
-        return Finding("database", "problem", f"{', '.join(names) or 'no driver of libSQL'}: {problem}", remedy)
-    return Finding("database", "ok", f"{', '.join(names)}, with full-text search")
+    drivers: dict[Literal["libsql", "sqlite"], tuple[str, ...]] = {
+        "libsql": ("libsql-experimental", "libsql"),
+        "sqlite": ("apsw", "sqlite-vec"),
+    }
+    works = False
+    for driver, packages in drivers.items():
+        names = ", ".join(f"{name} {_version(name)}" for name in packages if _version(name)[0] != "(")
+        if not names:
+            yield Finding(
+                "database", "note", f"the driver {driver} is not installed", f"pip install 'worlds-kg[{driver}]'"
+            )
+            continue
+        try:
+            with worlds.open(embedder=None, driver=driver) as world:
+                world.add([("urn:a", "urn:b", '"a red kite"')])
+                found = world.search("kite", mode="text")
+                problem = "" if found else "its full-text index finds nothing"
+        except (WorldsError, ImportError) as error:
+            problem = str(error)
+        if problem:
+            remedy = "pip install --force-reinstall worlds-kg, or report it with this output"
+            yield Finding("database", "problem", f"{names}: {problem}", remedy)
+        else:
+            works = True
+            yield Finding("database", "ok", f"{driver} by {names}, with full-text search")
+    if not works:
+        yield Finding("database", "problem", "no driver works", "pip install --force-reinstall worlds-kg")
 
 
 def _extras() -> Iterator[Finding]:

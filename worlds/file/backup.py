@@ -13,7 +13,7 @@ from worlds.errors import OpenError, WorldsError
 from worlds.permissions import create_like, lock, remove_dead
 from worlds.sql import statements
 from worlds.sql.connection import Connection
-from worlds.sql.identity import new_stamp, stamped
+from worlds.sql.identity import new_stamp, set_stamp, stamped
 
 _SQL = statements("maintenance.sql")
 _DRAFT = ".backup.part"
@@ -49,10 +49,12 @@ def backup(connection: Connection, path: str) -> None:
 def copy_world(connection: Connection, draft: Path) -> None:
     """Write what one read transaction sees into an empty file, which gets a stamp of its own."""
     with connection.snapshot():
-        if connection.encryption_key is None:
-            _copy(connection, draft)
-        else:
+        if connection.encryption_key is not None:
             _copy_encrypted(connection, draft, connection.encryption_key)
+        elif connection.copy(str(draft)):
+            set_stamp(draft, new_stamp())
+        else:
+            _copy(connection, draft)
     with draft.open("rb+") as file:
         os.fsync(file.fileno())
 

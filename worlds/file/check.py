@@ -135,17 +135,20 @@ class _Check:
     # -- the file ---------------------------------------------------------------------------------------------------
 
     def _file(self) -> None:
-        found = [str(line) for (line,) in self._connection.rows("PRAGMA integrity_check")]
+        asked = [""]
+        if self._embeddings.index.built and not self._connection.driver.native:  # SQLite lacks its function
+            asked = [f"({name})" for (name,) in self._connection.rows(_SQL["tables_without_vectors"])]
+        found = [str(line) for one in asked for (line,) in self._connection.rows(f"PRAGMA integrity_check{one}")]
         self.report.checked["pages"] = self._connection.value("PRAGMA page_count")
-        if found == ["ok"]:
+        if set(found) == {"ok"}:
             return
         # What belongs to an index that can be built anew is no damage of the file.
         vectors = [line for line in found if "libsql_vector" in line or "vectors_embedding" in line]
         texts = [line for line in found if "chunks_fts" in line and line not in vectors]
         others = [line for line in found if line not in vectors and line not in texts]
         if vectors:
-            message = f"the native vector index is damaged, as VACUUM by another program does: {vectors[0]}"
-            self._problem("vector-index", message, len(vectors), vectors, _COMPACT)
+            told = f"the native vector index is damaged, as VACUUM by another program does: {vectors[0]}"
+            self._problem("vector-index", told, len(vectors), vectors, _COMPACT)
         if texts and self._compared_texts:
             self._problem("full-text", f"the full-text index is damaged: {texts[0]}", len(texts), texts, _COMPACT)
             self._compared_texts = False
@@ -153,12 +156,9 @@ class _Check:
             self._problem("file", f"the file is damaged: {others[0]}", len(others), others, _RESTORE)
 
     def _schema(self) -> None:
-        pattern = Connection(":memory:")
-        try:
+        with contextlib.closing(Connection(":memory:")) as pattern:
             pattern.script(schema())
             wanted = set(pattern.rows(_SQL["schema_objects"]))
-        finally:
-            pattern.close()
         if self._embeddings.stored is not None:
             wanted.add(("table", "vectors"))
         missing = sorted(wanted - set(self._connection.rows(_SQL["schema_objects"])))
@@ -455,13 +455,13 @@ class _Check:
             plan.refresh(1, 0)
             found = [plan.nearest(query, _DEPTH) for query in scan.queries]
             self.report.recall["codes"] = scan.recall(found)
-        self._vector_index(scan)
+        if self._connection.driver.native:
+            self._vector_index(scan)
 
     def _vector_index(self, scan: VectorScan) -> None:
         if not self._embeddings.index.built:
-            if self._embeddings.index.wanted:
-                message = "the native vector index is missing; the next opening for writing builds it"
-                self._problem("vector-index", message, 1, (), _COMPACT)
+            if self._embeddings.index.wanted and not self._connection.read_only:
+                self._problem("vector-index", "the native vector index is missing", 1, (), _COMPACT)
             return
         missing, surplus = self._ids("vectors_not_in_index"), self._ids("index_without_vectors")
         self._damaged("vector-index", "vectors are not in the native vector index", missing, _COMPACT)

@@ -85,9 +85,10 @@ def _definitions() -> _Definitions:
     try:
         made.script(schema())
         made.run(_VECTORS["create_vectors"].format(dimension=8))
-        made.run(_VECTORS["create_vector_index"])
         made.script(_VECTORS["create_new_vectors"].format(dimension=8))
-        return _forms([_objects(made), _STATISTICS, full_text_indexes()])
+        native = [_VECTORS[name] for name in ("create_vector_index", "native_index_tables")]
+        native = [form for text in native for form in text.split(";\n") if form.strip()]
+        return _forms([_objects(made), _STATISTICS, full_text_indexes(), native])
     finally:
         made.close()
 

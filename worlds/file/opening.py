@@ -7,41 +7,64 @@ import datetime
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 from worlds.errors import OpenError, ReadOnlyError, SchemaError
 from worlds.file.backup import clear_drafts
 from worlds.file.objects import check_objects, checked, definitions_of, objects_of
 from worlds.permissions import believe_logs
-from worlds.sql import SCHEMA_VERSION, migrations, schema
+from worlds.sql import SCHEMA_VERSION, migrations, schema, statements
 from worlds.sql.connection import Connection
+from worlds.sql.drivers import AUTO, LIBSQL, SQLITE, check_name, native
 from worlds.sql.identity import GONE, check_log
 
+_SQL = statements("queries.sql")
 FORMAT = "worlds"
 DURABILITIES = ("normal", "full")
 _ABOUT = ("format", "schema_version")
+_LARGE = 8 << 20  # bytes of a file from which on it pays to look which driver is better
 REPLICAS = "-follow"
 """What ends the name of the folder that has the file of a replica."""
 
 
 def open_file(
-    path: str, *, read_only: bool, create: bool, durability: str, timeout: float, encryption_key: str | None
+    path: str,
+    *,
+    read_only: bool,
+    create: bool,
+    durability: str,
+    timeout: float,
+    encryption_key: str | None,
+    driver: str = AUTO,
+    vector_index: bool | str = AUTO,
 ) -> Connection:
     """A connection to the world at `path`, whose schema is today's; see `worlds.open` for the errors."""
-    connection = connect(
-        path,
-        read_only=read_only,
-        create=create,
-        durability=durability,
-        timeout=timeout,
-        encryption_key=encryption_key,
-    )
+    if vector_index is True:
+        driver = native(driver, "native vector index")
+    how: dict[str, Any] = {"read_only": read_only, "create": create, "durability": durability, "timeout": timeout}
+    how |= {"encryption_key": encryption_key, "driver": driver}
+    connection = connect(path, **how)
     try:
         _agree(connection, path, create=create)
+        if driver == AUTO and connection.driver.native and _large_without_index(connection):
+            connection.close()
+            connection = connect(path, **how, better=SQLITE)
         connection.identify()
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _large_without_index(connection: Connection) -> bool:
+    """Whether the file is a large world's that has no native index and will have none."""
+    return (
+        connection.file != ":memory:"
+        and os.stat(connection.file).st_size >= _LARGE  # noqa: PTH116  # at each opening
+        and not connection.rows(_SQL["find_vector_index"])
+        and (connection.meta("vector_index") == 0 or connection.meta("embedder") is None)
+        and not Path(connection.file).parent.name.endswith(REPLICAS)
+    )
 
 
 def connect(
@@ -52,8 +75,11 @@ def connect(
     durability: str = "normal",
     timeout: float = 10.0,
     encryption_key: str | None = None,
+    driver: str = AUTO,
+    better: str = LIBSQL,
 ) -> Connection:
     """A connection to the file at `path`, whatever it holds."""
+    check_name(driver)
     if durability not in DURABILITIES:
         raise ValueError(f"durability is one of {', '.join(DURABILITIES)}, not {durability!r}")
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout >= 0:
@@ -92,6 +118,8 @@ def connect(
             durability=durability,
             timeout=timeout,
             encryption_key=encryption_key,
+            driver=driver,
+            better=better,
         )
     except OpenError as error:
         if fixed and not immutable:

@@ -13,7 +13,7 @@ from worlds.file.backup import copy_world, draft_beside, sync_folder
 from worlds.file.opening import connect, version_of
 from worlds.graph.targets import file_name
 from worlds.sparql.cache import Cache
-from worlds.sql.connection import is_open
+from worlds.sql.connection import used_driver
 
 if sys.platform != "win32":
     import fcntl
@@ -55,7 +55,7 @@ def restore(backup: str | os.PathLike[str], path: str | os.PathLike[str], *, enc
 def _alone(target: Path) -> Iterator[None]:
     """OpenError if anybody has the file open; nobody opens it during the block."""
     told = f"{target} is open: close what uses it, a server or another process, and restore it then"
-    if is_open(str(target)):
+    if used_driver(str(target)) is not None:
         raise OpenError(told)
     if sys.platform == "win32" or not target.exists():  # Windows does not replace a file that is open
         yield

@@ -27,7 +27,7 @@ from worlds.errors import OpenError, WorldsError
 from worlds.remote.address import read_address
 from worlds.remote.status import LONGEST_NUDGE, Folder, Status, uptime
 from worlds.sql import statements
-from worlds.sql.connection import replicating
+from worlds.sql.by_libsql import replicating
 from worlds.sql.hrana import Hrana
 
 _SQL = statements("remote.sql")

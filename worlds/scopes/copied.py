@@ -32,7 +32,7 @@ def copied(connection: Connection) -> Connection:
     os.close(handle)
     try:
         copy_world(connection, Path(name))
-        copy = Connection(name, create=False, encryption_key=connection.encryption_key)
+        copy = Connection(name, create=False, encryption_key=connection.encryption_key, driver=connection.driver.name)
         copy.run("PRAGMA journal_mode = MEMORY")
         copy.run("PRAGMA locking_mode = EXCLUSIVE")
         copy.run("PRAGMA synchronous = OFF")

@@ -46,15 +46,15 @@ _COPIED = ("created", "history_from", "purges")
 class SliceConnection(Connection):
     """The connection to a slice, which `follow` is called before it is read."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, driver: str) -> None:
         self.follow: Callable[[], None] | None = None
-        super().__init__(":memory:")
+        super().__init__(":memory:", driver=driver)
         self.path = path  # what errors name
         self.renew()
 
     def renew(self) -> None:
         """Begin again with an empty database."""
-        self._driver.close()
+        self._handle.close()
         self._connect()
         self.script(schema())
         self._version = None

@@ -12,6 +12,7 @@ from worlds.search.request import SearchRequest
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.vectors.codes import Codes
+from worlds.vectors.index import require_native
 
 _SQL = statements("queries.sql")
 
@@ -67,9 +68,11 @@ class Plans:
 
     @property
     def _indexed(self) -> bool:
-        return self._connection.row(_SQL["find_vector_index"]) is not None
+        there = self._connection.row(_SQL["find_vector_index"]) is not None
+        return there and self._connection.driver.native
 
     def _index(self, depth: int, reason: str) -> VectorPlan:
+        require_native(self._connection)
         if not self._indexed:
             raise WorldsError(
                 "this world has no native vector index: build_vector_index(), or `worlds vector-index WORLD --build`, "

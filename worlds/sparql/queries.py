@@ -12,7 +12,7 @@ import pyoxigraph as ox
 from worlds.embedders import Embedder
 from worlds.errors import QueryTimeout
 from worlds.graph.query.evaluation import Found, Selected, answer, begin, run
-from worlds.graph.query.limits import Running
+from worlds.graph.query.limits import Running, remaining
 from worlds.graph.query.query import Query
 from worlds.graph.query.results import Solutions, Triples
 from worlds.graph.search.rewriting import mentions_search, rewrite
@@ -25,6 +25,7 @@ from worlds.sparql.index import Progress, SparqlIndex
 from worlds.sparql.notes import Notes
 from worlds.sparql.searches import RecentSolutions, WorldSearcher
 from worlds.sql.connection import Connection
+from worlds.sql.drivers import ended_by
 from worlds.vectors.embedding import Embeddings
 
 COUNTING = 1.0  # seconds, at most, to count the solutions of one pattern
@@ -152,7 +153,8 @@ class Queries:
         if not mentions_search(query.text):
             return query, ()
         searcher = self._searcher(store, query)
-        return rewrite(query, searcher), searcher.notes
+        with ended_by(lambda: remaining(query.deadline)):
+            return rewrite(query, searcher), searcher.notes
 
     def _run(self, store: ox.Store, query: Query) -> Found:
         began = time.perf_counter()

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from worlds.errors import IntegrityError, ReadOnlyError, WorldsError
 from worlds.sql import statements, texts
 from worlds.sql.connection import Connection
+from worlds.sql.drivers import LIBSQL
 
 _SQL = statements("queries.sql")
 _VECTORS = texts("vectors.sql")
@@ -35,6 +36,15 @@ def embedder_of(connection: Connection) -> dict[str, object] | None:
     return connection.setting("embedder", read)
 
 
+def require_native(connection: Connection) -> None:
+    """WorldsError where the driver has no native index."""
+    if not connection.driver.native:
+        raise WorldsError(
+            f"the native vector index is libSQL's, and {connection.path} is open by {connection.driver.title}: open it "
+            "with driver='libsql'; plan='auto' needs none, and finds the same"
+        )
+
+
 class NativeIndex:
     """The native index of one world: all vectors are in it, or it is not there.
 
@@ -51,11 +61,13 @@ class NativeIndex:
 
     @property
     def wanted(self) -> bool:
-        """Whether it is part of this world."""
-        return bool(self._connection.meta("vector_index") != 0)
+        """Whether it is part of this world, as far as the driver has such an index."""
+        return self._connection.driver.native and bool(self._connection.meta("vector_index") != 0)
 
     def want(self, wanted: bool) -> None:
         """Say whether it is part of this world, and build or drop it accordingly."""
+        if wanted:
+            require_native(self._connection)
         if self._connection.read_only:
             return
         with self._connection.transaction():
@@ -132,13 +144,15 @@ class NativeIndex:
             raise ReadOnlyError(f"{connection.path} was opened read-only")
         if connection.in_transaction:
             raise WorldsError("the vector index cannot be built inside a transaction")
+        if not connection.driver.native and not connection.take(LIBSQL):
+            require_native(connection)
         with connection.transaction():
             connection.run(_SQL["set_meta"], ("vector_index", 1))
             dimension = self._dimension
             if not dimension:
                 return 0
             self.drop()
-            total = int(connection.value("SELECT count(*) FROM vectors"))
+            total = int(connection.value("SELECT count(*) FROM vectors NOT INDEXED"))
             connection.run(_VECTORS["set_vectors_aside"])
             connection.run(_VECTORS["create_vectors"].format(dimension=dimension))
             self.create()

@@ -120,7 +120,7 @@ class Reembedding:
     def _pending(self, embedder: Embedder, rows: list[Row]) -> _Texts:
         found: _Texts = {}
         for chunk, stored in rows:
-            if stored is None:
+            if not isinstance(stored, str | bytes):
                 raise IntegrityError(f"chunk {chunk} has no text: the file is damaged, `worlds check` tells more")
             text = as_text(stored)
             if reads_whole(embedder, text):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from worlds.revisions.gate import Change
 from worlds.revisions.rehearsing import rehearsable
 from worlds.revisions.writer import Progress
 from worlds.sparql.repairing import repaired
+from worlds.sql.drivers import ended_by
 from worlds.verbs.knowing import Knowing
 
 if TYPE_CHECKING:
@@ -105,10 +107,12 @@ class Querying(Knowing):
         """Stop the query that another thread has running, which raises QueryError there, as sqlite3's interrupt does.
 
         Queries with `timeout` or `max_memory`, the patterns of updates with `timeout` and those of searches with
-        `pattern_timeout` run in processes of their own, which can be stopped; an update is undone by that. Anything
-        else goes on, and so do queries of the past (`at`).
+        `pattern_timeout` run in processes of their own, which can be stopped; an update is undone by that. SQLite's
+        driver stops the SQL statement that runs, too, a search's or a write's. Anything else goes on, and so do queries
+        of the past (`at`).
         """
         self._running.interrupt()
+        self._connection.interrupt()
 
     def interruptible(self) -> AbstractContextManager[Interruptible]:
         """What this thread does in the block can be stopped from another one, by the block's `interrupt()`.
@@ -118,7 +122,12 @@ class Querying(Knowing):
             with world.interruptible() as work:  # another thread calls work.interrupt()
                 world.query(text, timeout=60)
         """
-        return Interruptible().work()
+        return self._interruptible()
+
+    @contextlib.contextmanager
+    def _interruptible(self) -> Iterator[Interruptible]:
+        with Interruptible().work() as work, ended_by(work.go_on):
+            yield work
 
     def explain(
         self,
