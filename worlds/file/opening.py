@@ -21,7 +21,6 @@ from worlds.sql.identity import GONE, check_log
 _SQL = statements("queries.sql")
 FORMAT = "worlds"
 DURABILITIES = ("normal", "full")
-_ABOUT = ("format", "schema_version")
 _LARGE = 8 << 20  # bytes of a file from which on it pays to look which driver is better
 REPLICAS = "-follow"
 """What ends the name of the folder that has the file of a replica."""
@@ -58,9 +57,13 @@ def open_file(
 
 def _large_without_index(connection: Connection) -> bool:
     """Whether the file is a large world's that has no native index and will have none."""
+    try:
+        size = os.stat(connection.file).st_size  # noqa: PTH116  # at each opening
+    except OSError:  # it was removed just now
+        return False
     return (
-        connection.file != ":memory:"
-        and os.stat(connection.file).st_size >= _LARGE  # noqa: PTH116  # at each opening
+        size >= _LARGE
+        and connection.file != ":memory:"
         and not connection.rows(_SQL["find_vector_index"])
         and (connection.meta("vector_index") == 0 or connection.meta("embedder") is None)
         and not Path(connection.file).parent.name.endswith(REPLICAS)
