@@ -21,7 +21,10 @@ library: Any = importlib.import_module("libsql_experimental" if find_spec("libsq
 class _Handle:
     def __init__(self, file: str, options: str, key: str | None) -> None:
         name = f"file:{quote(file)}?{options}" if options else file
-        self._connection = library.connect(name, isolation_level=None, uri=bool(options), encryption_key=key)
+        how = (
+            {"uri": True} if options and library.__name__ == "libsql_experimental" else {}
+        )  # the other knows by itself
+        self._connection = library.connect(name, isolation_level=None, encryption_key=key, **how)
 
     def rows(self, sql: str, parameters: tuple[object, ...]) -> list[Row]:
         return self._connection.execute(sql, parameters).fetchall() or []
