@@ -28,6 +28,7 @@ _MESSAGES: tuple[tuple[str, type[WorldsError], str], ...] = (
     ("Utf8Error", IntegrityError, "the file is damaged, a text in it is no UTF-8: restore a backup"),
     ("vtable constructor failed", IntegrityError, "the full-text index is damaged: restore a backup"),
     ("vector index(", IntegrityError, "the vector index is damaged: compact() builds it anew"),
+    ("fts5: checksum mismatch", IntegrityError, "the full-text index is damaged: compact() builds it anew"),
     ("fts5:", QueryError, "the full-text query is not valid"),
     ("unterminated string", QueryError, "the full-text query is not valid"),
 )

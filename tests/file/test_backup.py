@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import worlds
-from tests.support.drivers import PLANS, RECALL
+from tests.support.drivers import PLANS, RECALL, native
 from tests.support.embedder import HashingEmbedder
 from worlds import OpenError, Solutions, World, WorldsError
 
@@ -100,6 +100,7 @@ def test_a_read_only_world_can_be_backed_up(path: Path, tmp_path: Path) -> None:
     assert path.read_bytes() == content
 
 
+@native
 def test_the_backup_of_an_encrypted_world_is_encrypted(path: Path, tmp_path: Path) -> None:
     backup = tmp_path / "backup.db"
     with worlds.open(path, embedder=HashingEmbedder(), encryption_key="a secret") as world:
