@@ -50,4 +50,4 @@ def replicating(path: str, url: str, token: str) -> Any:
     return library.connect(path, sync_url=url, auth_token=token, isolation_level=None)
 
 
-DRIVER = Driver(LIBSQL, "libSQL", _Handle, native=True, concurrent=False)
+DRIVER = Driver(LIBSQL, "libSQL", _Handle, native=True)

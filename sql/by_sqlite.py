@@ -104,4 +104,4 @@ def cosine_distance(one: Any, other: Any) -> float:
     return float(1 - (a @ b) / np.sqrt((a @ a) * (b @ b)))
 
 
-DRIVER = Driver(SQLITE, "SQLite", _Handle, native=False, concurrent=True)
+DRIVER = Driver(SQLITE, "SQLite", _Handle, native=False)

@@ -58,12 +58,10 @@ class Driver:
     """Opens a file by its path, options of SQLite's URIs, and the key that it is encrypted with."""
     native: bool
     """Whether it has the native vector index, encryption, and replicas."""
-    concurrent: bool
-    """Whether threads run beside a statement, which ends as soon as `ending` raises, or a signal is handled."""
 
 
 ending: ContextVar[Callable[[], object] | None] = ContextVar("ending", default=None)
-"""What raises once this thread's work shall end; a driver that is concurrent asks it while a statement runs."""
+"""What raises once this thread's work shall end; SQLite's asks it while a statement runs."""
 
 
 @contextlib.contextmanager
