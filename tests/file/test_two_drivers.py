@@ -73,6 +73,7 @@ def test_every_verb_that_writes_is_among_the_steps() -> None:
     assert {verb.name for verb in VERBS.values() if verb.effect != "reads"} <= STEPS.keys()
 
 
+@pytest.mark.timeout(7200)  # with --long
 def test_any_sequence_of_writes_leaves_the_same_world_whichever_driver_does_each(
     processes: Processes, tmp_path: Path, long: bool
 ) -> None:
