@@ -73,6 +73,10 @@ def test_every_verb_that_writes_is_among_the_steps() -> None:
     assert {verb.name for verb in VERBS.values() if verb.effect != "reads"} <= STEPS.keys()
 
 
+def _ranked(told: dict[str, Any]) -> dict[str, Any]:
+    return {**told, "hits": {name: [hit[:2] for hit in hits] for name, hits in told["hits"].items()}}
+
+
 @pytest.mark.timeout(7200)  # with --long
 def test_any_sequence_of_writes_leaves_the_same_world_whichever_driver_does_each(
     processes: Processes, tmp_path: Path, long: bool
@@ -93,5 +97,8 @@ def test_any_sequence_of_writes_leaves_the_same_world_whichever_driver_does_each
         same = processes("told", one, "libsql")
         assert isinstance(same, dict), same
         for driver in DRIVERS:
-            assert processes("told", mixed, driver) == same, (number, steps, chosen)
+            other = processes("told", mixed, driver)
+            for name, hits in other["hits"].items():  # the drivers' distances differ in the last bits
+                assert [hit[2] for hit in hits] == pytest.approx([hit[2] for hit in same["hits"][name]], abs=2e-5)
+            assert _ranked(other) == _ranked(same), (number, steps, chosen)
     assert done > 4 * (number + 1), "most steps are refused"

@@ -22,7 +22,10 @@ def export(
     path: WorldPath,
     target: Annotated[
         str,
-        typer.Argument(metavar="[TARGET]", help="A file (.gz, .bz2 and .zst compress), or - for standard output."),
+        typer.Argument(
+            metavar="[TARGET]",
+            help="A file (.gz, .bz2 and .zst compress), or - for standard output; of everything, a new folder.",
+        ),
     ] = "-",
     format: Annotated[
         str | None,
@@ -44,23 +47,32 @@ def export(
             help="Write the instances of CLASS as a table (.csv, .tsv), its mapping beside it.",
         ),
     ] = None,
+    everything: Annotated[
+        bool,
+        typer.Option(
+            "--everything",
+            help="Write a folder of plain files: quads by revision, policies, proposals, sources, vectors.",
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Write the quads to a file or to standard output, as they were given.
 
-    A file is put in place only when it is complete.
+    A file is put in place only when it is complete. `worlds restore` makes a world of a folder of everything.
     """
     if target in _STANDARD_OUTPUT and json:
         raise ValueError("--json needs a TARGET; JSON-LD on standard output is --format jsonld")
     if table is not None and target in _STANDARD_OUTPUT:
         raise ValueError("--table needs a TARGET: the mapping is written beside it")
+    if everything and target in _STANDARD_OUTPUT:
+        raise ValueError("--everything needs a TARGET, a new folder")
     with opened(path) as world:
         if target in _STANDARD_OUTPUT:
             sys.stdout.flush()
             world.export(sys.stdout.buffer, format=format, graph=graph)
             return
         with waiting(f"writing {target}"):
-            count = world.export(target, format=format, graph=graph, table=table)
+            count = world.export(target, format=format, graph=graph, table=table, everything=everything)
         if json:
             write_json({"target": target, "quads": count})
         else:
@@ -107,7 +119,12 @@ def backup(
 
 
 def restore(
-    source: Annotated[str, typer.Argument(metavar="BACKUP", help="What `worlds backup` wrote.", show_default=False)],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="BACKUP", help="What `worlds backup` or `worlds export --everything` wrote.", show_default=False
+        ),
+    ],
     path: WorldPath,
     json: Json = False,
 ) -> None:
@@ -182,6 +199,7 @@ def register(app: typer.Typer) -> None:
             "worlds export kb.db kb.nq.gz",
             "worlds export kb.db --graph ex:people --format turtle | less",
             "worlds export kb.db people.csv --table ex:Person",
+            "worlds export kb.db kb-in-plain-files --everything",
         ),
     )(export)
     app.command(cls=Command, epilog=examples("worlds stats kb.db", "worlds stats kb.db --json | jq .quads"))(stats)

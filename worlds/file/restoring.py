@@ -5,15 +5,22 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
-from worlds.errors import OpenError
+from worlds.errors import IntegrityError, OpenError
 from worlds.file.backup import copy_world, draft_beside, sync_folder
-from worlds.file.opening import connect, version_of
+from worlds.file.check import check
+from worlds.file.opening import connect, open_file, version_of
+from worlds.file.unpacking import Archive, is_archive
 from worlds.graph.targets import file_name
+from worlds.quads.dictionary import Dictionary
 from worlds.sparql.cache import Cache
+from worlds.sparql.index import SparqlIndex
 from worlds.sql.connection import used_driver
+from worlds.texts.chunks import ChunkStore
+from worlds.vectors.embedding import Embeddings
 
 if sys.platform != "win32":
     import fcntl
@@ -24,29 +31,57 @@ _FIRST_LOCK, _LOCKS = 0x40000002, 510  # the bytes that SQLite locks while a dat
 def restore(backup: str | os.PathLike[str], path: str | os.PathLike[str], *, encryption_key: str | None = None) -> None:
     """Put a copy of the world `backup` in the place of the one at `path`, or where there is none.
 
-    What belonged to the world before goes: its log, which would be replayed into the new one, and what is derived from
-    it. The file is replaced at once, when the copy is complete. OpenError if somebody has the world at `path` open, or
-    `backup` is no world.
+    `backup` is a world's file, or a folder that `World.export(…, everything=True)` wrote; what is made of a folder is
+    checked. What belonged to the world before goes: its log, which would be replayed into the new one, and what is
+    derived from it. The file is replaced at once, when the copy is complete. OpenError if somebody has the world at
+    `path` open, or `backup` is no world.
     """
     source, target = file_name(backup), Path(os.path.realpath(file_name(path)))
     if target.exists() and not target.is_file():
         raise OpenError(f"{path} is not a regular file; a world is one")
     if target.exists() and Path(source).exists() and target.samefile(source):
         raise OpenError(f"{source} is the world itself, not a backup of it")
-    connection = connect(source, read_only=True, create=False, encryption_key=encryption_key)
+    try:
+        with _opened(source, encryption_key) as copy:
+            like = target if target.exists() else source
+            with _alone(target), draft_beside(target, like=like) as draft:
+                copy(draft)
+                draft.replace(target)
+                for end in ("-wal", "-shm"):
+                    Path(f"{target}{end}").unlink(missing_ok=True)
+                Cache(str(target)).remove()
+                sync_folder(target.parent)
+    except OSError as error:
+        raise OpenError(f"{path} cannot be restored: {error.strerror or error}") from error
+
+
+@contextlib.contextmanager
+def _opened(source: str, key: str | None) -> Iterator[Callable[[Path], None]]:
+    """What writes a world into an empty file."""
+    if is_archive(Path(source)):
+        yield partial(_fill, Archive(Path(source)), key=key)
+        return
+    connection = connect(source, read_only=True, create=False, encryption_key=key)
     try:
         if not version_of(connection, source):
             raise OpenError(f"{source} is empty: not a world")
-        like = target if target.exists() else source
-        with _alone(target), draft_beside(target, like=like) as draft:
-            copy_world(connection, draft)
-            draft.replace(target)
-            for end in ("-wal", "-shm"):
-                Path(f"{target}{end}").unlink(missing_ok=True)
-            Cache(str(target)).remove()
-            sync_folder(target.parent)
-    except OSError as error:
-        raise OpenError(f"{path} cannot be restored: {error.strerror or error}") from error
+        yield partial(copy_world, connection)
+    finally:
+        connection.close()
+
+
+def _fill(archive: Archive, draft: Path, *, key: str | None) -> None:
+    connection = open_file(
+        str(draft), read_only=False, create=True, durability="normal", timeout=10.0, encryption_key=key
+    )
+    try:
+        archive.fill(connection)
+        dictionary = Dictionary(connection)
+        chunks = ChunkStore(connection, dictionary)
+        sparql = SparqlIndex(connection, dictionary, "memory")
+        report = check(connection, dictionary, chunks, Embeddings(connection, chunks), sparql)
+        if not report.ok:
+            raise IntegrityError(f"the files are of no world that is sound: {report.problems[0]}")
     finally:
         connection.close()
 

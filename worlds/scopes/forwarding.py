@@ -44,6 +44,13 @@ class Forwarding(Parts):
             embedder=embedder, progress=progress
         )
 
+    def export(self, target: Any, *, everything: bool = False, **options: Any) -> int:
+        """See `World.export`."""
+        if everything:
+            refuse("export(everything=True)")
+        written: int = super().export(target, **options)  # type: ignore[misc]  # of World
+        return written
+
     def propose(self, **change: Any) -> Any:
         """See `World.propose`."""
         return self._left(self._world.propose, **self._of_scope(change))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b
 
 import numpy as np
@@ -102,12 +102,15 @@ class Embeddings:
             return
         with self._connection.transaction():
             self.require(embedder)
-            if self._connection.meta("embedder") is not None:  # another process was first
-                return
-            self._connection.run(_VECTORS["create_vectors"].format(dimension=int(embedder.dimension)))
-            if self.index.wanted:
-                self.index.create()
-            self._connection.run(_SQL["set_meta"], ("embedder", json.dumps(about(embedder))))
+            if self._connection.meta("embedder") is None:  # else another process was first
+                self.make(about(embedder))
+
+    def make(self, told: Mapping[str, object]) -> None:
+        """Make the tables for vectors, in a transaction; `told` is what the file then says of their embedder."""
+        self._connection.run(_VECTORS["create_vectors"].format(dimension=int(str(told["dimension"]))))
+        if self.index.wanted:
+            self.index.create()
+        self._connection.run(_SQL["set_meta"], ("embedder", json.dumps(told)))
 
     # -- embedding ------------------------------------------------------------------------------------------------
 
@@ -135,9 +138,7 @@ class Embeddings:
         refitted: set[int] = set()
         while rows := self._connection.rows(_SQL["pending_chunks"], (after, _BLOCK)):
             after = rows[-1][0]
-            by_text: dict[bytes, tuple[str, list[int]]] = {}
-            for chunk, text in self._refit(embedder, rows, refitted):
-                by_text.setdefault(text_digest(text), (text, []))[1].append(chunk)
+            by_text = _by_text(self._refit(embedder, rows, refitted))
             done += self._reuse(by_text)
             ordered = sorted(by_text.items(), key=lambda item: len(item[1][0]))
             size = batch_of(embedder)
@@ -174,6 +175,13 @@ class Embeddings:
                 self.retired.retire(cut.orphans)
                 self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
         return fitting
+
+    def reuse(self) -> None:
+        """Give the pending chunks whose text was embedded before its vector."""
+        after = 0
+        while rows := self._connection.rows(_SQL["pending_chunks"], (after, _BLOCK)):
+            after = rows[-1][0]
+            self._reuse(_by_text((chunk, as_text(stored)) for chunk, _, stored in rows))
 
     def _reuse(self, by_text: dict[bytes, tuple[str, list[int]]]) -> int:
         """Give known vectors to the chunks whose text was embedded before, and take those texts out of `by_text`."""
@@ -224,6 +232,14 @@ class Embeddings:
             self._connection.run(_SQL["set_chunk_vectors"], (json.dumps(packed),))
         self.retired.retire(vectors)  # another process may have removed the chunks meanwhile
         self._connection.run(_SQL["add_to_meta"], ("embedding_changes", 1))
+
+
+def _by_text(chunks: Iterable[tuple[int, str]]) -> dict[bytes, tuple[str, list[int]]]:
+    """Digest of a text → the text, and the chunks that have it; of pairs (chunk id, text)."""
+    found: dict[bytes, tuple[str, list[int]]] = {}
+    for chunk, text in chunks:
+        found.setdefault(text_digest(text), (text, []))[1].append(chunk)
+    return found
 
 
 def number_vectors(
