@@ -7,19 +7,22 @@ has verbs of its own, such as a memory or the world as it was, is awaited in the
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import functools
 import inspect
 import os
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from itertools import islice
 from typing import Any, Generic, Self, TypeVar
 
 from worlds import world as worlds_world
 
 T = TypeVar("T")
+C = TypeVar("C")
 
 _CHUNK = 500  # items that the thread takes of an iterator at a time
 _PARTS = ("World", "Past", "Memory", "Questions", "Shapes", "Sources", "Retention")
@@ -48,6 +51,87 @@ class Call(Generic[T]):
                 yield item
 
 
+class Cancelled(Exception):  # noqa: N818  # it is no error
+    """Nobody waits for the work any more."""
+
+
+class Work:
+    """What a thread does with a world, which another one can stop, also before it begins; see `World.interruptible`.
+
+    A group, or no world, is worked with, too, but not stopped.
+    """
+
+    def __init__(self, world: Any) -> None:
+        self._interruptible = getattr(world, "interruptible", contextlib.nullcontext)
+        self._lock = threading.Lock()
+        self._stopped = False
+        self._running: Any = None
+
+    def run(self, work: Callable[[], T]) -> T:
+        """Do the work in this thread; Cancelled if it was stopped before."""
+        with self._interruptible() as running:
+            with self._lock:
+                if self._stopped:
+                    raise Cancelled
+                self._running = running
+            return work()
+
+    def stop(self) -> None:
+        """Stop what can be stopped of it; what has not begun will not."""
+        with self._lock:
+            self._stopped = True
+            if self._running is not None:
+                self._running.interrupt()
+
+
+_THREADS = ThreadPoolExecutor(thread_name_prefix="worlds-adapters")
+
+
+async def in_thread(world: Any, work: Callable[[], T], threads: ThreadPoolExecutor = _THREADS) -> T:
+    """Do work with a world in a thread, while the loop goes on.
+
+    Where the caller is cancelled, work that has not begun will not, and other work is stopped, as far as it can be; the
+    caller goes on when the thread is free.
+    """
+    asked = Work(world)
+    future = threads.submit(contextvars.copy_context().run, asked.run, work)
+    done = asyncio.wrap_future(future)
+    try:
+        return await asyncio.shield(done)
+    except asyncio.CancelledError:
+        asked.stop()
+        if not future.cancel():
+            with contextlib.suppress(BaseException):
+                await asyncio.wait([done])
+                done.result()
+        raise
+
+
+def awaited(world: str) -> Callable[[type[C]], type[C]]:
+    """Give a class, in the place of each `aNAME` that it inherits, one that does its `NAME` by `in_thread`.
+
+    `world` is the attribute that has the world.
+    """
+
+    def given(adapter: type[C]) -> type[C]:
+        for name, inherited in inspect.getmembers(adapter, inspect.iscoroutinefunction):
+            plain = inspect.getattr_static(adapter, name[1:], None) if name.startswith("a") else None
+            if inspect.isfunction(plain) and inspect.isfunction(inherited) and name not in vars(adapter):
+                setattr(adapter, name, _awaited(world, name, plain))
+        return adapter
+
+    return given
+
+
+def _awaited(world: str, name: str, method: Callable[..., T]) -> Callable[..., Awaitable[T]]:
+    @functools.wraps(method)
+    async def asked(self: Any, *given: Any, **options: Any) -> T:
+        return await in_thread(getattr(self, world), lambda: getattr(self, name[1:])(*given, **options))
+
+    asked.__name__ = name
+    return asked
+
+
 class Worker:
     """The thread of one world, and whose turn it is: a transaction of one task keeps the others waiting."""
 
@@ -62,28 +146,7 @@ class Worker:
         if not self._inside.get():
             async with self.turn:
                 pass  # what follows is queued before any other task comes to its turn
-        stop: list[Any] = []
-
-        def job() -> T:
-            if self.world is None:
-                return work()
-            with self.world.interruptible() as running:
-                stop.append(running)
-                return work()
-
-        future = self.thread.submit(contextvars.copy_context().run, job)
-        done = asyncio.wrap_future(future)
-        try:
-            return await asyncio.shield(done)
-        except asyncio.CancelledError:
-            if not future.cancel():
-                while not done.done():
-                    for running in stop:
-                        running.interrupt()
-                    await asyncio.wait([done], timeout=0.05)
-                with suppress(BaseException):
-                    done.result()
-            raise
+        return await in_thread(self.world, work, self.thread)
 
     @asynccontextmanager
     async def transaction(self, begin: Callable[[], Any]) -> AsyncIterator[None]:

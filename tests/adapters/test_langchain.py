@@ -8,6 +8,7 @@ import inspect
 import math
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -174,6 +175,25 @@ METADATA: dict[str, Any] = {
 @pytest.fixture
 def store(world: worlds.World) -> WorldsVectorStore:
     return WorldsVectorStore(world)
+
+
+def test_the_store_is_awaited_in_a_thread(world: worlds.World) -> None:
+    threads: set[int] = set()
+
+    class Watched(WorldsVectorStore):
+        def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:  # type: ignore[override]  # narrower
+            threads.add(threading.get_ident())
+            return super().similarity_search(query, k, **options)
+
+    async def ask() -> None:
+        store = Watched(world)
+        ids = await store.aadd_texts(["red kite", "blue boat"])
+        found = await store.asimilarity_search("kite", k=1)
+        assert [one.page_content for one in found] == ["red kite"]
+        assert await store.aget_by_ids(ids) == store.get_by_ids(ids)
+        assert threading.get_ident() not in threads != set()
+
+    asyncio.run(ask())
 
 
 def typed(metadata: dict[str, Any]) -> dict[str, tuple[type, Any]]:

@@ -7,6 +7,7 @@ import datetime
 import inspect
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,32 @@ RELATIONS = [
 @pytest.fixture
 def store(world: worlds.World) -> WorldsPropertyGraphStore:
     return WorldsPropertyGraphStore(world)
+
+
+def test_the_store_is_awaited_in_a_thread_and_cancelled(store: WorldsPropertyGraphStore) -> None:
+    endless = "SELECT (COUNT(*) AS ?n) { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f . ?g ?s ?h }"
+
+    async def ask() -> list[int]:
+        await store.aupsert_nodes(NODES)
+        await store.aupsert_relations(RELATIONS)
+        assert await store.aget() == store.get()
+        assert await store.aget_triplets(ids=["Ann"]) == store.get_triplets(ids=["Ann"])
+        store.world.add([(f"urn:{n}", "urn:p", n) for n in range(3000)])
+        gaps = []
+        query = asyncio.ensure_future(store.astructured_query(endless))
+        for _ in range(50):
+            began = time.monotonic()
+            await asyncio.sleep(0.01)
+            gaps.append(round(1000 * (time.monotonic() - began)))
+        query.cancel()
+        began = time.monotonic()
+        with pytest.raises(asyncio.CancelledError):
+            await query
+        assert time.monotonic() - began < 3
+        return gaps
+
+    assert sorted(asyncio.run(ask()))[25] < 100
+    assert store.get(ids=["Ann"])[0].id == "Ann"
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ from worlds.adapters.metadata import (
     to_text,
     to_value,
 )
+from worlds.aio import awaited, in_thread
 from worlds.documents.reading import DOCUMENT, TEXT
 from worlds.embedders.adapted import AdaptedEmbedder
 from worlds.graph.terms import to_oxigraph
@@ -38,7 +39,6 @@ try:
     from langchain_core.documents import Document
     from langchain_core.embeddings import Embeddings
     from langchain_core.retrievers import BaseRetriever
-    from langchain_core.runnables.config import run_in_executor
     from langchain_core.vectorstores import VectorStore
     from pydantic import PrivateAttr
 except ImportError as error:
@@ -200,7 +200,7 @@ class WorldsRetriever(BaseRetriever, extra="forbid"):
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun | None = None, **options: Any
     ) -> list[Document]:
-        return await run_in_executor(None, self._get_relevant_documents, query, **options)
+        return await in_thread(self.world, lambda: self._get_relevant_documents(query, **options))
 
 
 _FIELDS = tuple(name for name in WorldsRetriever.__annotations__ if name != "world")
@@ -215,6 +215,7 @@ def _search_options(given: Mapping[str, Any]) -> dict[str, Any]:
 # --- the vector store -------------------------------------------------------------------------------------------------
 
 
+@awaited("world")
 class WorldsVectorStore(VectorStore):
     """A world, or one graph of it, as a store of documents.
 

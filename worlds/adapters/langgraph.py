@@ -6,7 +6,6 @@ meaning. What is deleted, replaced or expired is forgotten as memories are. Writ
 
 from __future__ import annotations
 
-import asyncio
 import datetime
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,6 +31,7 @@ from langgraph.store.base import (
 from rdflib import Literal, URIRef
 
 from worlds import World
+from worlds.aio import in_thread
 
 _JSON = URIRef("http://www.w3.org/1999/02/22-rdf-syntax-ns#JSON")
 _SPACE = "urn:worlds:store#"
@@ -103,7 +103,8 @@ class WorldsStore(BaseStore):
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """The same in a thread."""
-        return await asyncio.to_thread(self.batch, list(ops))
+        given = list(ops)
+        return await in_thread(self._world, lambda: self.batch(given))
 
     def sweep_ttl(self) -> int:
         """Forget what has expired, in all namespaces; gives how many items. Nobody sees them before, either."""

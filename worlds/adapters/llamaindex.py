@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import worlds
 from worlds.adapters.metadata import has_cosines, hit_id, hit_metadata, score_of
+from worlds.aio import in_thread
 from worlds.embedders.adapted import AdaptedEmbedder
 
 try:
@@ -146,7 +147,7 @@ class WorldsRetriever(BaseRetriever):
         return [self._node(hit, score_of(hit, by_cosine=by_cosine), found.notes, explain=explain) for hit in found]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return await asyncio.to_thread(self._retrieve, query_bundle)
+        return await in_thread(self.world, lambda: self._retrieve(query_bundle))
 
     def _context(self, question: str) -> list[NodeWithScore]:
         found = self.world.context(question, types=self.options.get("types"), budget=self.budget)

@@ -27,6 +27,7 @@ from worlds.adapters.metadata import (
     to_text,
     to_value,
 )
+from worlds.aio import awaited
 from worlds.documents.reading import TEXT
 from worlds.graph.terms import RDF, shorten, to_oxigraph, to_rdflib
 
@@ -60,6 +61,7 @@ Question:
 """What a language model is asked to write a query with; its variables are `schema` and `question`."""
 
 
+@awaited("world")
 class WorldsPropertyGraphStore(PropertyGraphStore):
     """A world, or one graph of it, as a property graph, written as RDF and read from any RDF.
 

@@ -14,9 +14,9 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, TextContent
 from pydantic import BaseModel
 
+from worlds.aio import Work
 from worlds.errors import ReadOnlyError, WorldsError
 from worlds.mcp.answers import plain
-from worlds.mcp.calls import Call
 from worlds.mcp.hints import Hints
 from worlds.mcp.rendering import Budget, Terms
 from worlds.server.errors import Forbidden
@@ -120,7 +120,7 @@ class Service:
         """
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(MOST_CALLS)
-        call = Call(self.world.interruptible)
+        call = Work(self.world)
         done: list[T] = []
         try:
             with anyio.CancelScope(shield=writes):
@@ -130,7 +130,7 @@ class Service:
                     )
                 )
         except anyio.get_cancelled_exc_class():
-            call.cancel()
+            call.stop()
             raise
         return done[0]
 
