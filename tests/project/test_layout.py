@@ -23,6 +23,7 @@ FOLDERS = {"worlds": "worlds", "graph": "worlds/graph", "sql": "worlds/sql"}  # 
 # documents; which embedder a name means, where it lies, how it is run, and why there is none; what embedders of other
 # libraries share; worlds on servers, and shards; the options of a search; the settings.
 OPEN_TO_DOORS = {
+    "worlds.aio",
     "worlds.documents.reading",
     "worlds.embedders.DEFAULT_MODEL",
     "worlds.embedders.adapted",
