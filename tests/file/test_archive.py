@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyoxigraph as ox
 import pytest
 import rdflib
 
 import worlds
 from tests.support import any_verbs
 from tests.support.embedder import HashingEmbedder
-from worlds import IntegrityError, OpenError, ReadOnlyError, Retention, SchemaError, TextPolicy
+from worlds import IntegrityError, OpenError, ReadOnlyError, Retention, SchemaError, TextPolicy, WorldsError
 from worlds.file.archive import FILES, SETTINGS, SUMS
 from worlds.sql import SQL_FOLDER
 
@@ -235,6 +236,27 @@ def test_it_goes_on_after_it(written: Path) -> None:
         w.memory(scope=("user", "ann")).retain("and kites")
         assert w.memory(scope=("user", "ann")).recall("kites")[0].text == "and kites"
         assert w.check().ok
+
+
+def test_terms_as_they_were_given(tmp_path: Path) -> None:
+    terms = [
+        *(ox.Literal("a\0b"), ox.Literal("c\r\nd\u2028e\u0085"), ox.Literal("y" * 3_000_000)),
+        ox.Literal("x", language="ar", direction=ox.BaseDirection.RTL),
+        ox.Literal("01", datatype=ox.NamedNode("http://www.w3.org/2001/XMLSchema#integer")),
+        ox.Triple(ox.NamedNode("urn:a"), ox.NamedNode("urn:b"), ox.Literal("t\0")),
+        *(ox.BlankNode("x1"), ox.NamedNode("urn:ü€")),
+    ]
+    with worlds.open(tmp_path / "world.db", embedder=None) as w:
+        w.add([(EX + "s", EX + "p", term, ox.BlankNode("g")) for term in terms], author="a\nb", message="\u2028 😀")
+        w.export(tmp_path / "plain", everything=True)
+        quads, history = sorted(map(str, w.quads())), w.history()
+    worlds.restore(tmp_path / "plain", tmp_path / "back.db")
+    with worlds.open(tmp_path / "back.db", embedder=None) as back:
+        assert (sorted(map(str, back.quads())), back.history()) == (quads, history)
+        with back.transaction():
+            back.add([(EX + "s", EX + "p", EX + "q")])
+            with pytest.raises(WorldsError, match="inside a transaction"):
+                back.export(tmp_path / "half", everything=True)
 
 
 def test_an_encrypted_world(written: Path, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 import pyoxigraph as ox
 from numpy.typing import NDArray
 
-from worlds.errors import OpenError
+from worlds.errors import OpenError, WorldsError
 from worlds.file.backup import sync_folder
 from worlds.graph.patches import write_patch
 from worlds.permissions import create_like
@@ -79,6 +79,8 @@ def write_archive(
     `about` is what the file says of its embedder, None without one.
     """
     target = Path(folder).absolute()
+    if connection.in_transaction:
+        raise WorldsError("export(everything=True) cannot run inside a transaction")
     try:
         if target.exists() and not (target.is_dir() and not any(target.iterdir())):
             raise OpenError(f"{folder} exists already; everything is exported to a new folder")
