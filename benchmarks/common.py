@@ -52,7 +52,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) 
 
 def environment() -> None:
     """Print what the figures depend on."""
-    packages = ("libsql-experimental", "pyoxigraph", "rdflib", "numpy")
+    packages = ("libsql-experimental", "apsw", "pyoxigraph", "rdflib", "numpy")
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
           + ", ".join(f"{name} {version(name)}" for name in packages))  # fmt: skip
     print(f"load average {os.getloadavg()[0]:.1f}, {time.strftime('%Y-%m-%d')}")
