@@ -307,6 +307,11 @@ def _cut(plain: Path) -> None:
     (plain / "history.rdfp").write_text(history[: history.rindex("TX .")])
 
 
+def _append(plain: Path, rows: str, *, before: bool = False) -> None:
+    history = (plain / "history.rdfp").read_text()
+    (plain / "history.rdfp").write_text(rows + history if before else history + rows)
+
+
 def _twice(plain: Path) -> None:
     history = (plain / "history.rdfp").read_text()
     added = re.search(r"^A .*\n", history, flags=re.MULTILINE)
@@ -323,6 +328,8 @@ def _value(plain: Path, file: str, value: object) -> None:
 
 WRONG: dict[str, Callable[[Path], object]] = {
     "a transaction too few": _cut,
+    "a transaction too many": lambda plain: _append(plain, "TX .\nTC .\n"),
+    "a change before the first transaction": lambda plain: _append(plain, "A <a:> <a:> <a:> .\n", before=True),
     "a quad removed that is not there": _twice,
     "no patch": lambda plain: (plain / "history.rdfp").write_text("Z\n"),
     "no JSON": lambda plain: (plain / "revisions.jsonl").write_text("{\n"),

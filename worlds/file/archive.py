@@ -52,8 +52,8 @@ FILES = {
     "source_runs.jsonl": "the revisions that they made",
     "documents.nq": "the quads that were written of documents, in N-Quads, whichever version of them",
     "memories.jsonl": "the graphs that are memories, and what they keep",
-    "texts.jsonl": "the texts that have a vector: 'row' is its row in vectors.npy, null for a text without a "
-    "direction, 'digest' the BLAKE2b-128 of the text's UTF-8. Without 'text', the text itself is gone",
+    "texts.jsonl": "the texts that have a vector: 'row' is its row in vectors.npy, from 0 on; a text without it has no "
+    "direction. 'digest' is the BLAKE2b-128 of the text's UTF-8; a line without 'text' is of one that is gone",
     "vectors.npy": "the vectors: float32, a row each",
     "memory_texts.jsonl": "the same of the texts of memories: 'scope' is the memory's graph",
     "memory_vectors.npy": "their vectors",

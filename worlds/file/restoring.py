@@ -80,8 +80,9 @@ def _fill(archive: Archive, draft: Path, *, key: str | None) -> None:
         chunks = ChunkStore(connection, dictionary)
         sparql = SparqlIndex(connection, dictionary, "memory")
         report = check(connection, dictionary, chunks, Embeddings(connection, chunks), sparql)
-        if not report.ok:
-            raise IntegrityError(f"the files are of no world that is sound: {report.problems[0]}")
+        # How good a native index is depends on the order in which it is built.
+        if problems := [problem for problem in report.problems if problem.kind != "index-recall"]:
+            raise IntegrityError(f"the files are of no world that is sound: {problems[0]}")
     finally:
         connection.close()
 

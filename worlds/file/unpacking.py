@@ -144,21 +144,24 @@ class _Filling:
             adds.append(kind)
             numbers.extend(map(local, terms))
 
-        begun = iter(revisions)
+        transactions = 0
         nothing = [ox.DefaultGraph()] * 3
         with (self._folder / "history.rdfp").open("rb") as file:
             for row in read_patch(file, str(self._folder / "history.rdfp")):
+                if row.quad is not None and not transactions:
+                    raise ValueError("history.rdfp has a change outside of a transaction")
                 if row.quad is not None:
                     note(int(row.code == "A"), *row.quad)
                     if len(self._interner.numbering.pending) > _PENDING:
                         self._interner.flush()
                 elif row.code == "TX":
-                    of = next(begun)
+                    of = revisions[transactions]
+                    transactions += 1
                     number = int(of["revision"])
                     for kind, names in ((1, of.get("creates", ())), (0, of.get("drops", ()))):
                         for name in names:
                             note(kind, *nothing, to_oxigraph(name))
-        if next(begun, None) is not None:
+        if transactions < len(revisions):
             raise ValueError("revisions.jsonl has more revisions than history.rdfp has transactions")
         return tuple(np.array(one, dtype=np.int64) for one in (whose, adds, numbers))  # type: ignore[return-value]
 
