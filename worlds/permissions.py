@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import stat
 import sys
 from collections.abc import Iterator, Sequence
@@ -132,7 +133,7 @@ def lock(file: BinaryIO) -> bool:
 def remove_dead(folder: Path, begin: str, end: str, further: Sequence[str] = ()) -> None:
     """Remove drafts that killed processes left in a folder: files of such names that nobody has locked.
 
-    With each goes what is called like it with one of the `further` ends.
+    With each goes what is called like it with one of the `further` ends, a file or a folder.
     """
     drafts: list[str] = []
     with contextlib.suppress(PermissionError), os.scandir(folder) as entries:
@@ -143,7 +144,15 @@ def remove_dead(folder: Path, begin: str, end: str, further: Sequence[str] = ())
         with contextlib.suppress(OSError), os.fdopen(os.open(draft, flags), "rb") as file:
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode) and lock(file):
                 for name in ("", *further):
-                    Path(draft + name).unlink(missing_ok=True)
+                    remove(Path(draft + name))
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder with all in it, if there is one."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def most_private(paths: Sequence[str]) -> str | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import random
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -294,6 +294,17 @@ def test_names_that_are_refused(written: Path, tmp_path: Path) -> None:
         assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "there"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
+def test_who_may_read_the_world_may_read_its_files(tmp_path: Path, mode: int) -> None:
+    with worlds.open(tmp_path / "world.db", embedder=None) as w:
+        w.add([("urn:a", "urn:p", 1)])
+        (tmp_path / "world.db").chmod(mode)
+        w.export(tmp_path / "plain", everything=True)
+    assert {file.stat().st_mode & 0o777 for file in (tmp_path / "plain").iterdir()} == {mode}
+    assert (tmp_path / "plain").stat().st_mode & 0o077 == mode & 0o044 | (mode & 0o044) >> 2
+
+
 def test_a_scope_has_not_everything(written: Path, tmp_path: Path) -> None:
     with worlds.open(written / "world.db", embedder=None) as w:
         for part in (w.only(graphs=EX + "g"), w.memory(scope=("user", "ann")).world):
@@ -396,20 +407,3 @@ def test_the_commands(written: Path, tmp_path: Path) -> None:
     assert run("export", written / "world.db", "--everything").returncode == 2
     assert run("restore", tmp_path / "plain", tmp_path / "back.db").returncode == 0
     assert state(tmp_path / "back.db") == state(written / "world.db")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
-@pytest.mark.parametrize("verb", ["export", "restore"])
-def test_one_that_is_killed_leaves_nothing_of_that_name(tmp_path: Path, verb: str) -> None:
-    with worlds.open(tmp_path / "world.db", embedder=None) as w:
-        w.load("".join(f'<urn:s{n}> <urn:p> "text {n}" .\n' for n in range(30_000)).encode(), format="nt")
-        if verb == "restore":
-            w.export(tmp_path / "plain", everything=True)
-    given = ("world.db", "out", "--everything") if verb == "export" else ("plain", "out")
-    process = subprocess.Popen([sys.executable, "-m", "worlds", verb, *given], cwd=tmp_path, stdout=subprocess.DEVNULL)
-    while not (drafts := list(tmp_path.glob(".out.*"))):
-        assert process.poll() is None
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert drafts
-    assert not (tmp_path / "out").exists()

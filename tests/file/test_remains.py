@@ -20,6 +20,9 @@ from tests.support.serving import served
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
 
 
+VERBS = [("export", "out.nq"), ("export --everything", "files"), ("backup", "copy.db")]
+
+
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("large") / "kb.db"
@@ -40,9 +43,9 @@ def started(command: list[str], draft: str, folder: Path) -> subprocess.Popen[by
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-@pytest.mark.parametrize(("verb", "target"), [("export", "out.nq"), ("backup", "copy.db")])
+@pytest.mark.parametrize(("verb", "target"), VERBS)
 def test_a_signal_leaves_nothing(large: Path, tmp_path: Path, verb: str, target: str, number: signal.Signals) -> None:
-    process = started([verb, str(large), str(tmp_path / target)], f".{target}.*", tmp_path)
+    process = started([*verb.split(), str(large), str(tmp_path / target)], f".{target}.*", tmp_path)
     process.send_signal(number)
     assert process.wait(30) in (128 + number, 0)
     assert [file.name for file in tmp_path.iterdir()] in ([], [target])
@@ -60,14 +63,16 @@ def test_a_signal_in_the_background_leaves_nothing(large: Path, tmp_path: Path) 
     assert [file.name for file in tmp_path.iterdir()] in ([], ["out.nq"])
 
 
-@pytest.mark.parametrize(("verb", "target"), [("export", "out.nq"), ("backup", "copy.db")])
+@pytest.mark.parametrize(("verb", "target"), VERBS)
 def test_what_a_killed_process_left_the_next_one_removes(large: Path, tmp_path: Path, verb: str, target: str) -> None:
-    process = started([verb, str(large), str(tmp_path / target)], f".{target}.*", tmp_path)
+    process = started([*verb.split(), str(large), str(tmp_path / target)], f".{target}.*", tmp_path)
     process.kill()
     process.wait()
     left = list(tmp_path.iterdir())
     with worlds.open(large, embedder=None, read_only=True) as world:
-        getattr(world, verb)(tmp_path / target) if not (tmp_path / target).exists() else None
+        if not (tmp_path / target).exists():
+            name, *options = verb.split(" --")
+            getattr(world, name)(tmp_path / target, **dict.fromkeys(options, True))
     assert left
     assert [file.name for file in tmp_path.iterdir()] == [target]
 

@@ -11,8 +11,6 @@ import datetime
 import hashlib
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,7 +20,7 @@ import pyoxigraph as ox
 from numpy.typing import NDArray
 
 from worlds.errors import OpenError, WorldsError
-from worlds.file.backup import sync_folder
+from worlds.file.backup import FOLDER, clear_drafts, draft_beside, sync_folder
 from worlds.graph.patches import write_patch
 from worlds.permissions import create_like
 from worlds.quads.dictionary import Dictionary, Ids
@@ -84,28 +82,21 @@ def write_archive(
     try:
         if target.exists() and not (target.is_dir() and not any(target.iterdir())):
             raise OpenError(f"{folder} exists already; everything is exported to a new folder")
-        draft = Path(tempfile.mkdtemp(".part", f".{target.name}.", target.parent))
-        try:
+        clear_drafts(target.parent)
+        with draft_beside(target, like=connection.file) as draft:
+            files = Path(f"{draft}{FOLDER}")
+            files.mkdir(0o700)
             with connection.snapshot():
-                count = _Writing(connection, dictionary, draft).write(about)
-            if (own := _own(connection)) is not None:
-                readable = own.stat().st_mode & 0o444
-                draft.chmod(0o700 | readable | readable >> 2)
+                count = _Writing(connection, dictionary, files).write(about)
+            readable = draft.stat().st_mode & 0o444
+            files.chmod(0o700 | readable | readable >> 2)
             if target.exists():
                 target.rmdir()
-            draft.rename(target)
+            files.rename(target)
             sync_folder(target.parent)
-        except BaseException:
-            shutil.rmtree(draft, ignore_errors=True)
-            raise
     except OSError as error:
         raise OpenError(f"{folder} cannot be written: {error.strerror or error}") from error
     return count
-
-
-def _own(connection: Connection) -> Path | None:
-    """The world's file, if it has one here."""
-    return path if (path := Path(connection.file)).is_file() else None
 
 
 class _Writing:
@@ -151,7 +142,7 @@ class _Writing:
 
     @contextlib.contextmanager
     def _file(self, name: str) -> Iterator[BinaryIO]:
-        with os.fdopen(create_like(self._folder / name, _own(self._connection)), "w+b") as file:
+        with os.fdopen(create_like(self._folder / name, self._connection.file), "w+b") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

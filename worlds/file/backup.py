@@ -10,14 +10,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from worlds.errors import OpenError, WorldsError
-from worlds.permissions import create_like, lock, remove_dead
+from worlds.permissions import create_like, lock, remove, remove_dead
 from worlds.sql import statements
 from worlds.sql.connection import Connection
 from worlds.sql.identity import new_stamp, set_stamp, stamped
 
 _SQL = statements("maintenance.sql")
 _DRAFT = ".backup.part"
-_BESIDE = ("-wal", "-shm", "-journal")
+FOLDER = "-files"
+"""What ends the name of a draft of many files."""
+_BESIDE = ("-wal", "-shm", "-journal", FOLDER)
 _PAGES = 1000  # pages of the file read at a time
 _MOST_BYTES = 2**29  # of one value; SQLite allows 10^9
 _UNUSED_OFFSET = 2**30  # SQLite never uses the page that begins here
@@ -75,7 +77,7 @@ def draft_beside(target: Path, *, like: str | Path) -> Iterator[Path]:
                 return
         finally:
             for end in ("", *_BESIDE):
-                Path(f"{draft}{end}").unlink(missing_ok=True)
+                remove(Path(f"{draft}{end}"))
 
 
 def clear_drafts(folder: Path) -> None:
