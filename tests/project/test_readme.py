@@ -20,6 +20,7 @@ import typer
 from typer.testing import CliRunner
 
 import worlds
+from tests.support.drivers import native
 from tests.support.embedder import HashingEmbedder
 from worlds.cli import app
 from worlds.embedders import reason_without
@@ -87,13 +88,21 @@ def python(code: str, *arguments: str, folder: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.name)
+NATIVE = ("README.md", "search.md")  # which show a search by the native vector index
+
+
+@pytest.mark.parametrize(
+    "file",
+    [pytest.param(file, marks=[native] if file.name in NATIVE else []) for file in DOCUMENTS],
+    ids=lambda file: file.name,
+)
 def test_the_python_of_a_document_runs(file: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)  # as where it is not installed
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     run_document(file)
 
 
+@native
 def test_the_sql_of_the_readme_is_the_statement_that_runs(folder: Path) -> None:
     with worlds.open(embedder=HashingEmbedder()) as world:
         world.load("examples/space.ttl")
