@@ -88,7 +88,7 @@ def python(code: str, *arguments: str, folder: Path) -> str:
     return done.stdout
 
 
-NATIVE = ("README.md", "search.md")  # which show a search by the native vector index
+NATIVE = ("search.md",)  # which shows a search by the native vector index
 
 
 @pytest.mark.parametrize(
