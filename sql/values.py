@@ -21,7 +21,7 @@ def reading(what: str) -> Iterator[None]:
     """IntegrityError if something that was stored cannot be made into what it should be."""
     try:
         yield
-    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, SyntaxError, RecursionError) as error:
         raise IntegrityError(f"the file is damaged, {what} cannot be read: restore a backup ({error})") from error
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyoxigraph as ox
 from numpy.typing import NDArray
 
-from worlds.errors import OpenError, SchemaError
+from worlds.errors import OpenError, SchemaError, WorldsError
 from worlds.file.archive import FILES, FORMAT, SETTINGS, SUMS, TABLES, VERSION, columns_of
 from worlds.graph.longtexts import parse_all
 from worlds.graph.patches import read_patch
@@ -49,7 +49,7 @@ class Archive:
         self._folder = folder
         try:
             listed = dict(line.split(maxsplit=1)[::-1] for line in (folder / SUMS).read_text("utf-8").splitlines())
-            for name in (name for name in (*FILES, "README.txt") if name in listed):
+            for name in listed.keys() & FILES.keys() - {SUMS}:
                 with (folder / name).open("rb") as file:
                     if hashlib.file_digest(file, "sha256").hexdigest() != listed[name]:
                         raise OpenError(f"{folder / name} is not as it was written: {SUMS} has another digest of it")
@@ -57,7 +57,7 @@ class Archive:
             version, schema = self._about["version"], self._about["schema"]
             if self._about["format"] != FORMAT or not isinstance(version, int) or not isinstance(schema, int):
                 raise ValueError("world.json tells of another format")
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
             raise OpenError(f"{folder} is no world in plain files: {error}") from error
         except OSError as error:
             raise OpenError(f"{folder} cannot be read: {error.strerror or error}: {error.filename}") from error
@@ -69,8 +69,11 @@ class Archive:
         try:
             with connection.transaction():
                 _Filling(connection, self._folder).fill(self._about["embedder"])
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise OpenError(f"{self._folder} is no world in plain files: {type(error).__name__}: {error}") from error
+        except (WorldsError, OSError, MemoryError):
+            raise
+        except Exception as error:  # whatever JSON, N-Quads, arrays and rows that were changed lead to
+            told = f"{type(error).__name__}: {error}"
+            raise OpenError(f"{self._folder} is no world in plain files: {told[:200]}") from error
 
 
 class _Filling:

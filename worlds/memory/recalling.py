@@ -16,7 +16,7 @@ from worlds.entities.context import Context
 from worlds.entities.neighbours import CitedQuad
 from worlds.entities.passages import ContextFact, tokens
 from worlds.errors import ArgumentError
-from worlds.graph.terms import to_oxigraph, to_rdflib
+from worlds.graph.terms import to_oxigraph, to_python, to_rdflib
 from worlds.memory.names import (
     ABOUT,
     CITES,
@@ -207,11 +207,12 @@ class Recalling:
                 described.append(one)
                 continue
             created, session, role = (about.get(name.value, [None])[0] for name in (CREATED, SESSION, ROLE))
+            at = to_python(created)
             described.append(
                 replace(
                     one,
                     kind=kind,
-                    at=None if created is None else datetime.datetime.fromisoformat(created.value),
+                    at=at if isinstance(at, datetime.datetime) else None,
                     scope=scope_of(str(one.graph)),
                     session=None if session is None else session_of(session.value),
                     role=None if role is None else role.value,

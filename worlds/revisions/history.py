@@ -27,6 +27,7 @@ from worlds.revisions.edits import InWorld
 from worlds.revisions.gate import BY_THE_CLOCK
 from worlds.sql import Statement, aside, here, statements
 from worlds.sql.connection import Connection, Row
+from worlds.sql.values import reading
 from worlds.texts.policy import TextPolicy
 
 _QUERIES = statements("queries.sql")
@@ -160,7 +161,8 @@ class History:
 
     def _entries(self, rows: Iterable[Row]) -> list[Entry]:
         undone = self._undone()
-        found = [Entry(row[0], datetime.datetime.fromisoformat(row[1]), *row[2:9]) for row in rows]
+        with reading("the time of a revision"):
+            found = [Entry(row[0], datetime.datetime.fromisoformat(row[1]), *row[2:9]) for row in rows]
         purged = {row[0]: row[9] for row in rows}
         numbers = (json.dumps([entry.revision for entry in found]),)
         accepted = {row[0]: row[1:] for row in self._connection.rows(_SQL["accepted_as"], numbers)}

@@ -13,6 +13,7 @@ import pyoxigraph as ox
 from worlds.errors import FilterError
 from worlds.sql import statements
 from worlds.sql.connection import Connection
+from worlds.sql.values import reading
 
 _SQL = statements("sources.sql")
 _WORDS = 12  # of a passage, that are quoted
@@ -77,7 +78,8 @@ class Origins:
     def by_graph(self) -> Mapping[str, Origin]:
         """IRI of a graph → its source."""
         rows = self._connection.rows(_SQL["sources"])
-        return {graph: Origin(name, kind, json.loads(options)["base"]) for name, kind, _, graph, options, _ in rows}
+        with reading("a source"):
+            return {graph: Origin(name, kind, json.loads(options)["base"]) for name, kind, _, graph, options, _ in rows}
 
     def places(self, name: str, path: str) -> str | None:
         """Where the parts of a document stand in its file, as it is stored."""

@@ -21,6 +21,7 @@ from worlds.graph.terms import to_rdflib
 from worlds.quads.dictionary import Ids, hash_of
 from worlds.sql import statements
 from worlds.sql.connection import Connection
+from worlds.sql.values import reading
 
 _SQL = statements("sources.sql")
 _name = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}").fullmatch
@@ -113,16 +114,19 @@ class SourceStore:
 
     def _read(self, row: Sequence[Any], counts: tuple[int, int]) -> WorldSource:
         name, kind, place, graph, options, state = row
-        given, told = json.loads(options), json.loads(state)
-        for one in ("patterns", "hosts"):
-            given[one] = tuple(given.get(one, ()))
-        if told.get("run"):
-            told["run"] = datetime.datetime.fromisoformat(told["run"])
         errors = self._connection.rows(_SQL["errors"], (name,)) if counts[1] else []
         failed = tuple(FileProblem(unquote(path), told) for path, told in errors)
         known = {field.name for field in fields(WorldSource)}
-        more = {key: value for key, value in {**given, **told}.items() if key in known}
-        return WorldSource(name, kind, place, to_rdflib(ox.NamedNode(graph)), files=counts[0], errors=failed, **more)
+        with reading(f"the source {name}"):
+            given, told = json.loads(options), json.loads(state)
+            for one in ("patterns", "hosts"):
+                given[one] = tuple(given.get(one, ()))
+            if told.get("run"):
+                told["run"] = datetime.datetime.fromisoformat(told["run"])
+            more = {key: value for key, value in {**given, **told}.items() if key in known}
+            return WorldSource(
+                name, kind, place, to_rdflib(ox.NamedNode(graph)), files=counts[0], errors=failed, **more
+            )
 
     def add(self, source: WorldSource) -> None:
         """Keep a new source."""
