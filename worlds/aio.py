@@ -125,8 +125,8 @@ def awaited(world: str) -> Callable[[type[C]], type[C]]:
 
 def _awaited(world: str, name: str, method: Callable[..., T]) -> Callable[..., Awaitable[T]]:
     @functools.wraps(method)
-    async def asked(self: Any, *given: Any, **options: Any) -> T:
-        return await in_thread(getattr(self, world), lambda: getattr(self, name[1:])(*given, **options))
+    async def asked(adapter: object, *given: Any, **options: Any) -> T:
+        return await in_thread(getattr(adapter, world), lambda: getattr(adapter, name[1:])(*given, **options))
 
     asked.__name__ = name
     return asked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from worlds.errors import ReadOnlyError
 
@@ -17,7 +17,7 @@ def refuse(what: str) -> NoReturn:
 def outside(world: type, name: str) -> Callable[..., NoReturn]:
     """In the place of a verb of the class `World`: that of a scope, which refuses."""
 
-    def refused(self: Any, *given: object, **options: object) -> NoReturn:
+    def refused(self: object, *given: object, **options: object) -> NoReturn:
         refuse(name)
 
     return functools.wraps(getattr(world, name, None) or refused)(refused)
@@ -26,7 +26,7 @@ def outside(world: type, name: str) -> Callable[..., NoReturn]:
 def past(world: type, name: str) -> Callable[..., NoReturn]:
     """In the place of a verb of the class `World`: that of another time, which refuses."""
 
-    def refused(self: Any, *given: object, **options: object) -> NoReturn:
+    def refused(self: object, *given: object, **options: object) -> NoReturn:
         raise ReadOnlyError(f"{name} would change the world as it was, which cannot be changed")
 
     return functools.wraps(getattr(world, name, None) or refused)(refused)
