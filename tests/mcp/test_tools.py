@@ -188,7 +188,7 @@ def test_the_profile_that_asks_is_small_and_says_what_others_have(world: worlds.
     async def scenario(agent: Agent) -> None:
         names, size = await profile(agent)
         assert sorted(names) == ["context", "describe", "resolve", "schema", "search", "sparql"]
-        assert size <= 9100
+        assert size <= 8750
         assert "was started with --tools ask" in await agent.error("report")
         assert "there is no tool" in await agent.error("nothing")
 

@@ -148,6 +148,8 @@ def _takes(schema: dict[str, Any], name: str) -> str:
     forms = [found, *found.get("anyOf", [])]
     for reference in (form["$ref"] for form in forms if "$ref" in form):
         return ", ".join(schema["$defs"][reference.rpartition("/")[2]]["properties"])
+    if names := found.get("propertyNames", {}).get("enum"):
+        return ", ".join(names)
     return str(found.get("description", "")) if any("object" in form.get("type", "") for form in forms) else ""
 
 

@@ -34,11 +34,14 @@ class Exclude(BaseModel):
     where: str | None = None
 
 
+_TEXTS = [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]
+_ANY_TEXTS = {"type": ["string", "array"], "items": {"type": "string"}}
+_EXCLUDED = {"type": "object", "propertyNames": {"enum": [*Exclude.model_fields]}, "additionalProperties": _ANY_TEXTS}
 _Boost = str | dict[str, str | float]
 _Boosts = Annotated[_Boost | list[_Boost], WithJsonSchema({"type": ["string", "object", "array"]})]
 _KINDS: Mapping[str, Any] = {"integer": int, "number": float, "boolean": bool, "text": str, "texts": Names}
 _ELSEWISE: Mapping[str, Any] = {
-    "exclude": Exclude,
+    "exclude": Annotated[Exclude, WithJsonSchema(_EXCLUDED)],  # in half of the words of its own
     "boost": _Boosts,
     "decay": dict[str, Any],
     "rerank": bool,
@@ -148,9 +151,6 @@ def as_quads(quads: Sequence[Sequence[Part]]) -> list[tuple[Part, ...]]:
     return [tuple(quad) for quad in quads]
 
 
-_TEXTS = [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]
-
-
 def compact(schema: Any, *, named: bool = False) -> Any:
     """A schema without what no model needs: titles, null where an argument may be left out, and defaults of null.
 
@@ -171,7 +171,7 @@ def compact(schema: Any, *, named: bool = False) -> Any:
         forms = [form for form in forms if form != {"type": "null"}]
         kept = {**kept, "anyOf": forms}
     if forms == _TEXTS:
-        forms = [{"type": ["string", "array"], "items": {"type": "string"}}]
+        forms = [_ANY_TEXTS]
     if len(forms) == 1:
         kept = {**forms[0], **{key: one for key, one in kept.items() if key != "anyOf"}}
     return kept
