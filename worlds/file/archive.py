@@ -180,7 +180,10 @@ class _Writing:
     # -- quads ----------------------------------------------------------------------------------------------------
 
     def _changes(self) -> tuple[int, Ids]:
-        """The number of quads, and what came and went, int64 [n, 6]: revision, 1 for what came or 0, and the quad."""
+        """The number of quads, and what came and went, int64 [n, 6]: revision, 1 for what came or 0, and the quad.
+
+        Of a revision, quads that hold stand as they are stored: which of a text's subjects a hit names follows that.
+        """
         read = [
             [page for room in (here, aside) for page in self._pages(room(_SQL[name]))] for name in ("quads", "removed")
         ]
@@ -190,7 +193,7 @@ class _Writing:
         changes = np.concatenate(
             [np.insert(came[:, [4, 0, 1, 2, 3]], 1, 1, axis=1), np.insert(gone[:, [5, 0, 1, 2, 3]], 1, 0, axis=1)]
         )
-        return int((quads[:, 0] > 0).sum()), changes[np.lexsort(changes.T[::-1])]
+        return int((quads[:, 0] > 0).sum()), changes[np.lexsort((changes[:, 1], changes[:, 0]))]
 
     def _history(self, changes: Ids) -> None:
         numbers, starts = np.unique(changes[:, 0], return_index=True)
