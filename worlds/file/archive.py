@@ -13,6 +13,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from textwrap import fill, indent
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -57,7 +58,8 @@ FILES = {
     "memory_vectors.npy": "their vectors",
     SUMS: f"the digest of each file: `sha256sum -c {SUMS}` tells whether all are as they were written",
 }
-_HEAD = """A knowledge graph in plain files, written by Worlds. `worlds restore FOLDER kb.db` makes a world of it again.
+_HEAD = """A knowledge graph in plain files, written by Worlds.
+`worlds restore FOLDER kb.db` makes a world of it again.
 
 """
 TABLES = {
@@ -293,4 +295,6 @@ def _begin_array(out: BinaryIO, rows: int, dimension: int) -> None:
 
 def _readme(files: Iterable[str]) -> str:
     told = {"world.json": "", **dict.fromkeys(files), SUMS: ""}
-    return _HEAD + "\n".join(f"{name}\n    {FILES[name]}.\n" for name in FILES if name in told)
+    return _HEAD + "\n".join(
+        f"{name}\n{indent(fill(FILES[name] + '.', 76), '    ')}\n" for name in FILES if name in told
+    )
