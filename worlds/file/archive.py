@@ -294,7 +294,6 @@ def _begin_array(out: BinaryIO, rows: int, dimension: int) -> None:
 
 
 def _readme(files: Iterable[str]) -> str:
-    told = {"world.json": "", **dict.fromkeys(files), SUMS: ""}
-    return _HEAD + "\n".join(
-        f"{name}\n{indent(fill(FILES[name] + '.', 76), '    ')}\n" for name in FILES if name in told
-    )
+    written = {"world.json", *files, SUMS}
+    told = {name: fill(f"{said}.", 76, break_on_hyphens=False) for name, said in FILES.items() if name in written}
+    return _HEAD + "\n".join(f"{name}\n{indent(said, '    ')}\n" for name, said in told.items())
