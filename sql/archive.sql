@@ -1,4 +1,4 @@
--- Statements that read a whole world, page by page, to write it as plain files, and that fill a new one from these.
+-- Statements that read a whole world, page by page, to write it as plain files.
 -- Where rows of ids are read, a page is its last id or rowid (NULL behind the last page) and its columns.
 
 -- name: quads
@@ -42,6 +42,3 @@ SELECT count(*) FROM memory_vectors WHERE embedding IS NOT NULL;
 -- digest: hexadecimal.
 SELECT scope, hex(digest), embedding FROM memory_vectors
 WHERE scope > :scope OR (scope = :scope AND digest > unhex(:digest)) ORDER BY scope, digest LIMIT :limit;
-
--- name: number_memory
-INSERT INTO memory_graphs (id, name, keeping) VALUES (:id, :name, :keeping);

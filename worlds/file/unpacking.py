@@ -29,7 +29,6 @@ from worlds.texts.chunks import ChunkStore
 from worlds.texts.policy import TextPolicy
 from worlds.vectors.embedding import Embeddings, vector_keys
 
-_SQL = statements("archive.sql")
 _QUERIES = statements("queries.sql")
 _SCOPES = statements("scopes.sql")
 _BATCH = 5000  # rows a statement
@@ -107,16 +106,13 @@ class _Filling:
             quads = self._interner.resolve(numbers.reshape(-1, 4))
             graphs = self._interner.resolve(np.array(graphs, dtype=np.int64)).tolist()
             documents = self._interner.resolve(np.array(documents, dtype=np.int64).reshape(-1, 4)).tolist()
-        for number, row in zip(graphs, memories, strict=True):
-            keeping = _stored(row.get("keeping"))
-            self._connection.run(
-                _SQL["number_memory"], _SQL["number_memory"].bind(**{**row, "id": number, "keeping": keeping})
-            )
+        self._insert("memory_graphs", [{**row, "id": number} for number, row in zip(graphs, memories, strict=True)])
         rows = [(number, *quad) for number, quad in enumerate(documents, 1)]
         self._connection.insert("INSERT INTO document_quads (id, subject, predicate, object, graph)", rows)
         live, gone = _spans(quads, whose, adds)
-        self._insert_quads(live[np.isin(live[:, 3], graphs)], gone[np.isin(gone[:, 3], graphs)], aside)
-        live = self._insert_quads(live[~np.isin(live[:, 3], graphs)], gone[~np.isin(gone[:, 3], graphs)], here)
+        private, once = np.isin(live[:, 3], graphs), np.isin(gone[:, 3], graphs)
+        self._insert_quads(live[private], gone[once], aside)
+        live = self._insert_quads(live[~private], gone[~once], here)
         for row in revisions:
             row["first_quad"] = int(np.searchsorted(live[:, 5], row["revision"])) + 1
         self._insert("revisions", [row for row in revisions if "forgotten" not in row])
